@@ -1,0 +1,50 @@
+# GNU make and BSD make read this alike: no conditionals, no pattern rules, no $(shell).
+PYTHON = python3
+VENV = .venv
+BIN = $(VENV)/bin
+
+.PHONY: help demo farm test test-fast test-vm bench check clean
+
+help:
+	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
+	@echo "make farm    keep a farm running with the recorded r311848..r313448, to ask bench-bisect"
+	@echo "make test    all tests, with real masters, workers and servers (up to 10 minutes)"
+	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
+	@echo "make bench   how well and how cheaply it searches and judges (ten minutes or more)"
+	@echo "make check   ruff, mypy and import-linter"
+
+demo: $(VENV)/ready
+	$(BIN)/bench-farm demo
+
+farm: $(VENV)/ready
+	$(BIN)/bench-farm run
+
+test: $(VENV)/ready
+	$(BIN)/python -m pytest -q -n auto -m "not e2e and not vm"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "e2e and not vm"
+
+test-fast: $(VENV)/ready
+	$(BIN)/python -m pytest -q -n auto -m "not e2e and not vm"
+
+test-vm: $(VENV)/ready
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m vm
+
+bench: $(VENV)/ready
+	$(BIN)/python -m benchmarks
+
+check: $(VENV)/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The constraints are what the tests passed with last; pyproject.toml says what may be used.
+$(VENV)/ready: pyproject.toml constraints.txt
+	@echo "Setting up $(VENV); this takes a minute or two."
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints.txt --editable '.[test]'
+	@touch $(VENV)/ready
+
+clean:
+	rm -rf $(VENV) .farm .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
