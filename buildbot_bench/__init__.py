@@ -1,0 +1,1 @@
+"""Buildbot Bench: finds the commit that made the FreeBSD kernel forward fewer packets."""

@@ -1,0 +1,75 @@
+"""What the log of a failed build says: does the revision not compile, or is the builder ill?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+# Of sysexits(3): what bench-build ends with when it was asked wrongly, and when the builder is ill.
+EX_USAGE, EX_TEMPFAIL = 64, 75
+# 126 and 127 are sh(1)'s "cannot be executed" and "not found".
+_NOT_THE_REVISIONS_FAULT = frozenset({126, 127, EX_USAGE, EX_TEMPFAIL})
+# A word of its own: neither a flag (-Wno-error=format) nor a part of a path (sys/error.c).
+_ERROR = re.compile(r"(?<![-/.\w])error\b(?![-=/]|\.\w)", re.IGNORECASE)
+_BUILDER_IS_ILL = re.compile(
+    r"No space left on device|Cannot allocate memory|Read-only file system"
+    r"|Input/output error|command not found|: not found$"
+    r"|\bKilled\b|out of memory|\bSignal 9\b"
+)
+# How make(1), both of them, passes on that a recipe's tool is missing; the line before names it.
+_TOOL_IS_MISSING = re.compile(r"\*\*\* .*\bError (?:code )?12[67]\b")
+# What GNU's and BSD's make say of a target; a file that another target needs is named otherwise by
+# the former and alike by the latter.
+_NO_TARGET = re.compile(
+    r"No rule to make target [`'](?P<gnu>[^']+)'\.|don't know how to make (?P<bsd>\S+?)\. Stop"
+)
+_REASON_LENGTH = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnosis:
+    """Whose fault a failed build is, and the line of its log that says so."""
+
+    builder_is_ill: bool
+    reason: str
+
+
+class BuildLog:
+    """Keeps of a build's log what tells why it failed: the first error line, else the last line.
+
+    `asked` are the words of the command, or of the script, that whoever set the builder up wrote:
+    a target among them that make does not know is their mistake.
+    """
+
+    def __init__(self, asked: Collection[str] = ()) -> None:
+        self._asked = frozenset(asked)
+        self._ill = ""
+        self._error = ""
+        self._last = "no output"
+
+    def take(self, line: str) -> None:
+        """Look at one line of the build's output."""
+        if not line.strip():
+            return
+        if not self._ill and _BUILDER_IS_ILL.search(line):
+            self._ill = line
+        if not self._ill and _TOOL_IS_MISSING.search(line):
+            self._ill = self._last
+        if not self._ill and self._is_unknown_target(line):
+            self._ill = line
+        if not self._error and _ERROR.search(line):
+            self._error = line
+        self._last = line
+
+    def _is_unknown_target(self, line: str) -> bool:
+        found = _NO_TARGET.search(line)
+        return found is not None and found[found.lastgroup or 0] in self._asked
+
+    def diagnosis(self, exit_code: int | None) -> Diagnosis:
+        """What a build that ended with this status suffered from; None when none is known."""
+        killed = exit_code is None or exit_code < 0
+        return Diagnosis(
+            builder_is_ill=bool(self._ill) or killed or exit_code in _NOT_THE_REVISIONS_FAULT,
+            reason=(self._ill or self._error or self._last).strip()[:_REASON_LENGTH],
+        )

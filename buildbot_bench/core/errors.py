@@ -1,0 +1,30 @@
+"""The three kinds of bad, and the usage error; knows nothing of who raises or catches them."""
+
+from __future__ import annotations
+
+
+class BenchError(Exception):
+    """Any failure that this package reports on purpose.
+
+    `hint` is the next thing a person should try; it is printed after the message.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class UsageError(BenchError):
+    """What a person asked for cannot be understood: an argument, a file, a revision."""
+
+
+class UntestableRevision(BenchError):  # noqa: N818 - the glossary's word; it is an outcome, not a fault
+    """The revision does not build, boot or pass traffic: it is stepped around."""
+
+
+class InfraError(BenchError):
+    """The lab, the network or a worker failed: it is retried and says nothing of the revision."""

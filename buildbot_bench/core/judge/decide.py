@@ -1,0 +1,183 @@
+"""From evidence to verdict: nothing, a suspicion with what to measure, an alarm, or unfit.
+
+The judge keeps no state. Called again when boots arrive, it sees what it asked for among the
+evidence and goes on from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from buildbot_bench.core.judge.change import row
+from buildbot_bench.core.judge.finding import Finding, strongest
+from buildbot_bench.core.judge.images import Image, images_of
+from buildbot_bench.core.judge.layout import in_words, is_layout
+from buildbot_bench.core.judge.model import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Remeasure,
+    Suspicion,
+    Unfit,
+    Verdict,
+)
+from buildbot_bench.core.judge.rounds import LAST_ROUND, is_proven, next_round
+from buildbot_bench.core.judge.segment import present_level
+from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
+from buildbot_bench.core.noise import EXACT, Noise
+from buildbot_bench.core.sample import NoiseClass, Sample
+
+BEYOND_USE = 5.0  # times min_effect: what a bimodal testbed must still be able to show
+
+
+def judge(history: Sequence[Sample], new: Sample, noise: Noise, policy: JudgePolicy) -> Verdict:
+    """Judge a new sample by the samples at its position and before.
+
+    `history` may hold other images of the new sample's position; samples of another testbed,
+    workload or metric are passed over, and so are values that are not positive. Order matters in
+    neither. A metric that is exact needs no noise, and one fresh boot of each side. Raises
+    UsageError for a confidence that ministat does not know.
+    """
+    if new.metric.noise is NoiseClass.EXACT:
+        noise, policy = EXACT, replace(policy, fresh=1, images=False)
+    kin = [sample for sample in history if _comparable(sample, new)]
+    samples = [sample for sample in kin if sample.epoch == new.epoch]
+    comparison = _students_t(samples, new, policy.confidence)
+    images = images_of([*samples, new], noise.sigma_run)
+    if reason := _unfit(kin, samples, new, images):
+        return Unfit(comparison=comparison, reason=reason)
+    began = present_level(images, noise, replace(policy, corroborated=False))
+    segment = [image for image in images if image.position >= began]
+    levels = row(segment, noise, policy.min_effect)
+    finding = strongest(segment, levels, 0, levels.length)
+    if finding is not None and is_proven(finding, noise, policy):
+        return _alarm(finding, comparison, _higher_is_better(new, policy))
+    if finding is not None and (requests := next_round(finding, noise, policy)):
+        return _suspicion(finding, comparison, requests)
+    if blind := _blind(noise, policy):
+        return Unfit(comparison=comparison, reason=blind)
+    quiet = _quiet(segment, policy) if finding is None else _doubt(finding, policy)
+    return Nothing(comparison=comparison, reason=quiet)
+
+
+def _alarm(finding: Finding, comparison: Comparison | None, higher_is_better: bool) -> Alarm:
+    effect, low, high = finding.interval
+    return Alarm(
+        comparison=comparison,
+        reason=f"the level changed by {effect:+.1%} and fresh boots of both sides show it",
+        anchor=finding.anchor.position,
+        effect=effect,
+        low=low,
+        high=high,
+        probability=finding.probability,
+        direction="improvement" if (effect > 0) is higher_is_better else "regression",
+        first=finding.first,
+    )
+
+
+def _suspicion(
+    finding: Finding, comparison: Comparison | None, requests: tuple[Remeasure, ...]
+) -> Suspicion:
+    effect, low, high = finding.interval
+    return Suspicion(
+        comparison=comparison,
+        reason=f"the level may have changed by {effect:+.1%} ({low:+.1%} to {high:+.1%})",
+        anchor=finding.anchor.position,
+        effect=effect,
+        low=low,
+        high=high,
+        probability=finding.probability,
+        remeasure=requests,
+    )
+
+
+def _higher_is_better(new: Sample, policy: JudgePolicy) -> bool:
+    chosen = policy.higher_is_better
+    return new.metric.higher_is_better if chosen is None else chosen
+
+
+def _comparable(sample: Sample, new: Sample) -> bool:
+    same = (sample.testbed, sample.workload, sample.metric.unit) == (
+        new.testbed,
+        new.workload,
+        new.metric.unit,
+    )
+    return same and sample.position <= new.position
+
+
+def _students_t(samples: Sequence[Sample], new: Sample, confidence: float) -> Comparison | None:
+    """Student's t against the predecessor; None when one of them has too few values."""
+    values = _finite(new)
+    earlier = [
+        sample
+        for sample in samples
+        if sample.position < new.position and len(_finite(sample)) >= MIN_VALUES
+    ]
+    if not earlier or len(values) < MIN_VALUES:
+        return None
+    predecessor = max(earlier, key=lambda sample: (sample.position, -sample.image))
+    return compare(_finite(predecessor), values, confidence=confidence)
+
+
+def _finite(sample: Sample) -> tuple[float, ...]:
+    return tuple(value for value in sample.values if abs(value) <= MAX_MAGNITUDE)
+
+
+def _unfit(
+    kin: Sequence[Sample], samples: Sequence[Sample], new: Sample, images: Sequence[Image]
+) -> str:
+    """Why the samples cannot tell; empty when they can."""
+    if not any(image.position == new.position for image in images):
+        return "no boot of the new sample gave a value"
+    older = [sample for sample in kin if sample.position < new.position]
+    if older and not any(sample.position < new.position for sample in samples):
+        last = max(older, key=lambda sample: sample.position)
+        return (
+            f"the lab changed since {last.label} (epoch {last.epoch!r}, now {new.epoch!r}): "
+            "measure the predecessor again"
+        )
+    return ""
+
+
+def _blind(noise: Noise, policy: JudgePolicy) -> str:
+    """Why a change worth a mail would not have been seen; empty when it would.
+
+    Seen are differences of about 4.5 standard errors (exp(4.5²/2) is the default's evidence).
+    """
+    if noise.saturated:
+        return (
+            f"boots differ by {noise.sigma_run:.2%} only: the line rate limits what is measured, "
+            "not the DUT; use smaller packets or a slower DUT"
+        )
+    boots = LAST_ROUND * policy.fresh
+    smallest = math.sqrt(4 / boots * math.log(policy.evidence_needed)) * noise.sigma_run
+    if noise.bimodal is not None and smallest > BEYOND_USE * policy.min_effect:
+        return (
+            f"boots fall into two modes {noise.bimodal.separation:.0%} apart: "
+            f"changes below {smallest:.0%} cannot be told from them"
+        )
+    return ""
+
+
+def _quiet(segment: Sequence[Image], policy: JudgePolicy) -> str:
+    position = segment[-1].position
+    new = [image for image in segment if image.position == position]
+    old = [image.level for image in segment if image.position < position]
+    if not old:
+        return "there is no earlier sample at this level to compare with"
+    stands_out = abs(new[0].level - fmean(old)) >= math.log1p(policy.min_effect)
+    if stands_out and is_layout(new, fmean(old)):
+        return in_words(new, fmean(old))
+    return "the sample lies within what runs and builds vary by"
+
+
+def _doubt(finding: Finding, policy: JudgePolicy) -> str:
+    if finding.is_layout:
+        return in_words(finding.new, finding.old_level)
+    effect, _, _ = finding.interval
+    if finding.log_evidence >= math.log(policy.evidence_needed):
+        return f"{effect:+.1%} was suspected, but fresh boots of both sides do not show it"
+    return f"{effect:+.1%} was suspected, but more boots cannot tell it from noise"

@@ -1,0 +1,186 @@
+"""The strongest change of level in a segment of history, and what fresh boots say of it.
+
+It weighs; what to do about it is decided in `decide`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
+from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
+from buildbot_bench.core.judge.layout import is_layout, is_sure_layout
+from buildbot_bench.core.judge.model import CHANGES_PER_COMMIT
+from buildbot_bench.core.noise import Noise, robust_level, spread_of_boots
+
+SUSPICIOUS = 0.4  # the Bayes factor of a single place at which a few boots more are well spent
+_PLACE_DOUBT = 0.005  # of the probability of place lies before `first`
+_ANCHOR_REACH = 5  # images among which the one nearest to the old level is the anchor
+_MAX_PROBABILITY = 0.9999  # no model of a lab is better than that
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """A place where the level may have changed, and all that speaks for and against it.
+
+    `start` is the number of the first position at the new level, `first` the earliest position
+    at which the change may have come. `new` are the images that are judged, `old_level` is the
+    mean of those before the change. `difference` is in logarithms; `standard_error` and `df` are
+    its. `log_evidence` sums over places, `log_best` is that of the best place, `log_limit` what it
+    could become with endless boots of the images at hand. `old_fresh` and `new_fresh` are the
+    fresh boots of both sides, `older_fresh` counts those of all earlier positions.
+    """
+
+    start: int
+    first: int
+    anchor: Image
+    new: tuple[Image, ...]
+    old_level: float
+    difference: float
+    standard_error: float
+    df: float
+    log_evidence: float
+    log_best: float
+    log_limit: float
+    old_fresh: tuple[float, ...]
+    new_fresh: tuple[float, ...]
+    older_fresh: int
+
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        """The effect as a fraction of the old level, with the ends of its 95 % interval."""
+        reach = float(stdtrit(self.df, 0.975)) * self.standard_error
+        low, middle, high = (math.expm1(self.difference + step) for step in (-reach, 0.0, reach))
+        return middle, low, high
+
+    @property
+    def probability(self) -> float:
+        """The probability of a change: prior odds times evidence."""
+        odds = CHANGES_PER_COMMIT * math.exp(min(self.log_evidence, 50.0))
+        return min(odds / (1 + odds), _MAX_PROBABILITY)
+
+    def shown_again(self, noise: Noise) -> float:
+        """How sure fresh boots of both sides alone are of a change of this sign (0..1, by t)."""
+        sides = (self.new_fresh, self.old_fresh)
+        variance = sum(spread_of_boots(logs, noise.sigma_run) ** 2 / len(logs) for logs in sides)
+        towards = self._fresh_difference(noise) / math.sqrt(variance)
+        return float(stdtr(noise.df_run, towards))
+
+    def denied(self, noise: Noise) -> bool:
+        """Whether fresh boots of both sides differ by less than half of what was suspected."""
+        return self._fresh_difference(noise) < abs(self.difference) / 2
+
+    @property
+    def is_layout(self) -> bool:
+        """Whether it is one image's layout that makes the difference."""
+        return is_layout(self.new, self.old_level)
+
+    def is_sure_layout(self, noise: Noise) -> bool:
+        """Whether it is, and further images would say the same."""
+        return is_sure_layout(self.new, self.old_level, noise.sigma_build)
+
+    def _fresh_difference(self, noise: Noise) -> float:
+        """By how much the sides differ in fresh boots, positive in the suspected direction."""
+        new, old = (
+            robust_level(logs, noise.sigma_run) for logs in (self.new_fresh, self.old_fresh)
+        )
+        return math.copysign(1.0, self.difference) * (new - old)
+
+
+def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Finding | None:
+    """What speaks most for a change among positions[start:end]; None if nothing is suspicious.
+
+    `levels` sums up `images`. The last position is the one that is judged: its first boot tells
+    which are fresh.
+    """
+    begin, place = levels.places(start, np.asarray(end))
+    place = np.sort(place[place > 0])
+    if not place.size:
+        return None
+    splits = levels.split(begin, place, np.asarray(end))
+    best = int(np.argmax(splits.log_evidence))
+    if splits.log_evidence[best] < math.log(SUSPICIOUS):
+        return None
+    total = float(np.logaddexp.reduce(splits.log_evidence))
+    share = np.exp(splits.log_evidence - total)
+    doubt = int(np.searchsorted(np.cumsum(share), _PLACE_DOUBT))
+    earliest = int(place[min(doubt, best)])
+    old = images[levels.index(int(begin)) : levels.index(earliest)]
+    new = images[levels.index(end - 1) : levels.index(end)]
+    since_s = screened_at_s(new)
+    return Finding(
+        start=int(place[best]),
+        first=old[-1].position + 1,
+        anchor=_anchor(old, since_s),
+        new=tuple(new),
+        old_level=fmean(image.level for image in old),
+        difference=float(splits.difference[best]),
+        standard_error=math.hypot(
+            _standard_error(splits, best, share),
+            _drift(float(splits.difference[best]), old, new, levels.noise),
+        ),
+        df=float(splits.df[best]),
+        log_evidence=total,
+        log_best=float(splits.log_evidence[best]),
+        log_limit=_limit(splits, best, levels),
+        old_fresh=_fresh(old, since_s),
+        new_fresh=_fresh(new, since_s),
+        older_fresh=len(_fresh(images[levels.index(int(begin)) : levels.index(end - 1)], since_s)),
+    )
+
+
+def _standard_error(splits: Splits, best: int, share: Floats) -> float:
+    """That of the difference, with the doubt about the place: the other places' D weigh in."""
+    spread = splits.variance + (splits.difference - splits.difference[best]) ** 2
+    return math.sqrt(float(np.sum(share * spread)))
+
+
+def _drift(difference: float, old: Sequence[Image], new: Sequence[Image], noise: Noise) -> float:
+    """How far the lab wandered between the two sides, as a standard deviation; 0 if not at all.
+
+    Fresh boots of both sides are made in turns and share the lab's mood of the hour; the rest of
+    history does not. What the two estimates of the change differ by beyond chance is drift: the
+    moment estimate of DerSimonian and Laird (1986) from one pair.
+    """
+    since_s = screened_at_s(new)
+    sides = [[image for image in side if fresh_boots(image, since_s)] for side in (old, new)]
+    if not all(sides):
+        return 0.0
+    boots = [_fresh(side, since_s) for side in sides]
+    before, after = (robust_level(logs, noise.sigma_run) for logs in boots)
+    chance = sum(
+        noise.sigma_run**2 / len(logs) + noise.sigma_build**2 / len(side)
+        for logs, side in zip(boots, sides, strict=True)
+    )
+    return math.sqrt(max((after - before - difference) ** 2 - chance, 0.0))
+
+
+def _limit(splits: Splits, best: int, levels: Row) -> float:
+    """The evidence, if endless boots of the same images gave the same difference."""
+    return float(
+        log_bayes_factor(
+            splits.difference[best],
+            splits.build_variance[best],
+            np.asarray(levels.noise.df_build),
+            levels.min_effect,
+        )
+    )
+
+
+def _anchor(old: Sequence[Image], since_s: float) -> Image:
+    """A typical image of the old level, not far back; the same again once it has fresh boots."""
+    middle = median(image.level for image in old)
+    return max(
+        old[-_ANCHOR_REACH:],
+        key=lambda image: (len(fresh_boots(image, since_s)), -abs(image.level - middle)),
+    )
+
+
+def _fresh(images: Sequence[Image], since_s: float) -> tuple[float, ...]:
+    return tuple(log for image in images for log in fresh_boots(image, since_s))

@@ -1,0 +1,42 @@
+"""Whether what an image shows is its layout: luck with alignment and caches, not the code.
+
+Another image of the same revision has the same code in another order. (T. Mytkowicz et al.,
+*Producing Wrong Data Without Doing Anything Obviously Wrong!*, ASPLOS 2009, measured how much the
+order of linking does.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from buildbot_bench.core.judge.images import Image
+
+BEYOND_LAYOUT = 0.1  # the archive has neighbouring builds 1 to 5 % apart (core.noise.ARCHIVE)
+_FEWEST = 2  # further images; one of them may have a luck of its own
+_SURE = 2.0  # standard errors
+
+
+def is_layout(new: Sequence[Image], old_level: float) -> bool:
+    """Whether a revision's further images show less than half of what its first one does.
+
+    `old_level` is the level (of logarithms) before the revision.
+    """
+    first, *further = (image.level - old_level for image in new)
+    return bool(further) and math.copysign(1.0, first) * fmean(further) < abs(first) / 2
+
+
+def is_sure_layout(new: Sequence[Image], old_level: float, sigma_build: float) -> bool:
+    """Whether still further images, linked in other orders, would hardly show that half."""
+    first, *further = (image.level - old_level for image in new)
+    variance = sum(sigma_build**2 + image.variance for image in new[1:]) / max(len(further), 1) ** 2
+    highest = math.copysign(1.0, first) * fmean(further or [first]) + _SURE * math.sqrt(variance)
+    return len(further) >= _FEWEST and highest < abs(first) / 2
+
+
+def in_words(new: Sequence[Image], old_level: float) -> str:
+    """A sentence for a reader, when it is layout."""
+    first, *further = (math.expm1(image.level - old_level) for image in new)
+    others = ", ".join(f"{effect:+.1%}" for effect in further)
+    return f"{first:+.1%} is one image's layout, not the code: in another order it is {others}"

@@ -1,0 +1,128 @@
+"""What the judge is told and what it answers; the thinking is elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.ministat import Comparison
+
+CHANGES_PER_COMMIT = 1 / 200
+"""How often the level changes: the prior of the probabilities that are told (the archive's year
+series have one change of 4 % in about 8000 commits, but most changes are smaller)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgePolicy:
+    """What counts as a change, and how many false alarms are bearable.
+
+    `confidence` (percent, one of ministat's) is for the t-tests that are printed, `min_effect`
+    the smallest change, as a fraction, that somebody wants to hear of. `false_alarms_per_1000`
+    commits is shared by `series` many (testbed, workload). An alarm stands on `fresh` boots of
+    each side, measured after the suspicion arose. `images` is False when no second image of a
+    revision can be had. `higher_is_better` None: as the sample's metric says. `corroborated`:
+    another testbed raised an alarm for some of the same commits. (Not another workload of this
+    testbed: that boots the same image, whose layout may slow both.)
+    """
+
+    confidence: float = 95.0
+    min_effect: float = 0.02
+    higher_is_better: bool | None = None
+    false_alarms_per_1000: float = 1.0
+    series: int = 3
+    fresh: int = 5
+    images: bool = True
+    corroborated: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what would divide by zero; raises UsageError."""
+        if not 0 < self.min_effect < 1:
+            raise UsageError(
+                f"min_effect is {self.min_effect}", hint="give a fraction, 0.02 for two percent"
+            )
+        if min(self.false_alarms_per_1000, self.series, self.fresh) <= 0:
+            raise UsageError(
+                f"false_alarms_per_1000 is {self.false_alarms_per_1000}, series {self.series}, "
+                f"fresh {self.fresh}",
+                hint="each must be above zero",
+            )
+
+    @property
+    def evidence_needed(self) -> float:
+        """By how much the evidence must favour a change: one judgement in so many may err.
+
+        A change seen elsewhere is as likely as not here, instead of once in 200 commits.
+        """
+        needed = 1000.0 * self.series / self.false_alarms_per_1000
+        return max(needed * CHANGES_PER_COMMIT, 1.0) if self.corroborated else needed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remeasure:
+    """Run `iterations` more boots of build `image` of `position`."""
+
+    position: int
+    image: int
+    iterations: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nothing:
+    """No change that is worth a mail, as far as can be known."""
+
+    comparison: Comparison | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unfit:
+    """The samples cannot tell: saturated, too noisy, or of another epoch."""
+
+    comparison: Comparison | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suspicion:
+    """There may be a change: measure `remeasure`, then judge again.
+
+    `anchor` is a position before the suspected change. `effect` is relative to the level there,
+    with its 95 % interval low..high; `probability` is that of a change, by the model.
+    """
+
+    comparison: Comparison | None
+    reason: str
+    anchor: int
+    effect: float
+    low: float
+    high: float
+    probability: float
+    remeasure: tuple[Remeasure, ...]
+
+    @property
+    def iterations(self) -> int:
+        """What the answer costs: boots."""
+        return sum(request.iterations for request in self.remeasure)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """The level changed somewhere in (anchor, position of the new sample].
+
+    `first` is the earliest position at which the change may have come; other fields as those of
+    `Suspicion`.
+    """
+
+    comparison: Comparison | None
+    reason: str
+    anchor: int
+    effect: float
+    low: float
+    high: float
+    probability: float
+    direction: Literal["regression", "improvement"]
+    first: int
+
+
+Verdict = Nothing | Suspicion | Alarm | Unfit

@@ -1,0 +1,57 @@
+"""What a builder says of the kernel archive that it packed: a JSON file in it; it packs nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from buildbot_bench.core.errors import UsageError
+
+NAME = "bench-manifest.json"
+MOST_BYTES = 1 << 20
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manifest:
+    """Of what a kernel was made, and what came of it.
+
+    `variant` is the label and image for a reader; `config` names the kernel configuration and the
+    lines that were added to it; `toolchain` is what the compiler says of itself; `flags` are the
+    make variables. `files` has the neutral digest (core.neutral) of the kernel and each module.
+    """
+
+    variant: str = ""
+    config: str = ""
+    toolchain: str = ""
+    flags: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> frozenset[tuple[str, str]]:
+        """What a reader of a report wants to compare on both sides, as (name, value)."""
+        told = {"kernel config": self.config, "compiler": self.toolchain, "build": self.flags}
+        return frozenset((name, value) for name, value in told.items() if value)
+
+
+def write_manifest(manifest: Manifest) -> str:
+    """The manifest as a JSON text that `parse_manifest` reads."""
+    return json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=2, sort_keys=True) + "\n"
+
+
+def parse_manifest(text: str) -> Manifest:
+    """Read a manifest; raises UsageError for what is none, or one of a newer format."""
+    try:
+        told = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{NAME} is no JSON: {error}") from error
+    if not isinstance(told, dict) or told.pop("format", None) != _FORMAT:
+        raise UsageError(f"{NAME} is not of format {_FORMAT}", hint="update buildbot-bench")
+    files = told.pop("files", None)
+    texts = {"variant", "config", "toolchain", "flags"}
+    if set(told) != texts or not isinstance(files, dict):
+        raise UsageError(f"{NAME} has the keys {', '.join(sorted(told))[:200]}")
+    if not all(isinstance(text, str) for text in (*told.values(), *files.values())):
+        raise UsageError(f"{NAME} holds something else than text")
+    return Manifest(**told, files=files)

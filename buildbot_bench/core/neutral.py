@@ -1,0 +1,90 @@
+"""What of a kernel says who built it, when, where and from what; and its digest without that.
+
+Two kernels with the same neutral digest run the same instructions on the same data, so that a
+measurement of one is a measurement of the other. What a build tells of itself is blotted out
+where it stands; nothing is moved, and code is not looked at. A kernel with another length of any
+string in between is another kernel: it is measured.
+
+The strings are those of FreeBSD's sys/conf/newvers.sh (`version`, `sccs`: arrays of a fixed least
+size, padded with NUL, so that a text may grow), of `$FreeBSD$` keywords in drivers, of
+`__DATE__` and `__TIME__`, and the names of revisions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from buildbot_bench.core.elf import NOBITS, Section, sections
+
+_TOLD_BY_BUILDS = re.compile(
+    rb"""
+    (?<! [0-9A-Za-z:] )
+    (?: (?: @\(\#\) )? FreeBSD[ ]\d{1,3}\.\d{1,2}-\w[^\0 ]{0,30}[ ] [^\0]+  # newvers.sh's lines
+      | Linux[ ]version[ ]\d [^\0]*
+      | (?: (?: Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec ) [ ][ \d]\d[ ]\d{4}
+          | \d\d:\d\d:\d\d
+          | [rn][1-9]\d{4,6} (?: [-+=][0-9a-f]{7,40} )? (?: -dirty )?
+          | [0-9a-f]{40} (?: -dirty )?
+        ) (?! [0-9A-Za-z:] )
+    )
+    | \$ (?: FreeBSD | Id | Header | Revision | Date ) : [^$\0\n]{1,300} \$
+    """,
+    re.VERBOSE,
+)
+# The identity that the linker gives, and the name and CRC-32 of the file with the symbols.
+_IDENTITIES = frozenset({b".note.gnu.build-id", b".gnu_debuglink"})
+# What no loader brings into memory and no linker of modules reads.
+_UNREAD = re.compile(rb"\.z?debug|\.rela?\.z?debug|\.comment|\.gnu_debuglink|\.SUNW_ctf|\.shstrtab")
+
+
+def neutralise(data: bytes) -> bytes:
+    """The same file with NUL in place of what its build tells of itself; as long as it was.
+
+    Code is left as it is, and so are bytes that are no whole ELF file.
+    """
+    found = sections(data)
+    neutral = bytearray(data)
+    for section in found:
+        if section.name in _IDENTITIES:
+            neutral[section.span] = bytes(section.span.stop - section.span.start)
+        elif section.is_loaded and not section.is_code and section.kind != NOBITS:
+            neutral[section.span] = _TOLD_BY_BUILDS.sub(_blot, data[section.span])
+    for section in found:  # a damaged file may have code within data
+        if section.is_code:
+            neutral[section.span] = data[section.span]
+    return bytes(neutral)
+
+
+def neutral_digest(data: bytes) -> str:
+    """The SHA-256, in hexadecimal, of what of a kernel or module can matter when it runs.
+
+    Where sections lie in the file does not matter, nor do symbols for a debugger. For what is no
+    whole ELF file it is the SHA-256 of its bytes.
+    """
+    found = sections(data)
+    if not found:
+        return hashlib.sha256(data).hexdigest()
+    neutral = neutralise(data)
+    digest = hashlib.sha256(data[4:8] + data[16:24])  # the class of machine
+    for section in found:
+        if not _UNREAD.match(section.name):
+            digest.update(_heading(section))
+            digest.update(neutral[section.span])
+    return digest.hexdigest()
+
+
+def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
+    """One digest for the (name, neutral digest) of a kernel and its modules, in whatever order."""
+    text = "".join(f"{digest} {name}\n" for name, digest in sorted(digests))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _heading(section: Section) -> bytes:
+    told = (section.kind, section.flags, section.address, section.size, section.name)
+    return repr(told).encode()
+
+
+def _blot(match: re.Match[bytes]) -> bytes:
+    return bytes(len(match[0]))

@@ -1,0 +1,116 @@
+"""The spread of boots and of builds, from differences in which the level drops out.
+
+- sigma_run from all pairs of boots of one image: ln y1 - ln y2 has variance 2·sigma_run².
+- sigma_build from images next to each other in history (or of one position): the difference of
+  their levels over n1 and n2 boots has variance 2·sigma_build² + sigma_run²·(1/n1 + 1/n2).
+
+A boot that went wrong, or a commit that changed the level, is an outlier among these differences.
+The scale is therefore Huber's: P. J. Huber, *Robust Statistics* (1981), 5.2, "proposal 2".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from buildbot_bench.core.noise.model import MIN_SIGMA
+
+Floats = NDArray[np.float64]
+
+_CLIP = 1.0  # where Huber's scale clips, in standard deviations: level changes are not rare
+_CLIPPED_VARIANCE = 0.5160585  # E[min(Z², 1)] of a standard normal Z
+_FAR = 3.0  # run sigmas: a boot further from its image's median is counted as that far
+_NORMAL_MAD = 1.4826
+_PLAINLY = 2.5  # five normal boots lie as far apart once in 300 images
+_SHARED = 2 / 3  # neighbouring differences share an image: worth of each (von Neumann 1941)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spread:
+    """An estimated standard deviation of logarithms, and its degrees of freedom (0: none)."""
+
+    sigma: float = 0.0
+    df: float = 0.0
+
+
+def robust_level(logs: Sequence[float], sigma_run: float) -> float:
+    """The mean of an image's boots, after those far from the median were drawn in (winsorized)."""
+    middle, reach = median(logs), _FAR * sigma_run
+    return middle + fmean(min(max(log - middle, -reach), reach) for log in logs)
+
+
+def spread_of_boots(logs: Sequence[float], sigma_run: float) -> float:
+    """The standard deviation to count with for one image's boots.
+
+    It is sigma_run, unless this image's boots lie plainly further apart: several of them went
+    wrong, or have two modes, and their median means little. (1.48 MAD is a normal's deviation.)
+    """
+    middle = median(logs)
+    own = _NORMAL_MAD * median(abs(log - middle) for log in logs)
+    return own if own > _PLAINLY * sigma_run else sigma_run
+
+
+def run_spread(images: Sequence[Floats], *, bimodal: bool) -> Spread:
+    """The spread between boots of one image; all of it, both modes included, when bimodal."""
+    pairs = [(a - b) / math.sqrt(2) for logs in images for a, b in combinations(logs.tolist(), 2)]
+    if not pairs:
+        return Spread()
+    df = float(sum(logs.size - 1 for logs in images))
+    if bimodal:
+        return Spread(sigma=float(np.sqrt(np.mean(np.square(pairs)))), df=df)
+    return Spread(sigma=_huber_scale(np.array(pairs), np.zeros(len(pairs)), 1.0), df=df)
+
+
+def bounded_run_spread(run: Spread, images: Sequence[Floats]) -> Spread:
+    """Boots of one image vary by no more than neighbouring images do: then both tell the same.
+
+    They are joined as a geometric mean, in which a few odd boots weigh little.
+    """
+    if not run.df or len(images) < 2:
+        return run
+    steps = np.diff([robust_level(logs.tolist(), run.sigma) for logs in images])
+    scaled = steps / np.sqrt([1 / a.size + 1 / b.size for a, b in pairwise(images)])
+    bound, df = _huber_scale(scaled, np.zeros_like(scaled), 1.0), len(steps) * _SHARED
+    if bound >= run.sigma:
+        return run
+    sigma = bound * (run.sigma / max(bound, MIN_SIGMA)) ** (run.df / (run.df + df))
+    return Spread(sigma=sigma, df=run.df + df)
+
+
+def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
+    """The spread between neighbouring images beyond what their boots explain.
+
+    Where boots explain nearly all of it, a build noise below the standard error of the variance,
+    v·√(2/df), would have been overlooked: it is assumed to be that, but no more than run noise.
+    """
+    if len(images) < 2:
+        return Spread()
+    steps = np.diff([robust_level(logs.tolist(), sigma_run) for logs in images])
+    explained = np.array([sigma_run**2 * (1 / a.size + 1 / b.size) for a, b in pairwise(images)])
+    variance, df = _huber_scale(steps, explained, 2.0) ** 2, len(steps) * _SHARED
+    boots = float(np.median(explained)) / 2
+    overlooked = min((variance + boots) * math.sqrt(2 / df), boots)
+    return Spread(sigma=math.sqrt(max(variance, overlooked)), df=df)
+
+
+def _huber_scale(differences: Floats, explained: Floats, factor: float) -> float:
+    """Solve mean(min(d²/(factor·s² + explained), c²)) = E[min(Z², c²)] for s, by bisection."""
+    squares = differences**2
+
+    def excess(scale: float) -> float:
+        variance = np.maximum(factor * scale**2 + explained, MIN_SIGMA**2)
+        return float(np.mean(np.minimum(squares / variance, _CLIP**2))) - _CLIPPED_VARIANCE
+
+    low, high = 0.0, float(np.abs(differences).max()) * 2 + MIN_SIGMA
+    if excess(low) <= 0:
+        return 0.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return (low + high) / 2

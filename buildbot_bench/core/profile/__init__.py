@@ -1,0 +1,36 @@
+"""Where the CPUs of a DUT spent their cycles: captures, their symbols, and how two differ."""
+
+from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
+from buildbot_bench.core.profile.folded import format_folded, parse_folded
+from buildbot_bench.core.profile.meeting import Meeting, meetings
+from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
+from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
+from buildbot_bench.core.profile.symbols import (
+    Cycles,
+    ShareChange,
+    SymbolShare,
+    compare_symbols,
+    share_change,
+    top_symbols,
+)
+
+__all__ = [
+    "CALLCHAIN_DEPTH",
+    "EXECUTED",
+    "MOSTLY_IDLE",
+    "Cycles",
+    "Meeting",
+    "Profile",
+    "ShareChange",
+    "Stack",
+    "SymbolShare",
+    "compare_symbols",
+    "format_folded",
+    "meetings",
+    "parse_folded",
+    "parse_pmc_graph",
+    "require_traffic",
+    "restore_callers",
+    "share_change",
+    "top_symbols",
+]

@@ -1,0 +1,139 @@
+"""Which functions the busy cycles went to, and how two captures differ; it knows no commit.
+
+Every share is of the samples that are not idle: how long the idle loop ran depends on the offered
+load, what the rest is made of depends on the kernel. Stacks are restored first: a caller that a
+capture cut off had those cycles all the same, and may tell that they were idle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+
+from buildbot_bench.core.profile.callers import restore_callers
+from buildbot_bench.core.profile.model import Profile
+
+# Hundreds of functions are compared at once: at three standard errors about one in 400 that did
+# not change still seems to have.
+_SURE_ERRORS = 3.0
+
+
+class Cycles(StrEnum):
+    """Which cycles count as a function's: its own, or also those of what it called."""
+
+    SELF = "self"
+    INCLUSIVE = "inclusive"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SymbolShare:
+    """The fractions of all busy cycles that one function took, itself and with what it called."""
+
+    name: str
+    self_share: float
+    inclusive_share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareChange:
+    """A function's fraction of the busy cycles in an old and a new capture.
+
+    `error` is the standard error of their difference that stems from sampling alone, two
+    binomial proportions' (sqrt(p(1-p)/n + q(1-q)/m)). What differs from boot to boot is not in
+    it: that needs several captures.
+    """
+
+    name: str
+    old: float
+    new: float
+    error: float
+
+    @property
+    def delta(self) -> float:
+        """New less old, as a fraction of the busy cycles."""
+        return self.new - self.old
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the difference is more than sampling explains."""
+        return abs(self.delta) > _SURE_ERRORS * self.error
+
+
+def top_symbols(
+    profile: Profile, *, by: Cycles = Cycles.SELF, limit: int = 20
+) -> tuple[SymbolShare, ...]:
+    """The functions with the largest shares, largest first, then by name."""
+    (whole,) = restore_callers(profile)
+    own, inclusive = _counts(whole, Cycles.SELF), _counts(whole, Cycles.INCLUSIVE)
+    ranks = own if by is Cycles.SELF else inclusive
+    busy = whole.busy_samples
+    names = sorted(inclusive, key=lambda name: (-ranks[name], name))[:limit]
+    return tuple(
+        SymbolShare(
+            name=name,
+            self_share=_proportion(own[name], busy)[0],
+            inclusive_share=_proportion(inclusive[name], busy)[0],
+        )
+        for name in names
+    )
+
+
+def compare_symbols(
+    old: Profile, new: Profile, *, by: Cycles = Cycles.SELF
+) -> tuple[ShareChange, ...]:
+    """How every function's share changed, the largest change first, then by name.
+
+    Of two exact captures both shares are of the old one's total: what a function does more does not
+    make the others' shares smaller.
+    """
+    exact = old.is_exact and new.is_exact
+    old, new = restore_callers(old, new)
+    old_counts, new_counts = _counts(old, by), _counts(new, by)
+    if exact:
+        return _by_size(_exact_changes(old_counts, new_counts, old.busy_samples))
+    old_busy, new_busy = old.busy_samples, new.busy_samples
+    changes = [
+        share_change(name, old=(old_counts[name], old_busy), new=(new_counts[name], new_busy))
+        for name in old_counts.keys() | new_counts.keys()
+    ]
+    return _by_size(changes)
+
+
+def share_change(name: str, *, old: tuple[int, int], new: tuple[int, int]) -> ShareChange:
+    """The change of one share, each side given as its samples and all busy ones."""
+    (old_share, old_variance), (new_share, new_variance) = _proportion(*old), _proportion(*new)
+    return ShareChange(
+        name=name, old=old_share, new=new_share, error=sqrt(old_variance + new_variance)
+    )
+
+
+def _exact_changes(old: Counter[str], new: Counter[str], total: int) -> list[ShareChange]:
+    return [
+        ShareChange(name=name, old=old[name] / total, new=new[name] / total, error=0.0)
+        for name in old.keys() | new.keys()
+        if total
+    ]
+
+
+def _by_size(changes: Iterable[ShareChange]) -> tuple[ShareChange, ...]:
+    return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.name)))
+
+
+def _proportion(part: int, whole: int) -> tuple[float, float]:
+    """A fraction and its variance; of nothing, nothing is known to be there."""
+    if not whole:
+        return 0.0, 0.0
+    share = part / whole
+    return share, share * (1 - share) / whole
+
+
+def _counts(profile: Profile, by: Cycles) -> Counter[str]:
+    """The busy samples of each function; one that calls itself counts once in a stack."""
+    counts: Counter[str] = Counter()
+    for stack in profile.busy:
+        for name in {stack.leaf} if by is Cycles.SELF else set(stack.frames):
+            counts[name] += stack.samples
+    return counts

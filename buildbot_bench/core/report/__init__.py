@@ -1,0 +1,87 @@
+"""What a mail, a page and a JSON file say of a finished search; it renders and sends nothing."""
+
+from buildbot_bench.core.report.as_json import to_json
+from buildbot_bench.core.report.checks import PROOF_ITERATIONS, proof_iterations
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.model import (
+    Carried,
+    Contrast,
+    Kind,
+    ProbeRecord,
+    Report,
+    Setting,
+    Side,
+    Skipped,
+    StepReport,
+    Unresolved,
+)
+from buildbot_bench.core.report.narrowing import narrowing, runners_up
+from buildbot_bench.core.report.plain import display_width, plain, shorten
+from buildbot_bench.core.report.standing import Opinion, TrackRecord
+from buildbot_bench.core.report.steps import kind_of
+from buildbot_bench.core.report.support import (
+    Artefact,
+    Candidate,
+    Check,
+    Cost,
+    Fact,
+    Level,
+    Measured,
+    Outcome,
+    Reach,
+    ScopeRow,
+)
+from buildbot_bench.core.report.surroundings import (
+    ControlRecord,
+    ImageRecord,
+    LaneSamples,
+    Stage,
+    Surroundings,
+)
+from buildbot_bench.core.report.why import Capture, Captures, Place, Sampled, Symbol, Why
+
+__all__ = [
+    "PROOF_ITERATIONS",
+    "Artefact",
+    "Candidate",
+    "Capture",
+    "Captures",
+    "Carried",
+    "Check",
+    "Contrast",
+    "ControlRecord",
+    "Cost",
+    "Fact",
+    "ImageRecord",
+    "Kind",
+    "LaneSamples",
+    "Level",
+    "Measured",
+    "Opinion",
+    "Outcome",
+    "Place",
+    "ProbeRecord",
+    "Reach",
+    "Report",
+    "Sampled",
+    "ScopeRow",
+    "Setting",
+    "Side",
+    "Skipped",
+    "Stage",
+    "StepReport",
+    "Surroundings",
+    "Symbol",
+    "TrackRecord",
+    "Unresolved",
+    "Why",
+    "compose",
+    "display_width",
+    "kind_of",
+    "narrowing",
+    "plain",
+    "proof_iterations",
+    "runners_up",
+    "shorten",
+    "to_json",
+]

@@ -1,0 +1,157 @@
+"""Composes the report of a finished search from what is known of its range; it stores nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from buildbot_bench.core.report import words
+from buildbot_bench.core.report.contrast import values_by_position
+from buildbot_bench.core.report.harmless import (
+    harmless_lines,
+    harmless_probe,
+    harmless_range,
+    harmless_setting,
+)
+from buildbot_bench.core.report.model import (
+    Kind,
+    ProbeRecord,
+    Report,
+    Setting,
+    Skipped,
+    StepReport,
+    Unresolved,
+)
+from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.report.standing import harmless_opinion
+from buildbot_bench.core.report.steps import contrast_ends, describe_steps, find_headline, kind_of
+from buildbot_bench.core.report.supporting import supported
+from buildbot_bench.core.report.surroundings import NOTHING_BESIDES, Surroundings
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Answer
+
+NO_OP = "no-op change, its kernel is identical to its predecessor's"
+
+
+def compose(
+    *,
+    range: RevisionRange,  # noqa: A002 - the glossary's word; nothing is counted here
+    answer: Answer,
+    samples: Sequence[Sample],
+    setting: Setting,
+    probes: Sequence[ProbeRecord] = (),
+    untestable: Mapping[int, str] | None = None,
+    no_ops: Collection[int] = (),
+    reproduce: Sequence[str] = (),
+    known: Surroundings = NOTHING_BESIDES,
+) -> Report:
+    """Compose the report of a finished search.
+
+    The positions of `samples` are indices 0..n into the range, as those of the answer are.
+    `untestable` maps such positions to the reason; `no_ops` are those whose kernel is identical
+    to the one before. `reproduce` are commands; without any, those of `bench-bisect` are given.
+    `known` is what the checks, the scope and the setup are made of.
+    Raises UsageError when ministat has no table for the setting's confidence.
+    """
+    between, setting = harmless_range(range), harmless_setting(setting)
+    skipped = dict.fromkeys(no_ops, NO_OP) | dict(untestable or {})
+    report = _finding(between, answer, samples, setting, no_ops)
+    report = replace(
+        report,
+        skipped=_skipped(between, skipped),
+        reproduce=harmless_lines(reproduce) or report.reproduce,
+        probes=tuple(harmless_probe(probe) for probe in probes),
+        opinion=known.opinion and harmless_opinion(known.opinion),
+        record=known.record,
+    )
+    return supported(report, between=between, answer=answer, samples=samples, known=known)
+
+
+def _finding(
+    between: RevisionRange,
+    answer: Answer,
+    samples: Sequence[Sample],
+    setting: Setting,
+    no_ops: Collection[int],
+) -> Report:
+    """What the answer says, without what led to it."""
+    values = values_by_position(samples, setting.metric)
+    steps = tuple(describe_steps(between, answer, values, no_ops, setting))
+    headline = find_headline(steps)
+    kind = kind_of(answer, error=setting.error)
+    reason = plain(answer.reason)
+    return Report(
+        kind=kind,
+        subject=words.subject_line(kind, headline, between, setting),
+        summary=_with_fix(_summary(kind, headline, between, reason, setting), setting),
+        headline=headline,
+        ends=None if headline else contrast_ends(between, values, setting),
+        steps=steps,
+        unresolved=tuple(_unresolved(between, old, new) for old, new in answer.unresolved),
+        skipped=(),
+        reproduce=_commands(between, headline, setting),
+        probes=(),
+        reason=reason,
+        old=between.old,
+        new=between.new,
+        commits=between.n,
+        setting=setting,
+    )
+
+
+def _summary(
+    kind: Kind,
+    headline: StepReport | None,
+    between: RevisionRange,
+    reason: str,
+    setting: Setting,
+) -> tuple[str, str]:
+    if headline is not None:
+        return words.what_changed(headline, setting), words.how_sure(headline, between)
+    if kind is Kind.NOT_REPRODUCED:
+        return words.nothing_found(between, setting), words.sentence(reason)
+    return words.no_answer(between, setting), words.sentence(reason)
+
+
+def _with_fix(summary: tuple[str, str], setting: Setting) -> tuple[str, str]:
+    what, sure = summary
+    return what, sure if setting.carried is None else f"{sure} {words.carried(setting.carried)}"
+
+
+def _unresolved(between: RevisionRange, old: int, new: int) -> Unresolved:
+    return Unresolved(old=between.revisions[old], new=between.revisions[new], commits=new - old)
+
+
+def _skipped(between: RevisionRange, reasons: Mapping[int, str]) -> tuple[Skipped, ...]:
+    """Neighbours that were skipped for the same reason are told in one breath."""
+    runs: list[list[int]] = []
+    for position in sorted(reasons):
+        last = runs[-1][-1] if runs else None
+        if last == position - 1 and reasons[last] == reasons[position]:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    return tuple(
+        Skipped(
+            first=between.revisions[run[0]],
+            last=between.revisions[run[-1]],
+            commits=len(run),
+            reason=plain(reasons[run[0]]),
+        )
+        for run in runs
+    )
+
+
+def _commands(
+    between: RevisionRange, headline: StepReport | None, setting: Setting
+) -> tuple[str, ...]:
+    """Prove the step again, search the whole range again, and get every figure of this search."""
+    where = ["--testbed", setting.testbed, "--workload", setting.workload]
+    where += ["--with", setting.carried.fix] if setting.carried else []
+    pairs = [] if headline is None else [(headline.old, headline.new)]
+    pairs.append((between.old, between.new))
+    searches = [["bench-bisect", old.label, new.label, *where] for old, new in pairs]
+    figures = ["bench-bisect", "--follow", str(setting.search_id), "--json"]
+    return tuple(shlex.join(command) for command in (*dict.fromkeys(map(tuple, searches)), figures))

@@ -1,0 +1,102 @@
+"""What the mail about a testbed out of control says; it renders nothing and decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.report.words import count, percent, size
+
+_NAME_COLUMNS = 40
+_LONG_COLUMNS = 400
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ControlRun:
+    """One round of the control image, as the chart has it; `remark` is why it is not good."""
+
+    at_s: float
+    values: tuple[float, ...]
+    deviation: float | None
+    average: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabReport:
+    """A testbed that went into quarantine, and all that its owner has to know.
+
+    `shift` is by what fraction the control image was off, None when it gave no value; `since_s`
+    when the last good round ended, or the first of all if none was good. `iterations` of `images`
+    images have ended since then, and the `searches`, a line each, found something meanwhile: all
+    that is in doubt. `limit` and `average_limit` are how far a single round and their moving
+    average stray while all is well.
+    """
+
+    farm: str
+    testbed: str
+    workload: str
+    label: str
+    unit: str
+    shift: float | None
+    reason: str
+    since_s: float
+    begun_at: float
+    reference: float | None
+    limit: float
+    average_limit: float
+    rounds: int
+    runs: tuple[ControlRun, ...]
+    iterations: int = 0
+    images: int = 0
+    searches: tuple[str, ...] = ()
+    url: str = ""
+    operator: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject: `[bench] apu2 is out of control: r311848 -5.0% (forwarding)`."""
+        what = "no value" if self.shift is None else percent(self.shift)
+        return f"[bench] {self.testbed} is out of control: {self.label} {what} ({self.workload})"
+
+    @property
+    def summary(self) -> str:
+        """What happened, in one sentence."""
+        if self.shift is None:
+            gives = "gives no value on {} any more" if self.rounds else "never gave a value on {}"
+            return f"The control image {self.label} {gives.format(self.testbed)} ({self.workload})."
+        than = "less" if self.shift < 0 else "more"
+        return (
+            f"The control image {self.label} measures {size(self.shift)} {than} on {self.testbed} "
+            f"than it did ({self.workload}); its kernel is the same as ever, so it is the lab that "
+            "changed."
+        )
+
+    @property
+    def doubts(self) -> str:
+        """What must not be believed for the time being, in one sentence."""
+        done = f"{count(self.iterations, 'iteration')} of {count(self.images, 'image')}"
+        since = "the last good round" if self.rounds else "the first round without a value"
+        if not self.iterations:
+            return f"Nothing else was measured there since {since}."
+        return (
+            f"{done} ended there since {since}: they are kept and marked, no verdict "
+            "and no search uses them, and their commits are measured again."
+        )
+
+
+def harmless_lab(report: LabReport) -> LabReport:
+    """The same without what strangers may have written into it: logs, revisions' names."""
+    return replace(
+        report,
+        farm=plain(report.farm, columns=_NAME_COLUMNS),
+        testbed=plain(report.testbed, columns=_NAME_COLUMNS),
+        workload=plain(report.workload, columns=_NAME_COLUMNS),
+        label=plain(report.label, columns=_NAME_COLUMNS),
+        unit=plain(report.unit, columns=_NAME_COLUMNS),
+        reason=plain(report.reason),
+        runs=tuple(replace(run, remark=plain(run.remark, columns=60)) for run in report.runs),
+        searches=tuple(plain(line, columns=_LONG_COLUMNS) for line in report.searches),
+        url=plain(report.url, columns=_LONG_COLUMNS),
+        operator=plain(report.operator),
+    )

@@ -1,0 +1,207 @@
+"""What a mail, a page and a JSON file say of a finished search; it renders and sends nothing.
+
+All text in a Report has gone through `plain`: it is one line of visible characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from buildbot_bench.core.ministat import Comparison
+from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
+from buildbot_bench.core.report.support import (
+    Artefact,
+    Candidate,
+    Check,
+    Cost,
+    Fact,
+    Measured,
+    ScopeRow,
+)
+from buildbot_bench.core.report.surroundings import Stage
+from buildbot_bench.core.report.why import Why
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.sample import Metric
+
+
+class Kind(StrEnum):
+    """What a search came to; only a culprit is ever mailed."""
+
+    CULPRIT = "culprit"
+    NOT_REPRODUCED = "not-reproduced"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Carried:
+    """A commit that a search carried along: to how many revisions it was `applied`.
+
+    `left_out` names those that it does not fit; all others have it.
+    """
+
+    fix: str
+    applied: int
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """Where a search ran, what counted as a change in it, and whom to ask about it.
+
+    `confidence` is Student's t's, in percent, one of ministat's; `min_effect` and `error` (the
+    accepted probability of a wrong answer) are fractions. `url` is the search's page; `operator`
+    a person's address, may be empty.
+    """
+
+    testbed: str
+    workload: str
+    metric: Metric
+    confidence: float
+    min_effect: float
+    farm: str
+    search_id: int
+    error: float = 0.01
+    url: str | None = None
+    operator: str = ""
+    carried: Carried | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRecord:
+    """One iteration of the search as its log shows it.
+
+    `value` is in `unit`, or None with the reason in `failure`. `at_s` is when it ended, in
+    seconds since the epoch; `duration_s` is what it took. `left` is how many commits were still
+    suspected after it, None where nobody asked.
+    """
+
+    serial: int
+    label: str
+    image: int = 0
+    value: float | None = None
+    unit: str = ""
+    failure: str | None = None
+    at_s: float = 0.0
+    duration_s: float = 0.0
+    note: str = ""
+    left: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """One side of a contrast: the values, in the order measured, and what they are called."""
+
+    label: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrast:
+    """Two sides held against each other by Student's t, as figures and as ministat's text.
+
+    `comparison` is None and `ministat` empty when a side has too few values for it; `notes` say
+    so, or what else a reader should doubt.
+    """
+
+    old: Side
+    new: Side
+    comparison: Comparison | None
+    ministat: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepReport:
+    """A change of level: how large, how sure, between which revisions, and who is suspected.
+
+    `old` is the last revision known to be on the old level, `new` the first on the new one.
+    `suspects` are the commits that may have made the step, oldest first: one is the culprit,
+    several are what untestable revisions left. `effect` and its 95 % interval `low` to `high` are
+    fractions of the old level. `sure` tells whether `probability` reaches what was asked for.
+    """
+
+    old: Revision
+    new: Revision
+    suspects: tuple[Revision, ...]
+    effect: float
+    low: float
+    high: float
+    probability: float
+    sure: bool
+    regression: bool
+    contrast: Contrast
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unresolved:
+    """A part (old, new] of the range in which a step may lie that could not be narrowed down."""
+
+    old: Revision
+    new: Revision
+    commits: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Skipped:
+    """Neighbouring revisions that were not measured for one and the same reason."""
+
+    first: Revision
+    last: Revision
+    commits: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What is to be said of a finished search, in the reader's order.
+
+    `summary` is two sentences; `candidates` are the places that come next after the headline's.
+    `disclaimer` is empty unless one of the `checks` is unproven. `scope` has a row for each
+    workload and testbed, none when there is but one. `headline` is the step that the report is
+    about, None unless the kind is culprit; `steps` are all of them, oldest first, the headline
+    among them. `ends` holds the two ends of the range against each other when there is no
+    headline. `setup` and `artefacts` are of the headline's two sides. `measured` is every value in
+    the order of the range, `stages` how the suspicion narrowed down, `why`
+    where the cycles went on both sides, None where that is not sampled. `reproduce` are commands,
+    `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
+    word that somebody said of it, `record` how often the farm was right so far.
+    """
+
+    kind: Kind
+    subject: str
+    summary: tuple[str, str]
+    headline: StepReport | None
+    ends: Contrast | None
+    steps: tuple[StepReport, ...]
+    unresolved: tuple[Unresolved, ...]
+    skipped: tuple[Skipped, ...]
+    reproduce: tuple[str, ...]
+    probes: tuple[ProbeRecord, ...]
+    reason: str
+    old: Revision
+    new: Revision
+    commits: int
+    setting: Setting
+    candidates: tuple[Candidate, ...] = ()
+    disclaimer: str = ""
+    checks: tuple[Check, ...] = ()
+    scope: tuple[ScopeRow, ...] = ()
+    setup: tuple[Fact, ...] = ()
+    artefacts: tuple[Artefact, ...] = ()
+    cost: Cost | None = None
+    measured: tuple[Measured, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    why: Why | None = None
+    opinion: Opinion | None = None
+    record: TrackRecord = NOBODY_SPOKE
+
+    @property
+    def other_steps(self) -> tuple[StepReport, ...]:
+        """The steps that are not the headline, oldest first."""
+        return tuple(step for step in self.steps if step is not self.headline)
+
+    @property
+    def mailable(self) -> bool:
+        """Whether a person is to be told by mail: a sure culprit that made things worse."""
+        return self.headline is not None and self.headline.regression

@@ -1,0 +1,98 @@
+"""What people said of a report, and how often the robot was right so far; it asks nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from buildbot_bench.core.report.plain import plain
+
+# The normal distribution's 97.5 % point: an interval of 95 %.
+_Z = 1.959964
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opinion:
+    """Somebody's word on a report or a verdict.
+
+    `kind` is "expected", "noise", "fixed" or "again" (measure it once more); `fixed_by` names the
+    commit that mended it, of a "fixed" one alone. `at_s` is seconds since the epoch.
+    """
+
+    kind: str
+    author: str
+    at_s: float
+    fixed_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackRecord:
+    """Of the culprits that the robot named and people judged, how many were real and how many not.
+
+    One that was expected or is fixed was real; noise was not.
+    """
+
+    right: int = 0
+    wrong: int = 0
+
+    @property
+    def judged(self) -> int:
+        """How many were judged."""
+        return self.right + self.wrong
+
+    @property
+    def precision(self) -> float | None:
+        """The share of real ones; None before the first is judged."""
+        return self.right / self.judged if self.judged else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the precision lies with 95 % confidence: Wilson's score interval.
+
+        Unlike the usual p ± z·s it holds for few cases, and for none wrong among them (E. B.
+        Wilson, J. Am. Stat. Assoc. 22 (1927) 209). Before the first case it is 0 to 1.
+        """
+        n = self.judged
+        if n == 0:
+            return 0.0, 1.0
+        share, shrunk = self.right / n, 1 + _Z**2 / n
+        middle = (share + _Z**2 / (2 * n)) / shrunk
+        half = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / shrunk
+        return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+NOBODY_SPOKE = TrackRecord()
+
+
+def harmless_opinion(opinion: Opinion) -> Opinion:
+    """The same word with a name and a label that harm no reader."""
+    return Opinion(
+        kind=opinion.kind,
+        author=plain(opinion.author, columns=40),
+        at_s=opinion.at_s,
+        fixed_by=plain(opinion.fixed_by, columns=40),
+    )
+
+
+def so_far(record: TrackRecord) -> str:
+    """The record in a sentence."""
+    if record.judged == 0:
+        return "Nobody has said yet whether a culprit that this farm named was one."
+    low, high = record.interval
+    were = "was" if record.right == 1 else "were"
+    return (
+        f"Of {record.judged} named so far that people judged, {record.right} {were} real"
+        f" ({100 * record.right / record.judged:.0f}%, 95% interval"
+        f" {100 * low:.0f}% to {100 * high:.0f}%)."
+    )
+
+
+def said(opinion: Opinion) -> str:
+    """An opinion in a few words: `noise, says ann`."""
+    what = {
+        "expected": "an expected change",
+        "noise": "noise, not a change",
+        "fixed": f"fixed by {opinion.fixed_by}",
+        "again": "to be measured again",
+    }
+    return f"{what.get(opinion.kind, opinion.kind)}, says {opinion.author}"

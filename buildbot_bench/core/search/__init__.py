@@ -1,0 +1,31 @@
+"""The bisection of a range of revisions as a function of the evidence; it knows no lab."""
+
+from buildbot_bench.core.search.forecast import forecast
+from buildbot_bench.core.search.model import (
+    Answer,
+    Costs,
+    Evidence,
+    Forecast,
+    Measure,
+    Measurement,
+    SearchPolicy,
+    Step,
+    Suspect,
+)
+from buildbot_bench.core.search.planner import meanwhile, plan, suspects
+
+__all__ = [
+    "Answer",
+    "Costs",
+    "Evidence",
+    "Forecast",
+    "Measure",
+    "Measurement",
+    "SearchPolicy",
+    "Step",
+    "Suspect",
+    "forecast",
+    "meanwhile",
+    "plan",
+    "suspects",
+]

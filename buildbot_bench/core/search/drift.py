@@ -1,0 +1,221 @@
+"""The posterior if the lab drifts: what the time did is told from what the revisions did.
+
+A drift is taken for an Ornstein-Uhlenbeck process: a normal one of standard deviation sd whose
+values t seconds apart correlate by exp(-t / 4 h). All values are then jointly normal, and the
+evidence of a partition has a closed form in which drift and levels are integrated out: Rasmussen &
+Williams, "Gaussian Processes for Machine Learning" (2006), section 2.7. Since a drift ties all
+stretches together, partitions are weighed one by one: those with at most two uncertain steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from buildbot_bench.core.search.expectation import CLAIM_IS_TRUE, EndsClaim
+from buildbot_bench.core.search.ground import BoolArray, FloatArray, IntArray
+from buildbot_bench.core.search.levels import Normal
+from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, Noise
+from buildbot_bench.core.search.partition import Partition, StepPrior
+from buildbot_bench.core.search.readings import Readings
+
+# Rooms warm up and cool down within hours.
+_TIME_S = 4 * 3600.0
+# A second uncertain step is thought of beside so many of the likeliest first ones.
+_FIRST_STEPS = 12
+_NEGLIGIBLE = 1e-7
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drifting:
+    """What the values tell of the levels of m measured kernels while the lab drifts.
+
+    Their likelihood is a normal one, given by its precision and precision times mean, both summed
+    from the first kernel on: `precision` (m + 1, m + 1), `pull` (m + 1,), and by its logarithm
+    where all levels are 0. The drift at the last value is then normal: around `now`, less what
+    `now_pull` (m + 1,), summed alike, makes of the levels, with the variance `now_variance`.
+    """
+
+    precision: FloatArray
+    pull: FloatArray
+    log_at_zero: float
+    now: float
+    now_pull: FloatArray
+    now_variance: float
+
+
+def follow(readings: Readings, noise: Noise, sd: float, heard: BoolArray) -> Drifting:
+    """Integrate the drift out of the values; those that are not `heard` (N,) are outliers."""
+    values, at_s = readings.values[heard], readings.at_s[heard]
+    image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[heard]
+    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / _TIME_S)
+    layout = noise.build**2 * (image[:, None] == image)
+    factor = cho_factor(drift + layout + noise.run**2 * np.eye(len(values)), lower=True)
+    of_kernel = (readings.place_of_value[heard][:, None] == np.arange(len(readings.kernels))) * 1.0
+    now = drift[:, np.argmax(at_s)]
+    weighted = cho_solve(factor, np.column_stack([of_kernel, values, now]))
+    spread = 2 * np.log(np.diag(factor[0])).sum() + len(values) * np.log(2 * np.pi)
+    outliers = np.log(OUTLIER_SHARE / OUTLIER_SPAN) * np.count_nonzero(~heard)
+    return Drifting(
+        precision=_summed(_summed(of_kernel.T @ weighted[:, :-2]).T),
+        pull=_summed(of_kernel.T @ weighted[:, -2]),
+        log_at_zero=float(
+            -0.5 * (values @ weighted[:, -2] + spread)
+            + np.log(1 - OUTLIER_SHARE) * len(values)
+            + outliers
+        ),
+        now=float(now @ weighted[:, -2]),
+        now_pull=_summed(of_kernel.T @ weighted[:, -1]),
+        now_variance=max(sd**2 - float(now @ weighted[:, -1]), 0.0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelPrior:
+    """Levels are normal around `middle`; the two ends around a claim's when there is one."""
+
+    middle: float
+    sd: float
+    ends: EndsClaim | None
+
+    def variants(self, count: int) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Weight, means and standard deviations of so many stretches' levels, claim or none."""
+        means, sds = np.full(count, self.middle), np.full(count, self.sd)
+        if self.ends is None or count == 1:
+            return [(1.0, means, sds)]
+        told, told_sds = means.copy(), sds.copy()
+        told[[0, -1]] = self.ends.old, self.ends.new
+        told_sds[[0, -1]] = self.ends.spread
+        return [(1 - CLAIM_IS_TRUE, means, sds), (CLAIM_IS_TRUE, told, told_sds)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Weighed:
+    """P partitions of K steps: `cuts` (P, K) names the gaps.
+
+    `level` and `ahead` (P, K + 1), `change` (P, K): of each stretch, of what a boot of it would
+    read now, and of each step.
+    """
+
+    cuts: IntArray
+    log_weight: FloatArray
+    level: Normal
+    ahead: Normal
+    change: Normal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Followed:
+    """The posterior: `level` and `ahead` of each stretch (m, m), `change` at each gap (m - 1,)."""
+
+    partition: Partition
+    level: Normal
+    ahead: Normal
+    change: Normal
+
+
+def partitions(
+    drifting: Drifting, levels: LevelPrior, prior: StepPrior, certain: IntArray
+) -> Followed:
+    """Sum over all partitions that have the `certain` steps (gaps) and at most two others."""
+    gaps = len(drifting.pull) - 2
+    others = np.setdiff1d(np.arange(gaps), certain)
+    singles = _weigh(drifting, levels, prior, _with(certain, others[:, None]))
+    likeliest = np.argsort(-np.max([one.log_weight for one in singles], axis=0), kind="stable")
+    beside = np.zeros((gaps, gaps), dtype=bool)
+    beside[np.ix_(others[likeliest[:_FIRST_STEPS]], others)] = True
+    pairs = np.argwhere(np.triu(beside | beside.T, 1))
+    none = _weigh(drifting, levels, prior, certain[None, :])
+    return _sum(
+        [*none, *singles, *_weigh(drifting, levels, prior, _with(certain, pairs))], gaps + 1
+    )
+
+
+def _with(certain: IntArray, others: IntArray) -> IntArray:
+    """The certain steps beside each of the others, ascending."""
+    return np.sort(np.hstack([np.tile(certain, (len(others), 1)), others]), axis=1)
+
+
+def _weigh(
+    drifting: Drifting, levels: LevelPrior, prior: StepPrior, cuts: IntArray
+) -> list[_Weighed]:
+    """Partitions of equally many steps, for each variant of the levels' prior."""
+    count = cuts.shape[1] + 1
+    edges = np.pad(
+        cuts + 1, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(drifting.pull) - 1))
+    )
+    told = np.diff(
+        np.diff(drifting.precision[edges[:, :, None], edges[:, None, :]], axis=1), axis=2
+    )
+    pull = np.diff(drifting.pull[edges], axis=1)
+    now_pull = np.diff(drifting.now_pull[edges], axis=1)
+    weighed = []
+    for weight, means, sds in levels.variants(count):
+        precision, pulled = told + np.diag(sds**-2), pull + means / sds**2
+        covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+        mean = np.einsum("pij,pj->pi", covariance, pulled)
+        gain = 0.5 * (pulled * mean).sum(axis=1) - 0.5 * ((means / sds) ** 2).sum()
+        gain -= 0.5 * np.linalg.slogdet(precision)[1] + np.log(sds).sum()
+        now = _of(np.eye(count) - now_pull[:, None, :], mean, covariance)
+        weighed.append(
+            _Weighed(
+                cuts=cuts,
+                log_weight=drifting.log_at_zero + gain + np.log(weight) + prior.log_of(cuts),
+                level=_of(np.eye(count)[None], mean, covariance),
+                ahead=Normal(
+                    mean=now.mean + drifting.now, variance=now.variance + drifting.now_variance
+                ),
+                change=_of(np.diff(np.eye(count), axis=0)[None], mean, covariance),
+            )
+        )
+    return weighed
+
+
+def _of(combine: FloatArray, mean: FloatArray, covariance: FloatArray) -> Normal:
+    """Linear combinations (1 or P, L, K) of normal quantities, (P, K): (P, L)."""
+    return Normal(
+        mean=(combine @ mean[:, :, None])[:, :, 0],
+        variance=((combine @ covariance) * combine).sum(axis=2),
+    )
+
+
+def _sum(weighed: list[_Weighed], m: int) -> Followed:
+    """What all partitions together say of each stretch."""
+    total = float(np.logaddexp.reduce(np.concatenate([one.log_weight for one in weighed])))
+    level, ahead, change = (np.zeros((3, *shape)) for shape in ((m, m), (m, m), (m - 1,)))
+    for one in weighed:
+        weight = np.exp(one.log_weight - total)
+        kept = weight > _NEGLIGIBLE
+        cuts, weight = one.cuts[kept], weight[kept, None]
+        first = np.pad(cuts + 1, ((0, 0), (1, 0)))
+        last = np.pad(cuts, ((0, 0), (0, 1)), constant_values=m - 1)
+        _add(level, (first, last), weight, one.level, kept)
+        _add(ahead, (first, last), weight, one.ahead, kept)
+        _add(change, (cuts,), weight, one.change, kept)
+    partition = Partition(stretch=level[0], step=change[0], log_evidence=total)
+    return Followed(
+        partition=partition, level=_mixed(level), ahead=_mixed(ahead), change=_mixed(change)
+    )
+
+
+def _add(
+    sums: FloatArray, at: tuple[IntArray, ...], weight: FloatArray, what: Normal, kept: BoolArray
+) -> None:
+    """Add the weights, and what they weigh with its square, where it belongs."""
+    mean, variance = what.mean[kept], what.variance[kept]
+    for part, moment in zip(sums, (np.ones_like(mean), mean, variance + mean**2), strict=True):
+        np.add.at(part, at, weight * moment)
+
+
+def _mixed(sums: FloatArray) -> Normal:
+    """The mean and variance of mixtures from the sums of their moments."""
+    mean, square = sums[1:] / np.maximum(sums[0], _TINY)
+    return Normal(mean=mean, variance=np.maximum(square - mean**2, 0.0))
+
+
+def _summed(rows: FloatArray) -> FloatArray:
+    """Sums over the first 0, 1, 2, … rows."""
+    return np.concatenate([np.zeros_like(rows[:1]), np.cumsum(rows, axis=0)])

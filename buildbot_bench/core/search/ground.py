@@ -1,0 +1,154 @@
+"""The lie of the land: which positions can be measured and how likely each commit is; no values.
+
+Positions whose kernel is identical to the one before are one *kernel*, named by the first of
+them. Everything behind this module reasons over kernels; only requests and answers name positions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.search.model import Evidence, SearchPolicy
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# No commit is beyond suspicion, whatever the weights say: a share of an average commit's weight.
+_LEAST_WEIGHT = 0.01
+_FEW_BOOTS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ground:
+    """The range 0..n; all arrays are indexed by position and have n + 1 entries.
+
+    `kernel` is the first position with the same kernel. `ask` is the position to name when that
+    kernel is to be measured, -1 where that is not possible. `built` tells whether it has an image.
+    `broken` marks the kernels that are known to be untestable. `mass` is the prior probability
+    that the culprit, if there is one, is this commit or an earlier one. `images`: a kernel that was
+    measured can be built anew; if not, `most_boots` of its image leave little but that one's luck.
+    """
+
+    n: int
+    kernel: IntArray
+    ask: IntArray
+    built: BoolArray
+    broken: BoolArray
+    mass: FloatArray
+    images: bool = True
+    most_boots: float = math.inf
+
+    @property
+    def changes(self) -> int:
+        """How many commits change the kernel."""
+        return int(np.count_nonzero(np.diff(self.kernel)))
+
+    def candidates(self, old: int, new: int) -> IntArray:
+        """The kernels strictly between two others that can be measured."""
+        inside = np.arange(old + 1, new)
+        able: IntArray = inside[(self.kernel[inside] == inside) & (self.ask[inside] >= 0)]
+        return able
+
+    def last_with(self, kernel: int) -> int:
+        """The last position that has this kernel."""
+        return int(np.searchsorted(self.kernel, kernel, side="right")) - 1
+
+    def ends(self) -> tuple[int, int] | None:
+        """The outermost kernels that can be measured; None when there are not two."""
+        able = np.flatnonzero((self.ask >= 0) & (self.kernel == np.arange(self.n + 1)))
+        return None if len(able) < 2 else (int(able[0]), int(able[-1]))
+
+
+def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
+    """Describe the range 0..n; raises UsageError for evidence that lies outside it."""
+    _check(n, evidence, policy)
+    positions = np.arange(n + 1)
+    same = _mask(n, evidence.same_as_previous)
+    same[0] = False
+    kernel = np.maximum.accumulate(np.where(same, 0, positions))
+    untestable = _mask(n, evidence.untestable)
+    measured = np.zeros(n + 1, dtype=bool)
+    measured[kernel[[m.position for m in evidence.measurements]]] = True
+    built = _mask(n, evidence.built)
+    return Ground(
+        n=n,
+        kernel=kernel,
+        ask=_whom_to_ask(kernel, untestable, built, measured),
+        built=_any_of_kernel(kernel, built) | measured,
+        broken=_any_of_kernel(kernel, untestable) & ~measured,
+        mass=_prior_mass(n, same, policy.weights),
+        images=policy.images,
+        most_boots=_most_boots(policy.sigma_run, policy.sigma_build),
+    )
+
+
+def _most_boots(sigma_run: float | None, sigma_build: float | None) -> float:
+    """So many that the mean of boots is known to a third of what images differ by."""
+    if sigma_run is None or sigma_build is None:
+        return _FEW_BOOTS
+    return max(_FEW_BOOTS, (3 * sigma_run / sigma_build) ** 2) if sigma_build > 0 else math.inf
+
+
+def _whom_to_ask(
+    kernel: IntArray, untestable: BoolArray, built: BoolArray, measured: BoolArray
+) -> IntArray:
+    """For each kernel a testable position that has it, a built one if possible; else -1.
+
+    When one of several identical kernels is untestable, so are the others, unless one was measured.
+    """
+    ask = np.full(len(kernel), -1)
+    broken = _any_of_kernel(kernel, untestable) & ~measured
+    for wanted in (~untestable, ~untestable & built):
+        # Assigned from the last to the first: the first position of a kernel is what remains.
+        usable = np.flatnonzero(wanted & ~broken[kernel])[::-1]
+        ask[kernel[usable]] = usable
+    return ask
+
+
+def _any_of_kernel(kernel: IntArray, flags: BoolArray) -> BoolArray:
+    """At each kernel's first position: whether any position with that kernel has the flag."""
+    result = np.zeros_like(flags)
+    result[kernel[flags]] = True
+    return result
+
+
+def _prior_mass(n: int, same: BoolArray, weights: tuple[float, ...] | None) -> FloatArray:
+    """Cumulated prior of the culprit; a commit that changes no byte of the kernel has none."""
+    given = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    mean = given.mean() if n and given.sum() > 0 else 1.0
+    each = np.where(same[1:], 0.0, np.maximum(given, _LEAST_WEIGHT * mean))
+    total = each.sum()
+    return np.concatenate([[0.0], np.cumsum(each) / total if total > 0 else each])
+
+
+def _mask(n: int, positions: frozenset[int]) -> BoolArray:
+    mask = np.zeros(n + 1, dtype=bool)
+    mask[sorted(positions)] = True
+    return mask
+
+
+def _check(n: int, evidence: Evidence, policy: SearchPolicy) -> None:
+    if n < 0:
+        raise UsageError(f"a range has no {n} commits", hint="give the old end before the new one")
+    places = {m.position for m in evidence.measurements}.union(
+        evidence.untestable, evidence.built, evidence.same_as_previous
+    )
+    outside = sorted(p for p in places if not 0 <= p <= n)
+    if outside:
+        raise UsageError(
+            f"position {outside[0]} is outside of the range 0..{n}",
+            hint="drop what does not belong to the range before planning",
+        )
+    weights = policy.weights
+    if weights is None:
+        return
+    if len(weights) != n or not np.isfinite(weights).all() or min(weights, default=0.0) < 0:
+        raise UsageError(
+            f"weights must be {n} finite numbers ≥ 0, one for each commit; there are {len(weights)}"
+        )

@@ -1,0 +1,125 @@
+"""What a search is told and what it answers; the thinking is elsewhere.
+
+Positions are 0..n in first-parent order: 0 is the old end of the range, n the new end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measurement:
+    """One iteration: `value` in the metric's unit, of build `image` of that position.
+
+    `at_s` is when it was measured, in seconds; drift is read from it.
+    """
+
+    position: int
+    value: float
+    image: int = 0
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """All that is known of a range.
+
+    `untestable` positions do not build, boot or pass traffic. `built` positions have an image
+    ready to boot. `same_as_previous` positions have a kernel identical to the one before.
+    """
+
+    measurements: tuple[Measurement, ...] = ()
+    untestable: frozenset[int] = frozenset()
+    built: frozenset[int] = frozenset()
+    same_as_previous: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Costs:
+    """What a build, a boot and a run take, in seconds, and how many hands there are."""
+
+    build_s: float
+    boot_s: float
+    run_s: float
+    builders: int = 1
+    testbeds: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchPolicy:
+    """What counts as a change, how sure the answer must be, and what is known beforehand.
+
+    `error` is the accepted probability of a wrong answer. `min_effect`, `claimed` (the signed
+    effect that started the search), `sigma_run` and `sigma_build` (standard deviations between
+    boots of one image, and between images of unchanged code) are fractions of the level.
+    `weights` is the prior weight of each commit 1..n to be the culprit. `images` is False when no
+    second image of a revision can be had.
+    """
+
+    error: float = 0.01
+    min_effect: float = 0.02
+    claimed: float | None = None
+    higher_is_better: bool = True
+    sigma_run: float | None = None
+    sigma_build: float | None = None
+    max_measurements: int = 2000
+    weights: tuple[float, ...] | None = None
+    images: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A change of level that lies in (old, new]; new == old + 1 unless untestable between.
+
+    `effect` is relative to the level at `old`, with its interval low..high.
+    """
+
+    old: int
+    new: int
+    effect: float
+    low: float
+    high: float
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """Run one iteration of build `image` of `position`; build `prefetch` meanwhile."""
+
+    position: int
+    image: int
+    prefetch: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The steps found, oldest first; an empty tuple with reproduced=False: the ends do not differ.
+
+    `unresolved` are ranges (old, new] in which a step may lie that could not be narrowed down;
+    `reason` says in a sentence why the search ended.
+    """
+
+    steps: tuple[Step, ...]
+    reproduced: bool
+    unresolved: tuple[tuple[int, int], ...]
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suspect:
+    """A place where a step may lie: in (old, new], with its probability and expected effect."""
+
+    old: int
+    new: int
+    probability: float
+    effect: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """What a search will take: the median and the value that nine of ten searches stay below."""
+
+    images: tuple[float, float]
+    iterations: tuple[float, float]
+    hours: tuple[float, float]

@@ -1,0 +1,104 @@
+"""Where the steps may be: the posterior over all ways to cut the measured kernels into stretches.
+
+Product partition model (Barry & Hartigan 1993; the recursions are Fearnhead's, "Exact and
+efficient Bayesian inference for multiple changepoint problems", Stat. Comput. 16 (2006)): a
+partition's weight is the product of its stretches' evidences and, for each cut but the first, the
+prior probability that another step is there: somewhere in the range, or soon after the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from buildbot_bench.core.search.ground import FloatArray, IntArray
+
+# A range with one step has a further one with about this probability, wherever it is.
+FURTHER_STEP = 0.02
+# Work on one thing comes in several commits: a step is followed at once by another with about this
+# probability. (Of the four steps in the archive's iflib range, two are neighbours.)
+STEP_IN_COMPANY = 0.1
+# Before anything is measured: the probability that nothing changed in the range.
+_NO_STEP = 0.5
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Partition:
+    """`stretch` (m, m): P(kernels i..j have one level, and their neighbours others).
+
+    `step` (m - 1,): P(a step between measured kernels g and g + 1). `log_evidence` of all the data.
+    """
+
+    stretch: FloatArray
+    step: FloatArray
+    log_evidence: float
+
+
+def in_company(mass: FloatArray, commits: int) -> FloatArray:
+    """How much likelier a step is for the step before it: ln of a ratio ≥ 1, (m, m).
+
+    Entry [i, j] speaks of steps in the gaps i - 1 and j, which the stretch i..j keeps apart. The
+    distance of steps in company is d commits with probability 1 / (d (d + 1)), beyond d with
+    1 / (d + 1); summed over the commits of two gaps that is four harmonic numbers. `mass` (m,) is
+    the cumulated prior of the commits up to each measured kernel.
+    """
+    place = mass * commits
+    harmonic = digamma(np.maximum(place[None, :] - place[:, None], 0.0) + 1.0)
+    pairs = harmonic[:-1, :-1] - harmonic[1:, :-1] - harmonic[:-1, 1:] + harmonic[1:, 1:]
+    gap = np.maximum(np.diff(place), _TINY)
+    followed = STEP_IN_COMPANY * pairs / gap[:, None]
+    anywhere = FURTHER_STEP * gap / max(commits, 1)
+    ratio: FloatArray = np.zeros((len(mass), len(mass)))
+    ratio[1:-1, 1:-1] = np.log1p(np.triu(np.maximum(followed / anywhere, 0.0), 1)[:-1, 1:])
+    return ratio
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepPrior:
+    """Where steps are expected: `gap_mass` (m - 1,) is the prior mass between measured kernels.
+
+    `company` (m, m) is what in_company says of them.
+    """
+
+    gap_mass: FloatArray
+    company: FloatArray
+
+    @property
+    def log_cut(self) -> FloatArray:
+        """Of a step in each gap beside others, (m - 1,)."""
+        with np.errstate(divide="ignore"):
+            log_cut: FloatArray = np.log(FURTHER_STEP * self.gap_mass)
+        return log_cut
+
+    @property
+    def log_none(self) -> float:
+        """Of no step at all, beside any that there may be."""
+        return float(np.log(_NO_STEP * FURTHER_STEP / (1 - _NO_STEP)))
+
+    def log_of(self, cuts: IntArray) -> FloatArray:
+        """Of P partitions with K steps each, by their gaps in ascending order: (P, K) to (P,)."""
+        if not cuts.shape[1]:
+            return np.full(len(cuts), self.log_none)
+        together = self.company[cuts[:, :-1] + 1, cuts[:, 1:]].sum(axis=1)
+        total: FloatArray = together + self.log_cut[cuts].sum(axis=1)
+        return total
+
+
+def cut(log_evidence: FloatArray, prior: StepPrior) -> Partition:
+    """Sum over all partitions of m measured kernels."""
+    m = len(log_evidence)
+    log_cut = prior.log_cut
+    weight = log_evidence + prior.company
+    weight[0, m - 1] += prior.log_none
+    before = np.zeros(m)
+    for i in range(1, m):
+        before[i] = np.logaddexp.reduce(before[:i] + weight[:i, i - 1]) + log_cut[i - 1]
+    after = np.zeros(m)
+    for j in range(m - 2, -1, -1):
+        after[j] = np.logaddexp.reduce(after[j + 1 :] + weight[j + 1, j + 1 :]) + log_cut[j]
+    total = float(np.logaddexp.reduce(before + weight[:, m - 1]))
+    stretch = np.exp(before[:, None] + weight + after[None, :] - total)
+    return Partition(stretch=stretch, step=stretch.sum(axis=0)[:-1], log_evidence=total)

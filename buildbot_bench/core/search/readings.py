@@ -1,0 +1,74 @@
+"""The values as the statistics want them: logarithms, sorted, grouped by kernel and image.
+
+Logarithms make every ratio a difference, so that the unit does not matter, and turning a metric
+upside down (packets per second, seconds per packet) only flips signs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.search.ground import FloatArray, Ground, IntArray
+from buildbot_bench.core.search.model import Measurement
+
+# A run that passed nothing has no logarithm; it is taken as this share of the median.
+_LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Readings:
+    """N values of I images of m measured kernels, sorted by kernel, image and time.
+
+    `kernels` (m,) are positions; `values` (N,) are ln(value / median); `first_of_image` (I,)
+    indexes values, `image` (I,) is the image's number, `place` (I,) indexes kernels.
+    """
+
+    kernels: IntArray
+    values: FloatArray
+    at_s: FloatArray
+    first_of_image: IntArray
+    image: IntArray
+    place: IntArray
+
+    @property
+    def boots_of_image(self) -> IntArray:
+        """How many values each image has, (I,)."""
+        return np.diff(np.append(self.first_of_image, len(self.values)))
+
+    @property
+    def place_of_value(self) -> IntArray:
+        """Which of the measured kernels each value belongs to, (N,)."""
+        return np.repeat(self.place, self.boots_of_image)
+
+    def next_image(self, place: int) -> int:
+        """The first number that no image of this kernel has."""
+        return int(self.image[self.place == place].max(initial=-1)) + 1
+
+
+def read(ground: Ground, measurements: tuple[Measurement, ...]) -> Readings:
+    """Sort and group what was measured; raises UsageError for a value that is no measurement."""
+    for m in measurements:
+        if not (np.isfinite(m.value) and m.value >= 0):
+            raise UsageError(
+                f"position {m.position} measured {m.value}: neither a number nor positive",
+                hint="a failed run is not a measurement; leave it out",
+            )
+    rows = sorted((int(ground.kernel[m.position]), m.image, m.at_s, m.value) for m in measurements)
+    kernel, image, at_s, value = (np.array(column) for column in zip(*rows, strict=True))
+    new_image = np.ones(len(rows), dtype=bool)
+    new_image[1:] = (np.diff(kernel) != 0) | (np.diff(image) != 0)
+    first = np.flatnonzero(new_image)
+    kernels, place = np.unique(kernel[first], return_inverse=True)
+    positive = value[value > 0]
+    unit = float(np.median(positive)) if len(positive) else 1.0
+    return Readings(
+        kernels=kernels,
+        values=np.log(np.maximum(value / unit, _LEAST_SHARE)),
+        at_s=at_s.astype(float),
+        first_of_image=first,
+        image=image[first],
+        place=place,
+    )

@@ -1,0 +1,132 @@
+"""The posterior under one hypothesis of the noise; it compares no hypotheses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, log, log1p
+
+import numpy as np
+
+from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
+from buildbot_bench.core.search.expectation import ends_claim, middle
+from buildbot_bench.core.search.ground import FloatArray
+from buildbot_bench.core.search.levels import Normal, explain
+from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.noise_model import Hypothesis, Noise
+from buildbot_bench.core.search.partition import Partition, StepPrior, cut
+from buildbot_bench.core.search.readings import Readings
+
+# A value this many standard deviations off is an outlier and tells nothing of a drift.
+_FAR = 4.0
+# Steps as likely as this and as large, in standard deviations, are no doing of a drift.
+_CERTAIN = 0.999
+_BEYOND_DRIFT = 6.0
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """The posterior under one hypothesis of the noise.
+
+    `stretches` and `ahead` (m, m) are the level of each stretch, and where a boot of it would read
+    now; `change` (m - 1,) is that of the level at each gap, if it has a step. `score` is the
+    logarithm of the hypothesis's prior times its evidence; `weight` its posterior.
+    """
+
+    hypothesis: Hypothesis
+    stretches: Normal
+    ahead: Normal
+    change: Normal
+    partition: Partition
+    score: float
+    weight: float = 0.0
+
+    @property
+    def noise(self) -> Noise:
+        """What the hypothesis says of the noise."""
+        return self.hypothesis.noise
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of each measured kernel's level, over all stretches; (m,)."""
+        weight, mean = self.partition.stretch, self.stretches.mean
+        first = _over_kernel(weight * mean)
+        second = _over_kernel(weight * (self.stretches.variance + mean * mean))
+        return first, np.maximum(second - first * first, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scene:
+    """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy."""
+
+    prior: StepPrior
+    claimed: float
+    policy: SearchPolicy
+
+    def view(self, readings: Readings, hypothesis: Hypothesis) -> View:
+        """The posterior under one hypothesis."""
+        prior_sd = self.prior_sd(readings, hypothesis.noise)
+        stretches, log_evidence = explain(readings, hypothesis.noise, prior_sd, self.claimed)
+        partition = cut(log_evidence, self.prior)
+        return View(
+            hypothesis=hypothesis,
+            stretches=stretches,
+            ahead=stretches,
+            change=_change(partition, stretches),
+            partition=partition,
+            score=partition.log_evidence + log(hypothesis.weight),
+        )
+
+    def drifting(self, readings: Readings, hypothesis: Hypothesis, sd: float, best: View) -> View:
+        """The posterior if the lab drifts by `sd`, in ln; `best` tells outliers and sure steps."""
+        noise = hypothesis.noise
+        level, variance = best.levels()
+        place, far = readings.place_of_value, hypot(sd, noise.total)
+        away = np.abs(readings.values - level[place])
+        told = follow(readings, noise, sd, away <= _FAR * np.sqrt(far**2 + variance[place]))
+        large = np.abs(best.change.mean) > _BEYOND_DRIFT * far
+        certain = np.flatnonzero(large & (best.partition.step > _CERTAIN))
+        levels = LevelPrior(
+            middle=middle(readings),
+            sd=self.prior_sd(readings, noise),
+            ends=ends_claim(readings, far, self.claimed),
+        )
+        found = partitions(told, levels, self.prior, certain)
+        return View(
+            hypothesis=hypothesis,
+            stretches=found.level,
+            ahead=found.ahead,
+            change=found.change,
+            partition=found.partition,
+            score=found.partition.log_evidence + log(hypothesis.weight),
+        )
+
+    def prior_sd(self, readings: Readings, noise: Noise) -> float:
+        """How far apart levels may lie, in ln: as far as values, claim, or noise say."""
+        seen = float(np.ptp(readings.values))
+        wanted = abs(log1p(max(self.policy.claimed or self.policy.min_effect, -0.99)))
+        return max(0.5 * seen, wanted, 1.5 * noise.total)
+
+
+def moments(
+    weight: FloatArray, mean: FloatArray, variance: FloatArray, *, axis: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of a mixture along an axis."""
+    total = np.maximum(weight.sum(axis=axis), _TINY)
+    first = (weight * mean).sum(axis=axis) / total
+    second = (weight * (variance + mean * mean)).sum(axis=axis) / total
+    return first, np.maximum(second - first * first, 0.0)
+
+
+def _change(partition: Partition, stretches: Normal) -> Normal:
+    """From the level before each gap, if it has a step, to the one after; (m - 1,)."""
+    weight, mean, variance = partition.stretch, stretches.mean, stretches.variance
+    left, left_variance = moments(weight, mean, variance, axis=0)
+    right, right_variance = moments(weight, mean, variance, axis=1)
+    return Normal(mean=right[1:] - left[:-1], variance=right_variance[1:] + left_variance[:-1])
+
+
+def _over_kernel(of_stretch: FloatArray) -> FloatArray:
+    """For each kernel the sum over the stretches that hold it, (m, m) to (m,)."""
+    begun = np.cumsum(of_stretch, axis=0)
+    total: FloatArray = np.diagonal(np.cumsum(begun[:, ::-1], axis=1)[:, ::-1])
+    return total

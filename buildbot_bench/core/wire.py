@@ -1,0 +1,179 @@
+"""The JSON lines that a lab job prints, one per event; it knows no lab and no master.
+
+A job is one request for iterations of one kernel on one testbed and workload. Its events are
+kept in a file on the lab worker, so that whoever attaches again reads them all from the start:
+a reader must take an iteration that it already knows for what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from buildbot_bench.core.errors import InfraError
+
+VERSION = 1
+
+# Buildbot cuts the lines of a log at 4096 characters, on the worker and on the master.
+LINE_LENGTH = 4000
+_CONTINUED, _ENDED = "+", "="
+
+
+class FailureKind(StrEnum):
+    """What a failure says: something of the revision, or nothing but of the lab."""
+
+    UNTESTABLE = "untestable"
+    INFRASTRUCTURE = "infrastructure"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Started:
+    """The job began (or was found running): what it measures and on what."""
+
+    job: str
+    testbed: str
+    workload: str
+    digest: str
+    iterations: int
+    epoch: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase:
+    """What the job does now, for a person who watches: `boot 2/5`."""
+
+    text: str
+    at_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """One iteration ended: a value per unit, or the reason why there is none.
+
+    `ordinal` counts the job's iterations from 0. `values` maps a unit ("pps") to the value in it;
+    the first is the primary one. `failure` is set when there is no value; `log` is the tail of
+    the receiver's log or of the console, at most 16 KiB.
+    """
+
+    ordinal: int
+    at_s: float
+    duration_s: float
+    values: dict[str, float] = field(default_factory=dict)
+    failure: str | None = None
+    log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profiled:
+    """A capture of where the DUT's CPUs spent their cycles was taken; it is no measurement.
+
+    `counter` is the event that was sampled; `folded` are the stacks as core.profile writes them,
+    the equal ones of all CPUs in one line.
+    """
+
+    at_s: float
+    duration_s: float
+    counter: str
+    folded: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """The job ended early: the kernel cannot be tested, or the lab is ill."""
+
+    kind: FailureKind
+    reason: str
+    log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """All that was asked for is there: so many iterations, none of a capture."""
+
+    iterations: int
+
+
+Event = Started | Phase | Measured | Profiled | Failed | Finished
+
+_KINDS: dict[str, type[Event]] = {
+    "started": Started,
+    "phase": Phase,
+    "measured": Measured,
+    "profiled": Profiled,
+    "failed": Failed,
+    "finished": Finished,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def format_event(event: Event) -> str:
+    """One line of JSON, without the newline; only ASCII, so that no terminal is led astray."""
+    return json.dumps({"v": VERSION, "event": _NAMES[type(event)], **asdict(event)})
+
+
+def parse_event(line: str) -> Event:
+    """Read one line that `format_event` wrote; raises InfraError for anything else."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        version = fields.pop("v")
+        kind = _KINDS[fields.pop("event")]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+    if version != VERSION:
+        raise InfraError(
+            f"the lab worker speaks version {version!r} of the job's events, this master {VERSION}",
+            hint="install the same release of buildbot-bench on both",
+        )
+    try:
+        if kind is Failed:
+            fields["kind"] = FailureKind(fields["kind"])
+        return kind(**fields)
+    except (TypeError, ValueError, KeyError) as error:
+        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+
+
+def pieces(line: str) -> Iterator[str]:
+    """A line as it goes over the wire: as it is, or cut into lines that Buildbot leaves whole.
+
+    Each piece but the last begins with "+", the last with "="; an event begins with "{".
+    """
+    if len(line) <= LINE_LENGTH:
+        yield line
+        return
+    room = LINE_LENGTH - 1
+    cuts = range(0, len(line), room)
+    for start in cuts:
+        yield (_ENDED if start == cuts[-1] else _CONTINUED) + line[start : start + room]
+
+
+class Joiner:
+    """Puts the pieces of a line together again, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def take(self, piece: str) -> str | None:
+        """The line that this piece completes, or None when more is to come."""
+        match piece[:1]:
+            case "+":
+                self._held.append(piece[1:])
+                return None
+            case "=":
+                line = "".join([*self._held, piece[1:]])
+                self._held.clear()
+                return line
+            case _:
+                self._held.clear()
+                return piece
+
+
+def parse_events(lines: Iterable[str]) -> Iterator[Event]:
+    """The events of a whole output; raises InfraError for a line that is none."""
+    joiner = Joiner()
+    for piece in lines:
+        if (line := joiner.take(piece)) is not None:
+            yield parse_event(line)
