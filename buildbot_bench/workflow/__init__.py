@@ -1,0 +1,36 @@
+"""bench.yml as Python sees it: what is built, measured, judged and mailed; it runs nothing."""
+
+from buildbot_bench.workflow.control import Control
+from buildbot_bench.workflow.jobs import (
+    BenchJob,
+    BuildJob,
+    CheckoutStep,
+    RunStep,
+    Step,
+    UploadStep,
+)
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.mail import Mail
+from buildbot_bench.workflow.model import Regression, Testbed, Workflow
+from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
+from buildbot_bench.workflow.triggers import Push, Triggers
+
+__all__ = [
+    "BenchJob",
+    "BuildJob",
+    "CheckoutStep",
+    "Control",
+    "GitHub",
+    "Mail",
+    "Notify",
+    "Phabricator",
+    "Push",
+    "Regression",
+    "RunStep",
+    "Step",
+    "Testbed",
+    "Triggers",
+    "UploadStep",
+    "Workflow",
+    "load",
+]

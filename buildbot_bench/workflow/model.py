@@ -1,0 +1,217 @@
+"""What bench.yml may say and what follows from it; it knows neither YAML nor lines nor Buildbot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from buildbot_bench.workflow.control import Control, control_problems, owner_problems
+from buildbot_bench.workflow.fields import (
+    Environment,
+    Fraction,
+    Model,
+    Name,
+    OneOrMore,
+    Seconds,
+    Site,
+    Text,
+)
+from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
+from buildbot_bench.workflow.mail import Mail
+from buildbot_bench.workflow.notify import Notify
+from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
+from buildbot_bench.workflow.storing import Artefacts, Storing
+from buildbot_bench.workflow.triggers import On, Push, Triggers
+
+# A URL, or ssh's user@host:path.
+_REMOTE = re.compile(r"[a-z][a-z0-9+]*://.+|[^/\s:]+@[^/\s:]+:.+", re.IGNORECASE)
+
+_PASSWORD = re.compile(r"[^/]+://[^/@]*:[^/@]*@")
+
+# The levels of ministat's table, in percent.
+CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
+
+
+class Testbed(Model):
+    """Which worker serves a testbed, and what one iteration costs there."""
+
+    __test__ = False  # pytest takes the name for a test
+
+    worker: Name = "lab"
+    """The lab worker that serves it."""
+    labels: OneOrMore[Name] = ()
+    """What else `runs-on` may call it; testbeds that share a label are machines of one kind."""
+    boot_s: Annotated[Seconds, Field(alias="boot")] = 60.0
+    """From the start of an iteration to a DUT that is ready."""
+    run_s: Annotated[Seconds, Field(alias="run")] = 30.0
+    """How long one workload blasts."""
+    profile_s: Annotated[Seconds | None, Field(alias="profile")] = None
+    """How long the mail of a culprit waits for captures of where the cycles went, before and
+    after; without it none is taken here. The lab's testbed must be set up for them."""
+    min_effect: Fraction | None = None
+    """What regression.min-effect is here, where the testbed can tell more, or less, than others."""
+    control: Control | None = None
+    """A kernel that is measured again and again: it tells whether the testbed is well."""
+
+
+def _level(value: Any) -> float:
+    """`95`, `95.0` and `95%` are one of ministat's levels."""
+    text = str(value).removesuffix("%").strip()
+    for level in CONFIDENCE_LEVELS:
+        if text in {f"{level:g}", f"{level:.1f}"}:
+            return level
+    levels = ", ".join(f"{level:g}" for level in CONFIDENCE_LEVELS)
+    raise ValueError(f"should be one of ministat's levels {levels}, not {value!r}")
+
+
+Level = Annotated[float, BeforeValidator(_level), WithJsonSchema({"enum": [*CONFIDENCE_LEVELS]})]
+
+
+class Regression(Model):
+    """When a difference counts as a regression, and how sure a search must be."""
+
+    confidence: Level = 95.0
+    """The level of Student's t, in percent: one of ministat's."""
+    min_effect: Fraction = 0.02
+    """Differences below this share of the old level are not relevant."""
+    error: Fraction = 0.01
+    """The probability with which a search may name the wrong culprit."""
+    max_measurements: Annotated[int, Field(ge=10, le=100_000)] = 2000
+    """How many iterations a search may ask for before it gives up as inconclusive."""
+
+
+class Workflow(Model):
+    """The whole of bench.yml."""
+
+    name: Text
+    """What people call this farm."""
+    repository: Text
+    """URL of the git repository that is watched, or its path relative to this file."""
+    on: On = Triggers(push=Push())
+    """What starts measurements."""
+    env: Environment = Field(default_factory=dict)
+    """Environment variables of every build."""
+    jobs: dict[Name, Job]
+    """One job that builds, and those that measure what it built."""
+    testbeds: dict[Name, Testbed] = Field(default_factory=dict, validate_default=True)
+    """What the lab's testbeds cost and who serves them."""
+    regression: Regression = Regression()
+    """When a difference counts as a regression."""
+    reviews: Site | None = None
+    """URL of the Phabricator whose reviews D8526 and its like name in a variant."""
+    artefacts: Storing = Artefacts()
+    """Where built kernels lie, and for how long."""
+    mail: Mail | None = None
+    """Who is told; without it nobody is."""
+    notify: Notify = Notify()
+    """Where it is told besides."""
+
+    _base: Path = PrivateAttr(default=Path())
+
+    @field_validator("repository")
+    @classmethod
+    def _no_password(cls, repository: str) -> str:
+        if _PASSWORD.match(repository):
+            raise ValueError("holds a password: use a credential helper of git's, or an ssh key")
+        return repository
+
+    @field_validator("jobs")
+    @classmethod
+    def _jobs_fit(cls, jobs: dict[str, Job]) -> dict[str, Job]:
+        require(job_problems(jobs))
+        return {name: job.named(name) for name, job in jobs.items()}
+
+    @field_validator("testbeds")
+    @classmethod
+    def _testbeds_fit(
+        cls, testbeds: dict[str, Testbed], info: ValidationInfo
+    ) -> dict[str, Testbed]:
+        jobs: dict[str, Job] = info.data.get("jobs", {})
+        labels = {name: testbed.labels for name, testbed in testbeds.items()}
+        require(testbed_problems(labels, jobs))
+        workloads = {name: _workloads_on(name, bed, jobs) for name, bed in testbeds.items()}
+        require(control_problems(testbeds, workloads))
+        if testbeds:
+            return testbeds
+        named = (name for job in jobs.values() if isinstance(job, BenchJob) for name in job.runs_on)
+        return dict.fromkeys(named, Testbed())
+
+    def min_effect_on(self, testbed: str) -> float:
+        """The smallest relevant difference on a testbed, as a fraction of the old level."""
+        bed = self.testbeds.get(testbed, Testbed())
+        return self.regression.min_effect if bed.min_effect is None else bed.min_effect
+
+    @model_validator(mode="after")
+    def _owners_can_be_told(self) -> Self:
+        if self.mail is None:
+            require(owner_problems(self.testbeds))
+        return self
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the directory of the file from the validation's context."""
+        self._base = Path((context or {}).get("base", ""))
+
+    @property
+    def base(self) -> Path:
+        """The directory of bench.yml, from which its relative paths count."""
+        return self._base
+
+    @property
+    def repository_url(self) -> str:
+        """The repository as git takes it: the URL as written, or an absolute path."""
+        if _REMOTE.fullmatch(self.repository):
+            return self.repository
+        return str((self._base / Path(self.repository).expanduser()).resolve())
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The branches that the repository's history is read from, watched or not."""
+        return (self.on.push or Push()).branches
+
+    @property
+    def build_job(self) -> BuildJob:
+        """The job that builds."""
+        return next(job for job in self.jobs.values() if isinstance(job, BuildJob))
+
+    @property
+    def bench_jobs(self) -> tuple[BenchJob, ...]:
+        """The jobs that measure, in the file's order, each knowing its testbeds."""
+        return tuple(
+            job.on(tuple(self._pool(name) for name in job.runs_on))
+            for job in self.jobs.values()
+            if isinstance(job, BenchJob)
+        )
+
+    def workloads_on(self, testbed: str) -> tuple[str, ...]:
+        """What may be measured on a testbed, in the file's order."""
+        return _workloads_on(testbed, self.testbeds[testbed], self.jobs)
+
+    def _pool(self, name: str) -> tuple[str, ...]:
+        """The testbed of that name, or those with that label in the file's order."""
+        if name in self.testbeds:
+            return (name,)
+        return tuple(bed for bed, testbed in self.testbeds.items() if name in testbed.labels)
+
+
+def _workloads_on(name: str, testbed: Testbed, jobs: Mapping[str, Job]) -> tuple[str, ...]:
+    """The workloads of the jobs that run on a testbed or on one of its labels, each once."""
+    words = {name, *testbed.labels}
+    found = (
+        workload
+        for job in jobs.values()
+        if isinstance(job, BenchJob) and words & set(job.runs_on)
+        for workload in job.workloads
+    )
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,103 @@
+"""What pydantic found wrong, in the words of bench.yml; it knows no line and no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from buildbot_bench.workflow import jobs
+from buildbot_bench.workflow.fields import what_a_pattern_asks
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.relations import Place, Problem, RelationError, nearest
+
+_TAGGED: dict[str | int, type[BaseModel]] = {
+    jobs.BUILD_JOB: jobs.BuildJob,
+    jobs.BENCH_JOB: jobs.BenchJob,
+    jobs.CHECKOUT_STEP: jobs.CheckoutStep,
+    jobs.RUN_STEP: jobs.RunStep,
+    jobs.UPLOAD_STEP: jobs.UploadStep,
+}
+_KEY_ITSELF = "[key]"  # pydantic's place for "the key, not its value"
+
+
+def problems(error: ValidationError) -> Iterator[Problem]:
+    """All that pydantic found; a key that is missing only because it is misspelt is one problem."""
+    details: list[dict[str, Any]] = [{**detail} for detail in error.errors(include_url=False)]
+    misspelt = {
+        (*_place(detail["loc"][:-1]), near)
+        for detail in details
+        if detail["type"] == "extra_forbidden" and (near := _nearest_key(detail["loc"])) is not None
+    }
+    for detail in details:
+        place = _place(detail["loc"])
+        match detail:
+            case {"type": "value_error", "ctx": {"error": RelationError() as relation}}:
+                yield from relation.problems
+            case {"type": "missing"} if place in misspelt:
+                continue
+            case {"type": "too_short", "input": given} if given:
+                continue  # its items are wrong, and each of them is reported
+            case _:
+                yield Problem(place=place, message=_message(detail))
+
+
+def _place(loc: Place) -> Place:
+    return tuple(part for part in loc if part not in _TAGGED and part != _KEY_ITSELF)
+
+
+def _message(detail: dict[str, Any]) -> str:
+    given = f"{detail['input']!r:.60}"
+    match detail:
+        case {"type": "extra_forbidden", "loc": loc}:
+            message = f"unknown key{nearest(str(loc[-1]), _known_keys(loc[:-1]))}"
+        case {"type": "missing"}:
+            message = "missing"
+        case {"type": "value_error", "ctx": {"error": ValueError() as error}}:
+            message = str(error)
+        case {"type": "string_pattern_mismatch", "ctx": {"pattern": pattern}}:
+            message = f"should {what_a_pattern_asks(pattern)}, not {given}"
+        case {"type": "model_type" | "dict_type" | "model_attributes_type"}:
+            message = f"should be a mapping of keys to values, not {given}"
+        case {"type": "too_short" | "string_too_short"}:
+            message = "is empty"
+        case {"type": "tuple_type"}:
+            message = f"should be a list, not {given}"
+        case {"type": "string_type", "input": bool() | int() | float()}:
+            message = f"should be text: write '{detail['input']}' in quotes"
+        case {"type": "literal_error", "ctx": {"expected": expected}}:
+            message = f"should be {expected}, not {given}"
+        case _:
+            message = f"{str(detail['msg']).replace('Input should', 'should')}, not {given}"
+    return message
+
+
+def _nearest_key(loc: Place) -> str | None:
+    hint = nearest(str(loc[-1]), known := _known_keys(loc[:-1]))
+    return next((key for key in known if hint == f"; did you mean '{key}'?"), None)
+
+
+def _known_keys(loc: Place) -> tuple[str, ...]:
+    """The keys of the mapping at a place of the file."""
+    model = _model_at(loc)
+    return tuple(field.alias or name for name, field in model.model_fields.items())
+
+
+def _model_at(loc: Place) -> type[BaseModel]:
+    model: type[BaseModel] = Workflow
+    for part in loc:
+        if part in _TAGGED:
+            model = _TAGGED[part]
+            continue
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        if part in fields:
+            model = next(_models_in(fields[str(part)].annotation), model)
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
