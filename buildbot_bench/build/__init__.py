@@ -1,0 +1,1 @@
+"""What a builder worker does: check out, build, pack; the standard library alone."""

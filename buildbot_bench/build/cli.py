@@ -1,0 +1,173 @@
+"""The command `bench-build`: its words, its exit status and what it prints; knows no compiler."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from buildbot_bench.build.freebsd import TOOLS
+from buildbot_bench.build.kernel import Wish, build_kernel, default_tool
+from buildbot_bench.build.packing import pack
+from buildbot_bench.build.worktree import check_out
+from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.manifest import Manifest
+
+_DONE, _UNTESTABLE = 0, 1
+_EPILOGUE = f"""\
+exit status:
+  0  built                             {EX_USAGE}  usage: mend the job in bench.yml
+  1  the revision does not compile     {EX_TEMPFAIL}  the builder is ill: disk, tools, network
+
+BENCH_REVISION, BENCH_IMAGE and BENCH_OPTIONS in the environment say what is built, as for every
+script of bench.yml.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except BenchError as error:
+        sys.stdout.flush()
+        print(f"bench-build: {error}", file=sys.stderr)
+        return _status(error)
+    except OSError as error:
+        print(f"bench-build: {error}", file=sys.stderr)
+        return EX_TEMPFAIL
+    return _DONE
+
+
+def _status(error: BenchError) -> int:
+    match error:
+        case UsageError():
+            return EX_USAGE
+        case InfraError():
+            return EX_TEMPFAIL
+        case _:
+            return _UNTESTABLE
+
+
+class _Parser(argparse.ArgumentParser):
+    """Ends with a status that make(1) does not have: a job's mistake is not the revision's."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EX_USAGE, f"{self.prog}: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="bench-build",
+        description="Checks out, builds and packs kernels on a builder worker.",
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_freebsd(commands.add_parser("freebsd", help="build a FreeBSD kernel and pack it"))
+    _add_checkout(commands.add_parser("checkout", help="check a revision out from a local mirror"))
+    _add_pack(commands.add_parser("pack", help="pack a kernel and modules that are built already"))
+    return parser
+
+
+def _add_freebsd(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("--source", type=Path, default=Path(), help="the source tree; default: here")
+    say(
+        "--obj", type=Path, default=Path("../obj"), help="the object tree that is kept: %(default)s"
+    )
+    say("--kernconf", default="GENERIC-NODEBUG", help="what the kernel is based on: %(default)s")
+    say("--target", default="amd64", help="its machine: %(default)s")
+    say("--target-arch", default="", help="its processor, where that has another name")
+    say("--modules", help="modules to build, with commas, or none; default: all")
+    say("--tool", choices=TOOLS, default=default_tool(), help="default here: %(default)s")
+    say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
+    say("--least-free", type=int, default=4096, metavar="MB", help="of the disk: %(default)s")
+    say("--clean", action="store_true", help="empty the object tree first")
+    say("--make-arg", action="append", default=[], metavar="WORD", help="a further word for make")
+    say("--output", type=Path, default=Path("kernel.txz"), help="the archive: %(default)s")
+    say("-n", "--dry-run", action="store_true", help="print the commands, run none")
+    parser.set_defaults(command=_freebsd)
+
+
+def _freebsd(options: argparse.Namespace) -> None:
+    build_kernel(
+        Wish(
+            source=options.source.resolve(),
+            obj=options.obj.resolve(),
+            kernconf=options.kernconf,
+            target=options.target,
+            target_arch=options.target_arch or options.target,
+            modules=_names(options.modules),
+            tool=options.tool,
+            jobs=options.jobs,
+            least_free_mb=options.least_free,
+            clean=options.clean,
+            more=tuple(options.make_arg),
+            output=options.output.absolute(),
+            variant=os.environ.get("BENCH_REVISION", ""),
+            options=os.environ.get("BENCH_OPTIONS", ""),
+            image=_image(),
+        ),
+        dry_run=options.dry_run,
+    )
+
+
+def _names(modules: str | None) -> tuple[str, ...] | None:
+    if modules is None:
+        return None
+    return () if modules == "none" else tuple(modules.split(","))
+
+
+def _image() -> int:
+    text = os.environ.get("BENCH_IMAGE", "") or "0"
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"BENCH_IMAGE is {text[:40]!r}", hint="it counts images from 0")
+    return int(text)
+
+
+def _add_checkout(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say(
+        "--mirror",
+        type=Path,
+        required=True,
+        help="a bare repository on this machine; made if absent",
+    )
+    say("--repository", required=True, help="where the mirror fetches from")
+    say("--revision", required=True, metavar="SHA", help="the full hash of a commit")
+    say("place", type=Path, nargs="?", default=Path(), help="the directory; default: here")
+    parser.set_defaults(command=_checkout)
+
+
+def _checkout(options: argparse.Namespace) -> None:
+    place = options.place.resolve()
+    check_out(options.mirror.resolve(), options.repository, options.revision, place)
+
+
+def _add_pack(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("--output", type=Path, default=Path("kernel.txz"), help="the archive: %(default)s")
+    for name in ("config", "toolchain", "flags"):
+        say(f"--{name}", default="", help="for the manifest")
+    say("files", type=Path, nargs="+", help="the kernel and its modules")
+    parser.set_defaults(command=_pack)
+
+
+def _pack(options: argparse.Namespace) -> None:
+    manifest = Manifest(
+        variant=f"{os.environ.get('BENCH_REVISION', '')} image {_image()}".strip(),
+        config=options.config,
+        toolchain=options.toolchain,
+        flags=options.flags,
+    )
+    pack({path.name: path for path in options.files}, manifest, options.output.absolute())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Packs a kernel and its modules with a manifest; the same files give the same bytes anywhere."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import tarfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
+from buildbot_bench.core.neutral import neutral_digest
+
+_PRESET = 1  # xz -1: the lab's disks are larger than its builders are idle
+
+
+def files_below(directory: Path) -> dict[str, Path]:
+    """The files of an installed kernel by their names in the archive."""
+    found = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path for path in found}
+
+
+def pack(files: Mapping[str, Path], manifest: Manifest, output: Path) -> Manifest:
+    """Write the archive; returns the manifest with the digests of what was packed.
+
+    Raises UntestableRevision when there is no kernel among the files.
+    """
+    if not any(Path(name).name == "kernel" for name in files):
+        raise UntestableRevision("the build made no kernel")
+    digests = {name: neutral_digest(path.read_bytes()) for name, path in files.items()}
+    whole = replace(manifest, files=digests)
+    unfinished = output.with_name(f".{output.name}.part")
+    with (
+        lzma.open(unfinished, "wb", preset=_PRESET) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        _add(archive, NAME, write_manifest(whole).encode())
+        for name, path in sorted(files.items()):
+            _add(archive, name, path.read_bytes())
+    unfinished.replace(output)
+    return whole
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(content), 0o555
+    archive.addfile(info, io.BytesIO(content))

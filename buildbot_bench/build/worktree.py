@@ -1,0 +1,91 @@
+"""Puts a revision's source tree in place, from a mirror on the builder that all builds share.
+
+The mirror is fetched into only when it lacks the revision; a worktree of it costs no copy of the
+history, and files that two revisions share keep their times, so that make builds little.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError, UsageError
+
+_SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
+
+
+def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
+    """Have `place` be that commit of the repository and nothing else.
+
+    Raises UsageError for what is no full hash, InfraError when git fails: the mirror, the network.
+    """
+    if not _SHA.fullmatch(sha):
+        raise UsageError(f"{sha[:60]!r} is no full hash of a commit")
+    mirror.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
+    with _alone(mirror):
+        _fetch_if_missing(mirror, repository, sha)
+        if not _is_worktree_of(place, mirror):
+            if any(place.iterdir()):
+                raise InfraError(f"{place} is in the way", hint="it is no worktree: remove it")
+            _git(mirror, "worktree", "prune")
+            _git(mirror, "worktree", "add", "--quiet", "--force", "--detach", str(place), sha)
+    _git(place, "checkout", "--quiet", "--force", "--detach", sha)
+    _git(place, "clean", "--quiet", "-ffdx")
+
+
+@contextmanager
+def _alone(mirror: Path) -> Iterator[None]:
+    """Two builders of one machine do not fetch at once."""
+    with mirror.with_name(f"{mirror.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch_if_missing(mirror: Path, repository: str, sha: str) -> None:
+    if not mirror.exists():
+        _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
+    if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
+        _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
+
+
+def _is_worktree_of(place: Path, mirror: Path) -> bool:
+    if not (place / ".git").is_file():
+        return False
+    told = _output(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return told is not None and Path(told.strip()).resolve() == mirror.resolve()
+
+
+def _answers(directory: Path, *words: str) -> bool:
+    return _run(directory, *words).returncode == 0
+
+
+def _output(directory: Path, *words: str) -> str | None:
+    done = _run(directory, *words)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _git(directory: Path, *words: str) -> None:
+    done = _run(directory, *words)
+    if done.returncode != 0:
+        raise InfraError(f"git {words[0]} failed: {done.stderr.strip()[-500:]}")
+
+
+def _run(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 - a list of words, no shell
+            ["git", "-C", str(directory), *words],  # noqa: S607 - git from PATH
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+        )
+    except OSError as error:
+        raise InfraError(f"cannot run git: {error}", hint="install git") from error

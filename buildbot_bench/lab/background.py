@@ -1,0 +1,97 @@
+"""What a runner's process does from its start to the job's last event."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.wire import Event, Phase, Started
+from buildbot_bench.lab.driver import Driver
+from buildbot_bench.lab.dut import Dut
+from buildbot_bench.lab.job import Job
+from buildbot_bench.lab.locks import testbed_lock
+from buildbot_bench.lab.profiling import profile
+from buildbot_bench.lab.runner import Budget, Request, failed, measure, tail
+from buildbot_bench.lab.testbeds import Testbed, make_driver
+
+
+def home_of(state: Path, testbed: str) -> Path:
+    """Where a testbed's lock and its driver's files are."""
+    return state / "testbeds" / testbed
+
+
+def run_job(job: Job, request: Request, testbed: Testbed, state: Path) -> None:
+    """Measure, whatever happens to whoever asked; the last event says how it ended.
+
+    SIGTERM ends the process in an orderly way and without a last event: the job can be taken up.
+    """
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        last = _measure_alone(job, request, testbed, home_of(state, testbed.name))
+    except BenchError as error:
+        last = failed(error)
+    except Exception as error:  # noqa: BLE001 - a defect of ours must end the job, not hang it
+        last = failed(InfraError(f"the runner broke: {error!r}"), tail(traceback.format_exc()))
+    job.events.append(last)
+    job.artefact.unlink(missing_ok=True)
+
+
+def _measure_alone(job: Job, request: Request, testbed: Testbed, home: Path) -> Event:
+    def tell(text: str) -> None:
+        job.events.append(Phase(text=text, at_s=time.time()))
+
+    with testbed_lock(home, job.name, deadline_s=testbed.common.wait_s, tell=tell):
+        driver = make_driver(testbed, home, tell)
+        try:
+            return _measure_with(driver, job, request, testbed)
+        finally:
+            driver.shutdown()
+
+
+def _measure_with(driver: Driver, job: Job, request: Request, testbed: Testbed) -> Event:
+    driver.prepare(request.workload)
+    if request.tunables:
+        driver.tune(request.tunables)
+    recorded = job.events.read()
+    if not any(isinstance(event, Started) for event in recorded):
+        job.events.append(_started(request, testbed, driver))
+    work = profile if request.profile else measure
+    return work(
+        request,
+        Dut(driver, job.artefact, request.digest),
+        recorded,
+        job.events.append,
+        _budget(testbed),
+    )
+
+
+def _started(request: Request, testbed: Testbed, driver: Driver) -> Started:
+    return Started(
+        job=request.job,
+        testbed=request.testbed,
+        workload=request.workload,
+        digest=request.digest,
+        iterations=request.iterations,
+        epoch=testbed.common.epoch,
+        facts=driver.facts()
+        | ({"tunables": " ".join(request.tunables)} if request.tunables else {}),
+    )
+
+
+def _budget(testbed: Testbed) -> Budget:
+    common = testbed.common
+    return Budget(
+        kernel_faults=common.kernel_faults,
+        lab_faults=common.lab_faults,
+        pause_s=common.retry_pause_s,
+    )
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(0)

@@ -1,0 +1,214 @@
+"""The command `bench-lab`: its commands, exit codes and printing; it knows no driver."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
+from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
+from buildbot_bench.lab.background import home_of, run_job
+from buildbot_bench.lab.files import replace_text
+from buildbot_bench.lab.importing import import_config
+from buildbot_bench.lab.job import Job, follow_to_the_end, prune
+from buildbot_bench.lab.locks import is_locked, owner_of, try_lock
+from buildbot_bench.lab.runner import failed
+from buildbot_bench.lab.telling import tell
+from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+
+_FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4
+
+_EPILOGUE = """\
+exit status of run:
+  0  all iterations are there           3  the revision is untestable
+  2  usage                              4  infrastructure: try again
+
+A job goes on when this command ends, however it ends. The same `run` again attaches to it and
+prints all its events from the first; `cancel` ends it.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.command(options)
+    except UsageError as error:
+        print(f"bench-lab: {error}", file=sys.stderr)
+        return _USAGE
+    except BenchError as error:
+        print(f"bench-lab: {error}", file=sys.stderr)
+        return _UNTESTABLE if isinstance(error, UntestableRevision) else _INFRASTRUCTURE
+    except BrokenPipeError:
+        # Nobody reads any more; the interpreter must not stumble over it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _INFRASTRUCTURE
+    except OSError as error:
+        print(f"bench-lab: {error}", file=sys.stderr)
+        return _INFRASTRUCTURE
+    except KeyboardInterrupt:
+        print("bench-lab: the job goes on; run the same again to attach", file=sys.stderr)
+        return _INFRASTRUCTURE
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bench-lab",
+        description="Measure kernels on the testbeds of this lab.",
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    places = argparse.ArgumentParser(add_help=False)
+    places.add_argument(
+        "--testbeds",
+        type=Path,
+        metavar="FILE",
+        default=Path(os.environ.get("BENCH_LAB_TESTBEDS", "testbeds.toml")),
+        help="the list of testbeds (default: $BENCH_LAB_TESTBEDS or ./testbeds.toml)",
+    )
+    places.add_argument(
+        "--state",
+        type=Path,
+        metavar="DIR",
+        default=Path(os.environ.get("BENCH_LAB_STATE", "state")),
+        help="where jobs and locks are kept (default: $BENCH_LAB_STATE or ./state)",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands, places)
+    listing = commands.add_parser("list", parents=[places], help="show the testbeds")
+    listing.set_defaults(command=_list)
+    check = commands.add_parser("check", parents=[places], help="say what a testbed lacks")
+    check.add_argument("testbed", metavar="TESTBED")
+    check.set_defaults(command=_check)
+    cancel = commands.add_parser("cancel", parents=[places], help="end a job")
+    cancel.add_argument("--job", required=True, metavar="ID")
+    cancel.set_defaults(command=_cancel)
+    importing = commands.add_parser(
+        "import", help="turn a configuration of bench-lab.sh into a testbed, on stdout"
+    )
+    importing.add_argument("config", type=Path, metavar="CONFIG")
+    importing.add_argument("--name", default="", help="the testbed's (default: the DUT's)")
+    importing.add_argument(
+        "--configs", type=Path, metavar="DIR", help="a tree of configuration sets: the workloads"
+    )
+    importing.set_defaults(command=_import)
+    return parser
+
+
+def _add_run(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    places: argparse.ArgumentParser,
+) -> None:
+    run = commands.add_parser(
+        "run",
+        parents=[places],
+        help="measure a kernel, or attach to the job that does",
+        description="Measure a kernel; prints its events: JSON lines, or text on a terminal.",
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(run)
+    add_iterations(run)
+    run.set_defaults(command=_run, profile=False, output=None)
+    profile = commands.add_parser(
+        "profile",
+        parents=[places],
+        help="sample where a kernel's cycles go, or attach to the job that does",
+        description="Sample a kernel under traffic, which is no measurement.",
+    )
+    add_arguments(profile)
+    profile.add_argument(
+        "--output", type=Path, metavar="FILE", help="where the folded stacks are written"
+    )
+    profile.set_defaults(command=_run, profile=True, iterations=1)
+
+
+def _run(options: argparse.Namespace) -> int:
+    testbed = choose(load_testbeds(options.testbeds), options.testbed)
+    state: Path = options.state.absolute()
+    if options.job is None:
+        options.job = new_job_name()
+        print(f"bench-lab: this is --job {options.job}", file=sys.stderr)
+    job = Job(state, options.job)
+    request = request_of(options, testbed, state)
+    if options.digest is None:
+        print(f"bench-lab: the artefact's SHA-256 is {request.digest}", file=sys.stderr)
+    prune(state)
+    work = partial(run_job, job, request, testbed, state)
+    plain = sys.stdout.isatty() and not options.json
+    last: Event | None = None
+    try:
+        for last in follow_to_the_end(job, request, options.artefact, work):
+            _say(last, plain=plain)
+            if isinstance(last, Profiled) and options.output is not None:
+                replace_text(options.output, last.folded)
+    except BrokenPipeError:
+        raise
+    except (InfraError, OSError) as error:
+        last = failed(error if isinstance(error, InfraError) else InfraError(str(error)))
+        _say(last, plain=plain)
+    match last:
+        case Failed(kind=FailureKind.UNTESTABLE):
+            return _UNTESTABLE
+        case Failed():
+            return _INFRASTRUCTURE
+    return _FINISHED
+
+
+def _list(options: argparse.Namespace) -> int:
+    for testbed in load_testbeds(options.testbeds).values():
+        home = home_of(options.state, testbed.name)
+        owner = owner_of(home) if is_locked(home / "lock") else None
+        held = "free" if owner is None else f"job {owner.job}, {time.time() - owner.since_s:.0f} s"
+        workloads = ", ".join(make_driver(testbed, home).workloads())
+        print(f"{testbed.name}\t{testbed.common.driver}\t{held}\t{workloads}")
+    return _FINISHED
+
+
+def _check(options: argparse.Namespace) -> int:
+    testbed = choose(load_testbeds(options.testbeds), options.testbed)
+    home = home_of(options.state.absolute(), testbed.name)
+    lock = try_lock(home / "lock")
+    if lock is None:
+        owner = owner_of(home)
+        who = "another job" if owner is None else f"job {owner.job}"
+        raise InfraError(f"{who} has {testbed.name} now", hint="check again when it is free")
+    try:
+        findings = make_driver(testbed, home).check()
+    finally:
+        os.close(lock)
+    for finding in findings:
+        print(f"{'ok     ' if finding.fine else 'MISSING'} {finding.subject}: {finding.detail}")
+        if finding.remedy is not None:
+            print(f"        → {finding.remedy}")
+    return _FINISHED if all(finding.fine for finding in findings) else _INFRASTRUCTURE
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    ended = Job(options.state.absolute(), options.job).cancel()
+    print(f"job {options.job}: {'cancelled' if ended else 'was over already'}")
+    return _FINISHED
+
+
+def _import(options: argparse.Namespace) -> int:
+    print(import_config(options.config, name=options.name, configs=options.configs), end="")
+    return _FINISHED
+
+
+def _say(event: Event, *, plain: bool) -> None:
+    if plain:
+        print(tell(event), flush=True)
+        return
+    for line in pieces(format_event(event)):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

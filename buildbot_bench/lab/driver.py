@@ -1,0 +1,91 @@
+"""What a kind of testbed must be able to do; it knows no testbed and drives none itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from buildbot_bench.core.profile import Profile
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Blast:
+    """What one run of traffic gave: the primary unit first, and the receiver's log."""
+
+    values: dict[str, float]
+    log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One line of a testbed's check-up: what was looked at, and how to mend it if it is amiss."""
+
+    subject: str
+    detail: str
+    remedy: str | None = None
+
+    @property
+    def fine(self) -> bool:
+        """Whether there is nothing to mend."""
+        return self.remedy is None
+
+
+class Driver(Protocol):
+    """One testbed: a DUT, its sender and its receiver.
+
+    The verbs are called in the order of `Dut`. Each raises UntestableRevision when the kernel is
+    to blame and InfraError when the lab is, and none waits without a deadline.
+    """
+
+    def workloads(self) -> tuple[str, ...]:
+        """The workloads that this testbed can run."""
+
+    def check(self) -> list[Finding]:
+        """Look at everything that a run needs, without a run."""
+
+    def facts(self) -> dict[str, str]:
+        """The set-up that is recorded with each job: machine, versions, settings."""
+
+    def prepare(self, workload: str) -> None:
+        """Have the next boots be those of a workload; called first, and touches nothing yet."""
+
+    def install(self, artefact: Path, digest: str) -> None:
+        """Put a kernel (SHA-256 in hexadecimal) where the next boot finds it."""
+
+    def tune(self, tunables: Sequence[str]) -> None:
+        """Have each NAME=VALUE set at every boot; UntestableRevision for what cannot be set here.
+
+        Called before `install`, and only when there are tunables.
+        """
+
+    def boot(self) -> None:
+        """Start the installed kernel afresh and wait until it takes traffic."""
+
+    def verify(self) -> None:
+        """Make sure that what runs is what was installed; InfraError when it is not."""
+
+    def blast(self, workload: str) -> Blast:
+        """Send the workload's traffic through the DUT and count what comes back."""
+
+    def console(self) -> str:
+        """What the kernel printed since its last boot; empty when nothing is known."""
+
+    def shutdown(self) -> None:
+        """Stop all that was started; never raises, and may be called at any time."""
+
+
+@runtime_checkable
+class Profiling(Protocol):
+    """What a driver can do besides, if it can see where the DUT's cycles go."""
+
+    def counter(self) -> str:
+        """The event that captures sample; empty when this testbed is not set up for captures."""
+
+    def capture(self, workload: str) -> Profile:
+        """Sample the booted kernel under the workload's traffic, which is no measurement.
+
+        Raises InfraError for what went wrong, whatever it was: a kernel is not judged by what it
+        does while it is sampled.
+        """

@@ -1,0 +1,161 @@
+"""A process of the embedded testbed, confined and certain to end; it knows not what it runs.
+
+Whatever a kernel under test does, it writes at most a megabyte (unless it may write more), dumps no
+core and dies by itself when its time is over: also when nobody is left to kill it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_OUTPUT_LIMIT = 1 << 20
+_POLL_S = 0.005
+_LISTING_S = 10.0
+
+
+class Child:
+    """A running program whose stdout and stderr go to files beside each other.
+
+    Raises OSError when it cannot be started. `lifetime_s` is when SIGALRM ends it, or SIGXCPU one
+    that blocks that; `environment` is what it has beside ours, `output_limit` in bytes.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        output: Path,
+        *,
+        cpu: int,
+        lifetime_s: float,
+        pass_fds: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+        output_limit: int = _OUTPUT_LIMIT,
+    ) -> None:
+        self._output = output
+        self._errors = output.with_suffix(".err")
+        with self._output.open("wb") as stdout, self._errors.open("wb") as stderr:
+            self._process = subprocess.Popen(  # noqa: S603 - a list, no shell
+                pinned(command, cpu),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=output.parent,
+                pass_fds=tuple(pass_fds),
+                env={**os.environ, **(environment or {})},
+                preexec_fn=lambda: _confine(cpu, lifetime_s, output_limit),  # noqa: PLW1509 - we have one thread
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def output(self) -> str:
+        """What it wrote to stdout so far."""
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def errors(self) -> str:
+        """What it wrote to stderr so far."""
+        return self._errors.read_text(encoding="utf-8", errors="replace")
+
+    def ending(self) -> str | None:
+        """How it ended, in words; None as long as it runs."""
+        status = self._process.poll()
+        if status is None:
+            return None
+        if status < 0:
+            return f"was killed by {signal.Signals(-status).name}"
+        return f"ended with status {status}"
+
+    def wait_until(self, condition: Callable[[], bool], deadline_s: float) -> bool:
+        """Wait for a condition or the process's end; returns whether the condition holds."""
+        end_s = time.monotonic() + deadline_s
+        while time.monotonic() < end_s:
+            over = self.ending() is not None
+            if condition():
+                return True
+            if over:
+                return False
+            time.sleep(_POLL_S)
+        return condition()
+
+    def wait(self, deadline_s: float) -> bool:
+        """Wait for the process's end; returns whether it came in time."""
+        try:
+            self._process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it now."""
+        self._process.kill()
+        self._process.wait()
+
+
+def pinned(command: Sequence[str], cpu: int) -> list[str]:
+    """The command, by way of cpuset(1) where Python itself cannot choose the processor."""
+    if not hasattr(os, "sched_setaffinity") and (cpuset := shutil.which("cpuset")):
+        return [cpuset, "-l", str(cpu), *command]
+    return list(command)
+
+
+@contextmanager
+def beside(cpu: int) -> Iterator[None]:
+    """Run on that processor ourselves, where Python can choose it."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def kill_leftovers(home: Path) -> None:
+    """End the programs under `home` that a predecessor of ours could not end, as it was killed."""
+    try:
+        listing = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "pid=", "-o", "args="],  # noqa: S607 - wherever the system has it
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LISTING_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return  # their own timers end them, only later
+    for line in listing.stdout.splitlines():
+        pid, _, command = line.strip().partition(" ")
+        if pid.isdecimal() and command.lstrip().startswith(f"{home}/"):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def last_cpu() -> int:
+    """The processor that is least disturbed by interrupts, of those that we may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(os.sched_getaffinity(0))
+    return (os.cpu_count() or 1) - 1
+
+
+def _confine(cpu: int, lifetime_s: float, output_limit: int) -> None:
+    """Runs in the child, before the program: limits and a timer outlive exec."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {cpu})
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (output_limit, output_limit))
+    processor_s = math.ceil(lifetime_s)
+    resource.setrlimit(resource.RLIMIT_CPU, (processor_s, processor_s + 1))
+    signal.setitimer(signal.ITIMER_REAL, lifetime_s)

@@ -1,0 +1,194 @@
+"""A testbed of processes: the kernel is a packet forwarder, a boot is a fresh start of it.
+
+Sender and receiver are one program, as on the archive's two-machine labs, and the cables are UDP
+on the loopback interface. Everything runs on one processor. The kernel takes turns with the
+control, a forwarder that never changes, and the primary value is what it does per second of its
+own processor time, on a scale on which the control does `control_rate`: on a machine that other
+programs slow down by a third and more, this holds still within one or two per cent.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.profile import Profile
+from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.drivers.child import kill_leftovers
+from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
+from buildbot_bench.lab.drivers.sampling import can_name, make_room, read_capture
+from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, tools
+from buildbot_bench.lab.drivers.turns import check_traffic, parse_turns, relative_efficiency
+from buildbot_bench.lab.files import copy_verified, sha256
+from buildbot_bench.lab.pktgen import Reading, parse_receiver
+
+_WORKLOADS = ("forwarding",)
+_CONSOLE_LIMIT = 8000
+_LEAST_SAMPLES = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddedSettings:
+    """How long a boot may take, how long a blast lasts, and the scale of the primary value.
+
+    `profile_s` is how long it lasts when the kernel is sampled.
+
+    `control_rate` is what the control forwarder does by definition, in packets/CPU-s. Change it,
+    or the duration, together with the testbed's epoch.
+    """
+
+    duration_s: float = 0.5
+    profile_s: float = 8.0
+    boot_timeout_s: float = 5.0
+    control_rate: float = 350_000.0
+
+
+class EmbeddedDriver:
+    """Runs kernels that are programs."""
+
+    def __init__(self, settings: EmbeddedSettings, home: Path) -> None:
+        self._settings = settings
+        self._home = home
+        self._kernel = home / "boot" / "kernel"
+        self._digest = ""
+        self._tunables: tuple[str, ...] = ()
+        self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
+
+    def workloads(self) -> tuple[str, ...]:
+        """Plain forwarding."""
+        return _WORKLOADS
+
+    def check(self) -> list[Finding]:
+        """A compiler, programs that it compiles, and a control that takes traffic."""
+        cc = compiler()
+        if cc is None:
+            return [Finding(subject="C compiler", detail="none", remedy="install one, or set CC")]
+        findings = [Finding(subject="C compiler", detail=cc)]
+        try:
+            findings.append(Finding(subject="programs", detail=str(tools(self._home))))
+            self._running.open_receiver()
+            port = self._running.start_control(lasting_s=self._settings.duration_s)
+            findings.append(Finding(subject="control", detail=f"takes traffic on port {port}"))
+        except BenchError as error:
+            remedy = error.hint or "see the message"
+            findings.append(Finding(subject="testbed", detail=error.message, remedy=remedy))
+        finally:
+            self.shutdown()
+        return findings
+
+    def facts(self) -> dict[str, str]:
+        """The machine and the settings that a value depends on."""
+        return {
+            "machine": platform.machine(),
+            "system": f"{platform.system()} {platform.release()}",
+            "processor": str(self._running.cpu),
+            "duration_s": str(self._settings.duration_s),
+            "control": f"{self._settings.control_rate:.0f} packets/CPU-s by definition",
+        }
+
+    def prepare(self, workload: str) -> None:
+        """All workloads have the same boots."""
+
+    def install(self, artefact: Path, digest: str) -> None:
+        """Put the program where the next boot finds it."""
+        kill_leftovers(self._home)
+        copy_verified(artefact, self._kernel, digest, mode=0o755)
+        self._digest = digest
+
+    def tune(self, tunables: Sequence[str]) -> None:
+        """Give them to the kernel as its environment, as the loader does; the control has none."""
+        self._tunables = tuple(tunables)
+
+    def boot(self) -> None:
+        """Start control and kernel afresh; both take traffic when this returns."""
+        settings = self._settings
+        lasting_s = max(settings.duration_s, settings.profile_s)
+        self._running.open_receiver()
+        self._running.start_control(lasting_s=lasting_s)
+        try:
+            self._running.start(KERNEL, self._kernel, self._environment, lasting_s=lasting_s)
+        except OSError as error:
+            raise UntestableRevision(
+                f"the kernel is no program of this machine: {error}"
+            ) from error
+        if not self._running.await_port(KERNEL):
+            how = self._running.ending(KERNEL) or f"was not up after {settings.boot_timeout_s:g} s"
+            raise UntestableRevision(f"the kernel {how} when it booted")
+
+    def verify(self) -> None:
+        """Compare the digest of the program that the process runs."""
+        running = _digest_of_process(self._running.pid(KERNEL)) or sha256(self._kernel)
+        if running != self._digest:
+            raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")
+
+    def blast(self, workload: str) -> Blast:
+        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps."""
+        if workload not in _WORKLOADS:
+            raise InfraError(f"no such workload: {workload}")
+        blaster, amiss = self._running.blast(self._settings.duration_s)
+        if how := self._running.ending(KERNEL):
+            raise UntestableRevision(f"the kernel {how} under traffic")
+        if amiss:
+            raise InfraError(amiss)
+        turns = parse_turns(blaster.errors())
+        check_traffic(blaster.output(), blaster.errors(), turns)
+        values = {"packets/CPU-s": relative_efficiency(turns) * self._settings.control_rate}
+        reading = parse_receiver(blaster.output())
+        if isinstance(reading, Reading):  # on a crowded machine too few lines may be left
+            values["pps"] = reading.median_pps
+        return Blast(values=values, log=blaster.output())
+
+    def counter(self) -> str:
+        """What is sampled, where the system has what it takes."""
+        return "processor-time" if can_name() and compiler() else ""
+
+    def capture(self, workload: str) -> Profile:  # noqa: ARG002 - there is but one
+        """Start the kernel once more, with the sampler in it, and blast."""
+        samples = self._home / "logs" / "samples"
+        make_room(samples)
+        preload = {"LD_PRELOAD": str(sampler(self._home)), "BENCH_SAMPLES": str(samples)}
+        duration_s = self._settings.profile_s
+        environment = self._environment | preload
+        self._running.start(KERNEL, self._kernel, environment, lasting_s=duration_s)
+        if not self._running.await_port(KERNEL):
+            said = self._running.said(KERNEL)
+            raise InfraError(f"the kernel does not start with the sampler: {said[-500:]}")
+        maps = Path(f"/proc/{self._running.pid(KERNEL)}/maps").read_text(encoding="utf-8")
+        _, amiss = self._running.blast(duration_s)
+        if how := self._running.ending(KERNEL):
+            raise InfraError(f"the kernel {how} as it was sampled")
+        if amiss:
+            raise InfraError(amiss)
+        taken = read_capture(samples, maps)
+        if taken.samples < _LEAST_SAMPLES:
+            raise InfraError(f"{taken.samples} samples are too few", hint="raise profile_s")
+        return taken
+
+    def console(self) -> str:
+        """What the kernel wrote, and what the receiver said if there was traffic."""
+        heard = {name: self._running.said(name) for name in (KERNEL, PKTBLAST)}
+        return "\n".join(
+            f"{name}:\n{said[-_CONSOLE_LIMIT:]}" for name, said in heard.items() if said
+        )
+
+    def shutdown(self) -> None:
+        """Kill everything."""
+        self._running.close()
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        """The tunables, as the kernel finds them."""
+        return dict(setting.split("=", 1) for setting in self._tunables)
+
+
+def _digest_of_process(pid: int) -> str | None:
+    """The SHA-256 of the program that a process runs; None where the system does not tell."""
+    for link in (Path(f"/proc/{pid}/exe"), Path(f"/proc/{pid}/file")):  # Linux, FreeBSD
+        try:
+            return sha256(link)
+        except OSError:
+            continue
+    return None

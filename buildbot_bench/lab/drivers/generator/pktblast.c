@@ -1,0 +1,247 @@
+/*
+ * Sender and receiver of the embedded testbed: blasts packets at a DUT and counts what comes back.
+ * It knows nothing of who is under test. It prints what netmap's pkt-gen prints, the receiver's log
+ * on stdout and the sender's on stderr.
+ *
+ * The loop is closed: no more packets are under way than a queue holds, so that the DUT alone
+ * decides how many pass. DUT and control take turns of two milliseconds, and for each pair of turns
+ * the sender's log says what processor time each of them took: their ratio holds still when the
+ * machine does not.
+ */
+#include <err.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "burst.h"
+
+#define TURN_US 2000
+#define TURNS_PER_LINE 2 /* of the DUT, in the receiver's log */
+#define STALL_MS 200     /* silence after which packets under way are taken for lost */
+#define DEAD_TURNS 5     /* in a row without a packet: nothing will come any more */
+#define SLOWEST 4        /* times the duration: when a busy machine must have had its turns */
+
+struct device {
+	int socket;
+	clockid_t clock; /* the process's processor time */
+	uint64_t sent;
+	uint64_t bursts; /* system calls that sent at least one packet */
+	uint64_t packets;
+	uint64_t events; /* system calls that brought at least one packet */
+	uint64_t elapsed_us;
+	uint64_t used_ns;
+};
+
+struct lab {
+	int rx_socket;
+	int under_way;
+	int next_flow;
+	uint64_t damaged;
+};
+
+static uint8_t flows[FLOWS][PACKET_SIZE];
+static uint8_t arrived[WINDOW][PACKET_SIZE];
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	if (clock_gettime(clock, &now) < 0)
+		return 0; /* the process is gone */
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t
+now_us(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000;
+}
+
+/* A line of pkt-gen's begins with the time of day, without its higher digits. */
+static void
+stamp(FILE *log, const char *function, int line)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME) / 1000;
+
+	fprintf(log, "%03ju.%06ju %s [%d] ", (uintmax_t)(now / 1000000 % 1000),
+	    (uintmax_t)(now % 1000000), function, line);
+}
+
+/* Fills the window. A DUT that died refuses packets: they are lost, which is for others to judge. */
+static void
+send_burst(struct lab *lab, struct device *device)
+{
+	struct burst burst;
+	int count = WINDOW - lab->under_way;
+
+	if (lab->next_flow + count > FLOWS)
+		lab->next_flow = 0;
+	burst.packets = &flows[lab->next_flow];
+	count = burst_send(device->socket, &burst, count);
+	if (count < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
+		err(1, "ouch, cannot send");
+	if (count <= 0)
+		return;
+	lab->next_flow += count;
+	lab->under_way += count;
+	device->sent += (uint64_t)count;
+	device->bursts++;
+}
+
+static void
+receive_burst(struct lab *lab, struct device *device)
+{
+	struct burst burst = {.packets = arrived};
+	int count = burst_receive(lab->rx_socket, &burst, MSG_DONTWAIT);
+
+	if (count <= 0)
+		return;
+	device->events++;
+	for (int i = 0; i < count; i++) {
+		if (packet_is_routed(arrived[i], burst.lengths[i]))
+			device->packets++;
+		else
+			lab->damaged++;
+	}
+	lab->under_way = count < lab->under_way ? lab->under_way - count : 0;
+}
+
+/* Waits for packets and takes them; false when none came for so long that none will. */
+static bool
+await(struct lab *lab, struct device *device)
+{
+	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
+
+	if (poll(&incoming, 1, STALL_MS) == 0) {
+		lab->under_way = 0;
+		return false;
+	}
+	receive_burst(lab, device);
+	return true;
+}
+
+/* Blasts at one device for a turn, and leaves nothing under way for the other one to find. */
+static void
+take_turn(struct lab *lab, struct device *device)
+{
+	const uint64_t began = now_us();
+	const uint64_t used = clock_ns(device->clock);
+
+	while (now_us() - began < TURN_US) {
+		send_burst(lab, device);
+		if (!await(lab, device))
+			break;
+	}
+	while (lab->under_way > 0 && await(lab, device))
+		continue;
+	device->elapsed_us += now_us() - began;
+	device->used_ns += clock_ns(device->clock) - used;
+}
+
+static void
+report_pair(const struct device *dut, const struct device *control, const struct device before[2])
+{
+	stamp(stderr, "cpu_clock", __LINE__);
+	fprintf(stderr, "dut %ju pkts %ju nsec, control %ju pkts %ju nsec\n",
+	    (uintmax_t)(dut->packets - before[0].packets),
+	    (uintmax_t)(dut->used_ns - before[0].used_ns),
+	    (uintmax_t)(control->packets - before[1].packets),
+	    (uintmax_t)(control->used_ns - before[1].used_ns));
+}
+
+static void
+report_line(const struct device *dut, const struct device *last)
+{
+	uint64_t packets = dut->packets - last->packets;
+	uint64_t events = dut->events - last->events;
+	uint64_t elapsed_us = dut->elapsed_us - last->elapsed_us;
+	double pps = (double)packets * 1e6 / (double)elapsed_us;
+
+	stamp(stdout, "main_thread", __LINE__);
+	printf("%.0f pps (%ju pkts %.0f bps in %ju usec) %.2f avg_batch 0 min_space\n", pps,
+	    (uintmax_t)packets, pps * 8 * PACKET_SIZE, (uintmax_t)elapsed_us,
+	    events == 0 ? 0.0 : (double)packets / (double)events);
+}
+
+static void
+summarise(FILE *log, const char *verb, uint64_t packets, uint64_t events, uint64_t elapsed_us)
+{
+	double elapsed_s = (double)elapsed_us / 1e6;
+
+	fprintf(log, "%s %ju packets %ju bytes %ju events %d bytes each in %.2f seconds.\n", verb,
+	    (uintmax_t)packets, (uintmax_t)(packets * PACKET_SIZE), (uintmax_t)events, PACKET_SIZE,
+	    elapsed_s);
+	fprintf(log, "Speed: %.0f pps Bandwidth: %.0f bps\n", (double)packets / elapsed_s,
+	    (double)packets * 8 * PACKET_SIZE / elapsed_s);
+}
+
+/* As many turns as the duration holds on an idle machine; a busy one takes longer for as many. */
+static void
+blast(struct lab *lab, struct device *dut, struct device *control, uint64_t duration_us)
+{
+	const uint64_t began = now_us();
+	const uint64_t turns = duration_us / (2 * TURN_US);
+	const pid_t owner = getppid();
+	struct device last = *dut;
+	int dead = 0;
+
+	for (uint64_t turn = 1; turn <= turns && dead < DEAD_TURNS; turn++) {
+		const struct device before[2] = {*dut, *control};
+
+		take_turn(lab, dut);
+		take_turn(lab, control);
+		report_pair(dut, control, before);
+		dead = dut->packets == before[0].packets ? dead + 1 : 0;
+		if (turn % TURNS_PER_LINE == 0) {
+			report_line(dut, &last);
+			last = *dut;
+		}
+		if (getppid() != owner)
+			errx(1, "ouch, whoever started us is gone");
+		if (now_us() - began > SLOWEST * duration_us)
+			break;
+	}
+	summarise(stderr, "Sent", dut->sent, dut->bursts, dut->elapsed_us);
+	summarise(stdout, "Received", dut->packets, dut->events, dut->elapsed_us);
+	printf("Damaged %ju packets\n", (uintmax_t)lab->damaged);
+}
+
+static struct device
+find_device(const char *port, const char *pid)
+{
+	struct device device = {.socket = burst_connect(strtol(port, NULL, 10))};
+	int error = clock_getcpuclockid((pid_t)strtol(pid, NULL, 10), &device.clock);
+
+	if (error != 0) {
+		errno = error;
+		err(1, "ouch, no processor clock of process %s", pid);
+	}
+	return device;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct device dut, control;
+	struct lab lab = {0};
+	long duration_ms;
+
+	if (argc != 7)
+		errx(64, "usage: pktblast RECEIVING-FD DURATION-MS DUT-PORT DUT-PID CONTROL-PORT "
+			 "CONTROL-PID");
+	lab.rx_socket = (int)strtol(argv[1], NULL, 10);
+	duration_ms = strtol(argv[2], NULL, 10);
+	dut = find_device(argv[3], argv[4]);
+	control = find_device(argv[5], argv[6]);
+	packet_make_flows(flows);
+	stamp(stdout, "main", __LINE__);
+	printf("%d flows, window %d, turns of %d usec\n", FLOWS, WINDOW, TURN_US);
+	stamp(stdout, "receiver_body", __LINE__);
+	printf("waiting for initial packets\n");
+	blast(&lab, &dut, &control, (uint64_t)duration_ms * 1000);
+	return 0;
+}

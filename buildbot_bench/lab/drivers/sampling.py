@@ -1,0 +1,127 @@
+"""Makes a capture of what sampler.c noted: reads its file and gives addresses names.
+
+Call chains come from the C library's backtrace(3), names from nm(1): a function that the compiler
+put into its caller has none of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.profile import Profile, Stack
+
+SAMPLE_FRAMES = 24  # DEPTH of sampler.c
+_MOST = 16384
+_SAMPLE = struct.Struct(f"={1 + SAMPLE_FRAMES}Q")
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
+_SYMBOL = re.compile(r"([0-9a-f]+) ([0-9a-f]+) [tTwWiu] (\S+)")
+_SHARED = 3  # ELF's e_type of what may be loaded anywhere
+_NM_S = 30.0
+_COUNTER = "processor-time"
+
+
+def can_name() -> bool:
+    """Whether this system has what it takes to tell addresses' names."""
+    return shutil.which("nm") is not None and Path("/proc/self/maps").exists()
+
+
+def make_room(path: Path) -> None:
+    """An empty file for the sampler, of the size that it wants."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(_MOST * _SAMPLE.size)
+
+
+def read_capture(path: Path, maps: str) -> Profile:
+    """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran."""
+    places = _Places(maps)
+    counts = Counter(
+        tuple(places.name(address) for address in reversed(chain))
+        for chain in _chains(path.read_bytes())
+    )
+    stacks = (Stack(frames=frames, samples=count) for frames, count in sorted(counts.items()))
+    return Profile(stacks=tuple(stacks), event=_COUNTER)
+
+
+def _chains(data: bytes) -> Iterator[tuple[int, ...]]:
+    """The addresses of each sample, innermost first; callers' are of the instruction after."""
+    for depth, *frames in _SAMPLE.iter_unpack(data):
+        if not depth:
+            return
+        inner, *callers = frames[: min(depth, SAMPLE_FRAMES)]
+        yield (inner, *(caller - 1 for caller in callers))
+
+
+class _Places:
+    """What is mapped where in a process, and the names of its functions."""
+
+    def __init__(self, maps: str) -> None:
+        self._ranges: list[tuple[int, int, Path]] = []
+        self._base: dict[Path, int] = {}
+        self._tables: dict[Path, tuple[_Symbol, ...]] = {}
+        for match in _MAPPING.finditer(maps):
+            start, end, offset = (int(match[group], 16) for group in (1, 2, 3))
+            path = Path(match[4].removesuffix(" (deleted)"))
+            self._ranges.append((start, end, path))
+            self._base.setdefault(path, start - offset)
+
+    def name(self, address: int) -> str:
+        """The function at an address, the file where it has no name, or where nothing is known."""
+        for start, end, path in self._ranges:
+            if start <= address < end:
+                relative = address - self._base[path] if _is_shared(path) else address
+                if path not in self._tables:
+                    self._tables[path] = _symbols(path)
+                symbols = self._tables[path]
+                index = bisect_right(symbols, relative, key=lambda symbol: symbol.start) - 1
+                if index >= 0 and relative < symbols[index].end:
+                    return symbols[index].name
+                return f"[{path.name}]"
+        return "[unknown]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Symbol:
+    start: int
+    end: int
+    name: str
+
+
+def _symbols(path: Path) -> tuple[_Symbol, ...]:
+    """A file's functions by address; of one that was stripped those that it exports."""
+    for options in (["-n", "-S"], ["-n", "-S", "-D"]):
+        found = []
+        for match in _SYMBOL.finditer(_nm(path, options)):
+            start, size = int(match[1], 16), int(match[2], 16)
+            found.append(_Symbol(start=start, end=start + size, name=match[3].partition("@")[0]))
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _nm(path: Path, options: list[str]) -> str:
+    try:
+        result = subprocess.run(  # noqa: S603 - a list, no shell
+            ["nm", *options, "--", str(path)],  # noqa: S607 - wherever the system has it
+            capture_output=True,
+            timeout=_NM_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfraError(f"nm tells no names: {error}") from error
+    return result.stdout.decode("utf-8", errors="replace")
+
+
+def _is_shared(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(18)
+    return int.from_bytes(head[16:18], "little") == _SHARED

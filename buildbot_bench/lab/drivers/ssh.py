@@ -1,0 +1,245 @@
+"""A testbed of real machines behind ssh: the verbs of a driver, each left to those who know how.
+
+A fault that looks like the kernel's is the kernel's only when the known-good kernel then does what
+the other did not: boots, is ready, passes traffic. Otherwise the lab is ill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.profile import Profile
+from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
+from buildbot_bench.lab.hardware.boot_watch import Alive
+from buildbot_bench.lab.hardware.capture import Sampler
+from buildbot_bench.lab.hardware.check import check_testbed
+from buildbot_bench.lab.hardware.choice import Choice, choice_of
+from buildbot_bench.lab.hardware.console import Console
+from buildbot_bench.lab.hardware.facts import testbed_facts
+from buildbot_bench.lab.hardware.gaps import require_complete
+from buildbot_bench.lab.hardware.image import Image, open_image, upgrade
+from buildbot_bench.lab.hardware.install import install_kernel, upload_workload
+from buildbot_bench.lab.hardware.life import Life
+from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
+from buildbot_bench.lab.hardware.remote import Remote, Unreachable
+from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
+from buildbot_bench.lab.hardware.switchboard import Switchboard
+from buildbot_bench.lab.hardware.traffic import Blaster
+from buildbot_bench.lab.hardware.verify import set_tunables, verify_image, verify_kernel
+from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
+
+
+def _say_nothing(_text: str) -> None:
+    pass
+
+
+class SshDriver:
+    """Drives a DUT, its senders and its receiver. `tell` hears what is being done."""
+
+    def __init__(
+        self, settings: SshSettings, home: Path, tell: Callable[[str], None] = _say_nothing
+    ) -> None:
+        self._settings = settings
+        self._home = home
+        self._tell = tell
+        self._workload = next(iter(settings.workloads), "")
+        self._tunables: tuple[str, ...] = ()
+        self._installed: KernelArchive | Image = NOTHING
+        self._boot: Alive | None = None
+        self._siblings: list[float] = []
+        self._console = Console(settings.console, home / "logs" / "console.out")
+        self._switchboard = Switchboard(settings)
+        self._reach = self._switchboard.reach
+        self._blaster = Blaster(settings, self._reach, home / "logs")
+
+    def workloads(self) -> tuple[str, ...]:
+        """Those of testbeds.toml."""
+        return tuple(self._settings.workloads)
+
+    def check(self) -> list[Finding]:
+        """What is missing in testbeds.toml, and then on each machine."""
+        try:
+            return check_testbed(self._settings, self._reach)
+        finally:
+            self._switchboard.close()
+
+    def prepare(self, workload: str) -> None:
+        """Keep its name; UsageError for a testbed that is only half written down."""
+        require_complete(self._settings)
+        self._workload = workload
+
+    def facts(self) -> dict[str, str]:
+        """Ask all machines; a DUT that an earlier job left hanging is brought back first."""
+        if self._machine().look() is None:
+            self._life().recover()
+        return testbed_facts(self._settings, self._reach, self._workload)
+
+    def tune(self, tunables: Sequence[str]) -> None:
+        """The loader sets them at each boot, and what it cannot set is set afterwards."""
+        self._tunables = tuple(tunables)
+
+    def install(self, artefact: Path, digest: str) -> None:
+        """Put the kernel beside the known-good one, and the configuration set over all.
+
+        A whole image goes to the slice that does not run, and its configuration set onto it.
+        """
+        if self._settings.dut.slices is not None:
+            self._install_image(open_image(artefact, digest))
+            return
+        packed = self._home / "install" / "kernel.tgz"
+        archive = repack(artefact, digest, packed)
+        self._tell(f"installing {archive.name} on {self._settings.dut.address}")
+        try:
+            self._upload(archive, packed)
+        except Unreachable:
+            self._life().recover()
+            self._upload(archive, packed)
+        self._installed = archive
+
+    def _install_image(self, image: Image) -> None:
+        self._life().recover()
+        self._tell(f"installing {image.name} on {self._settings.dut.address}")
+        upgrade(self._dut, self._settings.dut, self._settings.limits, image)
+        self._installed = image
+        if self._settings.workloads[self._workload].configs:
+            self.boot()  # what the set has in boot/ would land on the known-good slice
+            self._upload_configs()
+
+    def boot(self) -> None:
+        """Reboot into the kernel, once; it is ready when this returns."""
+        try:
+            self._boot = self._life().boot(self._installed.name, self._tunables)
+        except KernelFault as fault:
+            self._blame(str(fault), fell_back=fault.fell_back)
+        set_tunables(self._dut, self._tunables)
+
+    def verify(self) -> None:
+        """Ask the DUT which kernel runs."""
+        match self._installed:
+            case Image() as image:
+                verify_image(self._dut, image)
+            case KernelArchive() as archive:
+                verify_kernel(self._dut, self._settings.dut, archive)
+
+    def blast(self, workload: str) -> Blast:
+        """Send the workload's traffic once; the value is in pps."""
+        logs = self._run(workload)
+        alive = self._machine().look()
+        if alive is None or self._boot is None or not alive.same_boot(self._boot):
+            self._blame("the kernel did not outlive the traffic")
+        match verdict := self._judge(logs, workload):
+            case Fit(value_pps=value, remark=remark):
+                self._siblings.append(value)
+                return Blast(values={"pps": value}, log=f"{logs.receiver}{remark}")
+            case Unfit(flaw=Flaw.NO_TRAFFIC):
+                self._blame_for_no_traffic(workload, verdict.reason)
+            case Unfit(flaw=Flaw.FAR, value_pps=float() as value):
+                self._siblings.append(value)
+        raise InfraError(verdict.reason)
+
+    def counter(self) -> str:
+        """The event that testbeds.toml names."""
+        return self._settings.profile.event if self._settings.profile else ""
+
+    def capture(self, workload: str) -> Profile:
+        """Sample the kernel under the workload's traffic."""
+        settings = self._settings
+        if settings.profile is None:
+            raise InfraError("no capture is set up", hint="write [testbeds.NAME.profile]")
+        self._tell("traffic, to be sampled")
+        self._blaster.forget()
+        logs = self._home / "logs"
+        sampler = Sampler(self._dut, settings.profile, settings.limits, logs)
+        return sampler.capture(self._blaster, settings.traffic_of(workload))
+
+    def console(self) -> str:
+        """What the DUT's console and the ends of the traffic said since the boot began."""
+        return f"{self._console.text()}\n{self._blaster.said()}".strip()
+
+    def shutdown(self) -> None:
+        """Stop the traffic and the reading of the console; the DUT stays as it is."""
+        try:
+            self._blaster.stop()
+        except InfraError as error:
+            self._tell(f"could not stop the traffic: {error}")
+        self._console.end()
+        self._switchboard.close()
+
+    def _upload(self, archive: KernelArchive, packed: Path) -> None:
+        settings = self._settings
+        install_kernel(self._dut, settings.dut, settings.limits, packed, archive)
+        self._upload_configs()
+
+    def _upload_configs(self) -> None:
+        settings = self._settings
+        if configs := settings.workloads[self._workload].configs:
+            upload_workload(settings, self._reach, configs, self._home / "install")
+            if settings.reference is not None:
+                self._restart(settings.reference.address)
+
+    def _run(self, workload: str) -> RunLogs:
+        self._tell("traffic")
+        self._blaster.forget()
+        return self._blaster.run(self._settings.traffic_of(workload))
+
+    def _judge(self, logs: RunLogs, workload: str) -> Fit | Unfit:
+        traffic = self._settings.traffic_of(workload)
+        return judge_run(
+            logs,
+            load_pps=traffic.load_pps,
+            line_rate_pps=traffic.line_rate_pps,
+            siblings=self._siblings,
+        )
+
+    def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
+        """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
+        try:
+            self._life().recover()
+            if fell_back:
+                self._life().prove_choice()
+        except InfraError as error:
+            raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
+        raise UntestableRevision(f"{reason}; the known-good kernel boots")
+
+    def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
+        """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
+        try:
+            self._life().recover()
+            verdict = self._judge(self._run(workload), workload)
+        except InfraError as error:
+            raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
+        if isinstance(verdict, Unfit) and verdict.value_pps is None:
+            raise InfraError(f"{reason}; with the known-good kernel: {verdict.reason}")
+        raise UntestableRevision(f"{reason}; the known-good kernel passes traffic")
+
+    def _machine(self) -> Machine:
+        workload = self._settings.workloads.get(self._workload)
+        return Machine(
+            remote=self._dut,
+            limits=self._settings.limits,
+            console=self._console,
+            tell=self._tell,
+            ready=workload.ready if workload else (),
+            power=self._settings.power,
+            script=self._choice.script,
+        )
+
+    def _life(self) -> Life:
+        return Life(self._machine(), self._choice)
+
+    def _restart(self, address: str) -> None:
+        remote, limits = self._reach(address), self._settings.limits
+        silent = Console(ConsoleSettings(), self._home)
+        Machine(remote=remote, limits=limits, console=silent, tell=self._tell).restart()
+
+    @property
+    def _choice(self) -> Choice:
+        return choice_of(self._dut, self._settings.dut)
+
+    @property
+    def _dut(self) -> Remote:
+        return self._reach(self._settings.dut.address)

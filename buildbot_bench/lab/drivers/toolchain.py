@@ -1,0 +1,82 @@
+"""The embedded testbed's own programs, compiled where they run; it knows not what they do."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+
+PKTBLAST = "pktblast"
+CONTROL = "control"
+SAMPLER = "sampler.so"
+_PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    PKTBLAST: ("pktblast.c", "packet.c", "burst.c"),
+    CONTROL: ("control.c", "packet.c", "burst.c"),
+}
+_FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
+_LIBRARY_FLAGS = ("-shared", "-fPIC")
+_COMPILE_S = 120.0
+
+
+def compiler() -> str | None:
+    """Where the C compiler is: $CC, else cc; None when there is none."""
+    return shutil.which(os.environ.get("CC", "cc"))
+
+
+def tools(home: Path) -> Path:
+    """The directory with the compiled programs; compiles them when sources or flags are new.
+
+    Raises InfraError when that fails.
+    """
+    sources = resources.files("buildbot_bench.lab.drivers") / "generator"
+    with resources.as_file(sources) as directory:
+        target = home / "tools" / _fingerprint(directory)
+        if all((target / name).exists() for name in _PROGRAMS):
+            return target
+        target.mkdir(parents=True, exist_ok=True)
+        for name, files in _PROGRAMS.items():
+            _compile(target / name, [str(directory / file) for file in files])
+    return target
+
+
+def sampler(home: Path) -> Path:
+    """The library that samples what it is preloaded into; InfraError where it does not compile."""
+    target = tools(home) / SAMPLER
+    if not target.exists():
+        source = resources.files("buildbot_bench.lab.drivers") / "generator" / "sampler.c"
+        with resources.as_file(source) as path:
+            _compile(target, [*_LIBRARY_FLAGS, str(path)])
+    return target
+
+
+def _compile(target: Path, sources: list[str]) -> None:
+    cc = compiler()
+    if cc is None:
+        raise InfraError("there is no C compiler", hint="install one, or say which by CC")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    command = [cc, *_FLAGS, "-o", str(unfinished), *sources]
+    try:
+        result = subprocess.run(  # noqa: S603 - a list, no shell
+            command, capture_output=True, text=True, timeout=_COMPILE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfraError(f"cannot compile the testbed's programs: {error}") from error
+    if result.returncode != 0:
+        raise InfraError(
+            f"the testbed's {target.name} does not compile: {result.stderr[-2000:]}",
+            hint=f"try {' '.join(command)}",
+        )
+    unfinished.replace(target)
+
+
+def _fingerprint(directory: Path) -> str:
+    digest = hashlib.sha256(" ".join(_FLAGS).encode())
+    for source in sorted(directory.glob("*.[ch]")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]

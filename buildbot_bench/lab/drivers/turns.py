@@ -1,0 +1,91 @@
+"""What the turns of DUT and control say of the DUT's efficiency; pure arithmetic.
+
+A pair of turns lies within a few milliseconds, in which the machine's speed is one and the same,
+however much it changes within a second. The ratio of the two costs per packet is therefore the
+DUT's own. The median over all pairs leaves out those in which something cut in.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from dataclasses import dataclass
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+
+_PAIR = re.compile(
+    r"cpu_clock \[\d+\] dut (\d{1,15}) pkts (\d{1,15}) nsec, "
+    r"control (\d{1,15}) pkts (\d{1,15}) nsec",
+    re.ASCII,
+)
+_TOTAL = re.compile(r"^(Sent|Received|Damaged) (\d{1,15}) packets", re.MULTILINE | re.ASCII)
+_WARM_UP_PAIRS = 10
+_MOST_LOST = 0.1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A pair of turns: packets that passed, and processor time used in nanoseconds."""
+
+    dut_packets: int
+    dut_ns: int
+    control_packets: int
+    control_ns: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether both of them forwarded."""
+        return min(self.dut_packets, self.dut_ns, self.control_packets, self.control_ns) > 0
+
+    @property
+    def ratio(self) -> float:
+        """Packets per processor time of the DUT, where the control's are 1."""
+        return self.dut_packets * self.control_ns / (self.dut_ns * self.control_packets)
+
+
+def parse_turns(log: str) -> list[Turn]:
+    """All pairs in a sender's log."""
+    return [
+        Turn(
+            dut_packets=int(match[1]),
+            dut_ns=int(match[2]),
+            control_packets=int(match[3]),
+            control_ns=int(match[4]),
+        )
+        for match in _PAIR.finditer(log)
+    ]
+
+
+def relative_efficiency(turns: list[Turn]) -> float:
+    """The DUT's packets per processor time, where the control's are 1.
+
+    Raises InfraError when too little of the turns is usable.
+    """
+    ratios = [turn.ratio for turn in turns[_WARM_UP_PAIRS:] if turn.counts]
+    if not ratios:
+        raise InfraError(
+            f"of {len(turns)} turns not one is usable",
+            hint="the machine is overloaded, or duration_s is too short",
+        )
+    return statistics.median(ratios)
+
+
+def check_traffic(receiver_log: str, sender_log: str, turns: list[Turn]) -> None:
+    """Refuse a kernel that passes nothing, or loses or damages packets: its speed says nothing.
+
+    Raises UntestableRevision for such a kernel, and InfraError for a sender or a control that
+    failed.
+    """
+    totals = {match[1]: int(match[2]) for match in _TOTAL.finditer(sender_log + receiver_log)}
+    if not totals.keys() >= {"Sent", "Received", "Damaged"}:
+        raise InfraError("the sender died before its end")
+    sent, damaged = totals["Sent"], totals["Damaged"]
+    if not any(turn.control_packets for turn in turns):
+        raise InfraError("the control forwarder passes no traffic")
+    if damaged > 0:
+        raise UntestableRevision(f"the kernel damaged {damaged} of {sent} packets")
+    if totals["Received"] == 0:
+        raise UntestableRevision("the kernel passes no traffic")
+    lost = sent - totals["Received"]
+    if lost > _MOST_LOST * sent:
+        raise UntestableRevision(f"the kernel lost {lost} of {sent} packets")

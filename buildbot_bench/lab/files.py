@@ -1,0 +1,58 @@
+"""Files that are whole or absent, whoever is killed meanwhile; it knows no job and no testbed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+
+_CHUNK = 1 << 20
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put a text in place of a file in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(path)
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o644) -> None:
+    """Copy a file whose SHA-256 must be `digest`; InfraError when it is another or unreadable."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target)
+    try:
+        shutil.copyfile(source, temporary)
+        check_digest(temporary, digest)
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except OSError as error:
+        raise InfraError(f"cannot copy the artefact: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_digest(path: Path, digest: str) -> None:
+    """Raise InfraError when a file's SHA-256 is not `digest`."""
+    found = sha256(path)
+    if found != digest:
+        raise InfraError(
+            f"the artefact has SHA-256 {found}, not {digest}",
+            hint="it was damaged on its way, or another file lies there; transfer it again",
+        )
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")

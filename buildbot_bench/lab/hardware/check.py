@@ -1,0 +1,152 @@
+"""The check-up of a hardware testbed: each machine is asked, none is rebooted or loaded."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+
+from buildbot_bench.core.errors import BenchError
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.hardware.gaps import gaps
+from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
+
+_LEAST_FREE_KB = 256 * 1024
+_DUT_PROGRAMS = ("shutdown", "sysctl", "sha256", "tar", "ifconfig")
+_KERNEL_PROGRAMS = ("nextboot", "find")
+_IMAGE_PROGRAMS = ("upgrade", "xzcat", "mkfifo", "tee")
+_GENERATOR_PROGRAMS = ("ifconfig", "timeout")
+
+Reach = Callable[[str], Remote]
+
+
+def check_testbed(settings: SshSettings, reach: Reach) -> list[Finding]:
+    """What is missing in the file first, then on the machines, one line each."""
+    findings = gaps(settings)
+    if settings.dut.address:
+        findings += _guarded("DUT", _dut(settings, reach(settings.dut.address)))
+    ends = [(f"sender {n}", sender) for n, sender in enumerate(settings.senders)]
+    for role, end in [*ends, ("receiver", settings.receiver)]:
+        if end.address:
+            remote = reach(end.address)
+            findings += _guarded(role, _generator(role, end, remote, settings.traffic.pkt_gen))
+    if settings.reference is not None:
+        findings += _guarded(
+            "reference", _reachable("reference", reach(settings.reference.address))
+        )
+    return [*findings, _power(settings), _console(settings)]
+
+
+def _guarded(role: str, findings: Iterator[Finding]) -> list[Finding]:
+    """The findings of one machine, up to the one at which it could not be asked any further."""
+    found: list[Finding] = []
+    try:
+        found.extend(findings)
+    except BenchError as error:
+        found.append(Finding(subject=role, detail=error.message, remedy=error.hint or "look there"))
+    return found
+
+
+def _reachable(role: str, remote: Remote) -> Iterator[Finding]:
+    user = remote.need("id", "-un").strip()
+    yield Finding(subject=role, detail=f"{remote.address} answers as {user}")
+
+
+def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
+    dut = settings.dut
+    yield from _reachable("DUT", remote)
+    whole_images = dut.slices is not None
+    own = _IMAGE_PROGRAMS if whole_images else _KERNEL_PROGRAMS
+    yield from _programs("DUT", remote, (*_DUT_PROGRAMS, *own))
+    if settings.profile is not None:
+        yield from _programs("DUT", remote, ("pmcstat",))
+    known_good = dut.path(dut.known_good_file.lstrip("/"))
+    fine = remote.run("test", "-f", known_good).status == 0
+    yield Finding(
+        subject="known-good kernel",
+        detail=known_good if fine else f"there is no {known_good}",
+        remedy=None if fine else "install one, or name it by dut.known_good",
+    )
+    if not whole_images:
+        yield _room(remote, dut.path("boot"))
+    for port in dut.interfaces:
+        yield from _port("DUT", remote, port, "")
+    yield from _readiness(settings, remote)
+
+
+def _readiness(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
+    """It is the configuration set of the last job that is in force now."""
+    for name, workload in settings.workloads.items():
+        for command in workload.ready:
+            answer = remote.run(*command)
+            fine = answer.status == 0
+            yield Finding(
+                subject=f"readiness of {name}",
+                detail=" ".join(command) + ("" if fine else f": {answer.complaint}"),
+                remedy=None if fine else "see cables and addresses, and the configuration set",
+            )
+
+
+def _generator(
+    role: str, end: GeneratorSettings, remote: Remote, pkt_gen: str
+) -> Iterator[Finding]:
+    yield from _reachable(role, remote)
+    yield from _programs(role, remote, (pkt_gen, *_GENERATOR_PROGRAMS))
+    if end.interface:
+        yield from _port(role, remote, end.interface, end.mac)
+
+
+def _programs(role: str, remote: Remote, programs: tuple[str, ...]) -> Iterator[Finding]:
+    for program in programs:
+        fine = remote.run("sh", "-c", 'command -v "$0"', program).status == 0
+        if not fine:
+            yield Finding(
+                subject=f"{role}: {program}",
+                detail="is not on its PATH",
+                remedy="install it there; ssh gives a PATH of its own",
+            )
+
+
+def _port(role: str, remote: Remote, port: str, mac: str) -> Iterator[Finding]:
+    subject = f"{role}: {port}"
+    answer = remote.run("ifconfig", port)
+    if answer.status != 0:
+        yield Finding(subject=subject, detail=answer.complaint, remedy="correct the interface")
+    elif mac and mac.lower() not in answer.stdout.lower():
+        yield Finding(subject=subject, detail=f"has another MAC than {mac}", remedy="correct mac")
+    elif "status: " in answer.stdout and "status: active" not in answer.stdout:
+        yield Finding(subject=subject, detail="has no link", remedy="see its cable")
+    else:
+        yield Finding(subject=subject, detail="is there and has a link")
+
+
+def _room(remote: Remote, directory: str) -> Finding:
+    words = remote.need("df", "-k", directory).splitlines()[-1].split()
+    free_kb = int(words[-3]) if len(words) >= 3 and words[-3].isdecimal() else 0
+    return Finding(
+        subject=f"room in {directory}",
+        detail=f"{free_kb // 1024} MB",
+        remedy=None if free_kb >= _LEAST_FREE_KB else "two kernels need 256 MB: remove old ones",
+    )
+
+
+def _power(settings: SshSettings) -> Finding:
+    if settings.power is None:
+        remedy = "write [testbeds.NAME.power]: a DUT that hangs then comes back without a person"
+        return Finding(subject="power", detail="no driver", remedy=remedy)
+    try:
+        return Finding(subject="power", detail=settings.power.check())
+    except BenchError as error:
+        return Finding(subject="power", detail=error.message, remedy=error.hint or "try it by hand")
+
+
+def _console(settings: SshSettings) -> Finding:
+    console = settings.console
+    if console.command:
+        if shutil.which(console.command[0]) is None:
+            remedy = "install it on the lab controller"
+            return Finding(subject="console", detail=f"no {console.command[0]}", remedy=remedy)
+        return Finding(subject="console", detail=" ".join(console.command))
+    if console.file is not None:
+        return Finding(subject="console", detail=str(console.file))
+    return Finding(subject="console", detail="none: what a kernel that panics says is lost")

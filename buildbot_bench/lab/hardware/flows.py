@@ -1,0 +1,115 @@
+"""The traffic of a workload and pkt-gen's command lines for it; it starts nothing.
+
+Addresses are those of RFC 2544 and RFC 5180: 198.18/16 and 2001:2::/49 on the sender's side,
+198.19/16 and 2001:2:0:8000::/49 on the receiver's. pkt-gen takes a frame without its CRC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from buildbot_bench.core.errors import UsageError
+
+RFC2544_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
+# How many addresses send and how many receive; a flow is a pair of them.
+PRESETS: Mapping[str, tuple[int, int]] = {"1": (1, 1), "2k": (20, 100), "5k": (71, 70)}
+_BASES = {
+    "inet": ("198.18.10.1", "198.19.10.1"),
+    "inet6": ("2001:2:0:10::1", "2001:2:0:8010::1"),
+}
+_FLAGS = {"inet": "-4", "inet6": "-6"}
+_FAMILIES = (*_BASES, "dual")
+_RANGE = re.compile(r"[0-9a-fA-F.:\[\]-]{3,200}", re.ASCII)
+_CRC_BYTES = 4
+_LEAST_BYTES = {"inet": 64, "inet6": 66}  # Ethernet, IP and UDP headers, and the CRC
+_PREAMBLE_AND_GAP_BYTES = 20
+_PORT = 2001
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traffic:
+    """What is sent, how fast and how long.
+
+    `frame_bytes` counts the CRC, as RFC 2544 does. `offered_pps` is what all senders together
+    bring about with the smallest frames; `link_mbps` is the speed of the DUT's ports. A family
+    `dual` gives the senders IPv4 and IPv6 in turn. `sources` and `destinations` are pkt-gen's own
+    ranges, instead of a preset's; `wait_link_s` is how long pkt-gen waits for its port.
+    """
+
+    flows: str = "2k"
+    family: str = "inet"
+    frame_bytes: int = 64
+    offered_pps: float = 0.0
+    link_mbps: float = 1000.0
+    duration_s: float = 30.0
+    wait_link_s: int = 2
+    sources: str = ""
+    destinations: str = ""
+    pkt_gen: str = "pkt-gen"
+
+    def __post_init__(self) -> None:
+        if self.flows not in PRESETS:
+            raise UsageError(f"flows: {self.flows!r} is none of {', '.join(PRESETS)}")
+        if self.family not in _FAMILIES:
+            raise UsageError(f"family: {self.family!r} is none of {', '.join(_FAMILIES)}")
+        if self.frame_bytes not in range(64, 9019):
+            raise UsageError(f"frame_bytes: {self.frame_bytes} is not in 64..9018")
+        if bool(self.sources) != bool(self.destinations):
+            raise UsageError("sources and destinations go together")
+        for text in (self.sources, self.destinations):
+            if text and not _RANGE.fullmatch(text):
+                raise UsageError(f"{text[:60]!r} is no range", hint="see pkt-gen(8), -s and -d")
+
+    @property
+    def line_rate_pps(self) -> float:
+        """What the link can carry of these frames, in packets per second."""
+        on_the_wire_bytes = self.frame_bytes + _PREAMBLE_AND_GAP_BYTES
+        return self.link_mbps * 1e6 / (8 * on_the_wire_bytes)
+
+    @property
+    def load_pps(self) -> float:
+        """What the senders bring about together with frames of this size."""
+        return min(self.offered_pps, self.line_rate_pps)
+
+    def family_of(self, sender: int) -> str:
+        """The family that a sender sends, counted from 0."""
+        return ("inet", "inet6")[sender % 2] if self.family == "dual" else self.family
+
+    def ranges(self, family: str) -> tuple[str, str]:
+        """pkt-gen's -s and -d."""
+        if self.sources:
+            return self.sources, self.destinations
+        source, destination = _BASES[family]
+        sending, receiving = PRESETS[self.flows]
+        return _range(source, sending), _range(destination, receiving)
+
+    def packets(self, senders: int) -> int:
+        """How many packets one of several senders sends."""
+        return round(self.load_pps * self.duration_s / senders)
+
+    def transmit(
+        self, interface: str, *, mac: str, dut_mac: str, sender: int, of: int
+    ) -> list[str]:
+        """The command of one sender of several."""
+        family = self.family_of(sender)
+        source, destination = self.ranges(family)
+        length = max(self.frame_bytes, _LEAST_BYTES[family]) - _CRC_BYTES
+        command = [self.pkt_gen, "-N", "-f", "tx", "-i", interface, "-n", str(self.packets(of))]
+        command += ["-l", str(length), _FLAGS[family], "-d", destination, "-D", dut_mac]
+        return [*command, "-s", source, "-S", mac, "-w", str(self.wait_link_s)]
+
+    def receive(self, interface: str) -> list[str]:
+        """The receiver's command; it ends by itself when the traffic does."""
+        return [self.pkt_gen, "-N", "-f", "rx", "-i", interface, "-w", str(self.wait_link_s), "-W"]
+
+
+def _range(first: str, count: int) -> str:
+    """`198.18.10.1:2001-198.18.10.20`, or `[2001:2:0:10::1]-[2001:2:0:10::14]`."""
+    start = ip_address(first)
+    end = start + (count - 1)
+    if start.version == 4:
+        return f"{start}:{_PORT}-{end}"
+    return f"[{start}]-[{end}]"

@@ -1,0 +1,70 @@
+"""What testbeds.toml does not say yet of a hardware testbed; it asks no machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.hardware.settings import SshSettings
+
+
+def gaps(settings: SshSettings) -> list[Finding]:
+    """One finding for each thing that a measurement needs and that is not written down."""
+    return list(_of_machines(settings)) + list(_of_traffic(settings))
+
+
+def require_complete(settings: SshSettings) -> None:
+    """Raise UsageError for the first gap."""
+    if found := gaps(settings):
+        raise UsageError(f"{found[0].subject}: {found[0].detail}", hint=found[0].remedy or "")
+
+
+def _of_machines(settings: SshSettings) -> Iterator[Finding]:
+    dut, receiver = settings.dut, settings.receiver
+    if not dut.address:
+        yield _missing("dut.address", "give the name by which ssh reaches the DUT")
+    if not dut.mac:
+        yield _missing("dut.mac", "give the MAC of the DUT's port on the sender's side")
+    if not settings.senders:
+        yield _missing("senders", "write [[testbeds.NAME.senders]] with address, interface, mac")
+    for number, sender in enumerate(settings.senders):
+        for key in ("address", "interface", "mac"):
+            if not getattr(sender, key):
+                yield _missing(f"senders.{number}.{key}", f"give the sender's {key}")
+    for key in ("address", "interface"):
+        if not getattr(receiver, key):
+            yield _missing(f"receiver.{key}", f"give the receiver's {key}")
+
+
+def _of_traffic(settings: SshSettings) -> Iterator[Finding]:
+    if not settings.workloads:
+        yield _missing("workloads", "write [testbeds.NAME.workloads.forwarding]")
+    for name, workload in settings.workloads.items():
+        traffic = workload.traffic or settings.traffic
+        if not workload.ready:
+            yield _missing(
+                f"workloads.{name}.ready",
+                'give what succeeds on a ready DUT: [["ping", "-c", "2", "198.19.0.203"]]',
+            )
+        if workload.configs is not None and not workload.configs.is_dir():
+            yield Finding(
+                subject=f"workloads.{name}.configs",
+                detail=f"there is no directory {workload.configs}",
+                remedy="name one that holds etc/ and boot/, or leave the key out",
+            )
+        if not traffic.offered_pps:
+            yield _missing(
+                f"traffic.offered_pps (for {name})",
+                "give what the senders bring about: run their pkt-gen and read Speed",
+            )
+        if traffic.family == "dual" and len(settings.senders) < 2:
+            yield Finding(
+                subject=f"traffic.family (for {name})",
+                detail="'dual' needs two senders",
+                remedy="give two, or make two workloads, of inet and of inet6",
+            )
+
+
+def _missing(subject: str, remedy: str) -> Finding:
+    return Finding(subject=subject, detail="missing", remedy=remedy)

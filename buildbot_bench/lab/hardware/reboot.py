@@ -1,0 +1,174 @@
+"""One reboot of a machine, from the order to go down until it is ready; it installs no kernel.
+
+Nothing is waited for without a deadline, and a machine from which nothing comes is power-cycled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.boot_watch import (
+    Alive,
+    BootWatch,
+    Progress,
+    in_debugger,
+    loops,
+    panic_in,
+    parse_alive,
+)
+from buildbot_bench.lab.hardware.console import Console
+from buildbot_bench.lab.hardware.remote import Remote, Unreachable
+from buildbot_bench.lab.hardware.settings import Command, Limits
+from buildbot_bench.lab.power import Power
+
+KERNEL_SCRIPT = "sysctl -n kern.bootfile"
+
+_OUTCOMES = {Progress.ARRIVED, Progress.FELL_BACK, Progress.LOOPS}
+_SILENCE = {Progress.LOADER, Progress.LEAVING}
+
+
+class KernelFault(Exception):  # noqa: N818 - a suspicion, not yet an error of anybody
+    """The kernel seems to be at fault; nobody has seen yet that the lab is not.
+
+    `fell_back` is set when another kernel came up and nothing shows that this one ever ran.
+    """
+
+    def __init__(self, message: str, *, fell_back: bool = False) -> None:
+        super().__init__(message)
+        self.fell_back = fell_back
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """What it takes to reboot a machine. `ready` are the commands by which it shows that it is.
+
+    `tell` hears what is being done. `script` prints what runs, by default the kernel's file.
+    """
+
+    remote: Remote
+    limits: Limits
+    console: Console
+    tell: Callable[[str], None]
+    ready: Sequence[Command] = ()
+    power: Power | None = None
+    script: str = KERNEL_SCRIPT
+
+    def look(self, *, shared: bool = True) -> Alive | None:
+        """What it runs now; None when it does not answer.
+
+        A shared connection that leads nowhere is given up, and one of its own tried.
+        """
+        limit_s = self.limits.connect_s + self.limits.keep_alive_s
+        script = f"sysctl -n kern.boottime; {self.script}"
+        try:
+            told = self.remote.run("sh", "-c", script, deadline_s=limit_s, shared=shared).stdout
+        except Unreachable:
+            self.remote.hang_up()
+            return self.look(shared=False) if shared else None
+        boottime, _, runs = told.strip().partition("\n")
+        return parse_alive(boottime, runs)
+
+    def restart(self) -> None:
+        """Boot the kernel that runs once more; InfraError when it does not come back."""
+        before = self.look()
+        if before is None:
+            raise InfraError(f"{self.remote.address} does not answer")
+        self.go_down()
+        try:
+            self.reach(before, before.bootfile)
+        except KernelFault as fault:
+            raise InfraError(f"{self.remote.address}: {fault}") from fault
+
+    def go_down(self) -> None:
+        """Ask for a reboot; whether it happens is seen later."""
+        self.console.mark()
+        try:
+            self.remote.need("shutdown", "-r", "now")
+        except Unreachable:
+            self.tell("ssh was lost as the DUT went down")
+        self.remote.hang_up()
+
+    def cycle_power(self) -> None:
+        """Take the power away and give it back; KernelFault where nothing can do that."""
+        if self.power is None:
+            raise KernelFault("there is no power driver to bring it back")
+        self.tell(f"power-cycling {self.remote.address}")
+        self.console.mark()
+        self.power.cycle()
+        self.remote.hang_up()
+
+    def reach(self, before: Alive | None, wanted: str) -> Alive:
+        """Wait for a reboot's outcome, taking the power away when there is none.
+
+        Raises KernelFault, with all that was seen, when the outcome is not `wanted`, and ready;
+        InfraError when the machine never went down.
+        """
+        watch, troubles = BootWatch(before, wanted), list[str]()
+        for cycle in range(self.limits.power_cycles + 1):
+            if cycle:
+                self.cycle_power()
+            progress = self._await_outcome(watch)
+            if progress is Progress.ARRIVED:
+                return self.await_ready(watch)
+            troubles.append(self._describe(progress))
+            if progress not in _SILENCE or self.power is None:
+                break
+        text = ", then ".join(troubles)
+        if progress is Progress.LEAVING:  # the kernel was never tried
+            raise InfraError(
+                f"the DUT {text}: its shutdown hangs", hint="give it a power driver, or look there"
+            )
+        silent = text == Progress.FELL_BACK  # no hang before it, and no panic on the console
+        raise KernelFault(f"the DUT {text}", fell_back=silent)
+
+    def _await_outcome(self, watch: BootWatch) -> Progress:
+        end_s = time.monotonic() + self.limits.reboot_s
+        progress = Progress.LEAVING
+        while time.monotonic() < end_s:
+            progress = watch.saw(self.look(shared=False))
+            said = self.console.recent()
+            if loops(said):
+                return Progress.LOOPS
+            if progress in _OUTCOMES or in_debugger(said):
+                return progress
+            time.sleep(self.limits.poll_s)
+        return progress
+
+    def await_ready(self, watch: BootWatch) -> Alive:
+        """Wait until each readiness command succeeds; KernelFault when that takes too long."""
+        end_s = time.monotonic() + self.limits.ready_s
+        self.tell("waiting until it is ready")
+        while True:
+            complaint = self._not_ready()
+            alive = self.look()
+            progress = watch.saw(alive)
+            if progress in {Progress.FELL_BACK, Progress.LOOPS}:
+                raise KernelFault(f"the DUT {self._describe(progress)} before it was ready")
+            if alive is not None and not complaint:
+                return alive
+            if time.monotonic() > end_s or in_debugger(self.console.recent()):
+                said = panic_in(self.console.recent()) or complaint or str(progress)
+                raise KernelFault(f"the DUT was not ready after {self.limits.ready_s:g} s: {said}")
+            time.sleep(self.limits.poll_s)
+
+    def _not_ready(self) -> str:
+        """What the first of the readiness commands that fails says; empty when all succeed."""
+        for command in self.ready:
+            try:
+                answer = self.remote.run(*command)
+            except Unreachable as error:
+                return error.message
+            if answer.status != 0:
+                return f"{' '.join(command)}: {answer.complaint}"
+        return ""
+
+    def _describe(self, progress: Progress) -> str:
+        if progress in _SILENCE:
+            text = f"{progress} after {self.limits.reboot_s:g} s"
+        else:
+            text = str(progress)
+        panic = panic_in(self.console.recent())
+        return f"{text} ({panic})" if panic else text

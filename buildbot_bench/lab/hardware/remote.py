@@ -1,0 +1,164 @@
+"""One host behind ssh: commands with a deadline, and uploads; it knows not what the host is for.
+
+A command is a list of words, quoted for the host's shell here and nowhere else. OpenSSH itself
+watches the connection (ConnectTimeout, ServerAliveInterval); a deadline of our own stands behind.
+Short commands may share a connection (ControlMaster); what asks whether a host is there, or runs
+for long, has one of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.settings import Limits
+
+_SSH_FAILED = 255
+_STRANGER = "Host key verification failed"
+_KEEP_ALIVES = 3
+_KEPT_S = "60"
+
+
+class Unreachable(InfraError):  # noqa: N818 - it says what the host is
+    """ssh did not reach the host, lost it, or the command did not end in time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """How a remote command ended and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def complaint(self) -> str:
+        """The end of what it said when it failed."""
+        return (self.stderr.strip() or self.stdout.strip())[-400:] or f"status {self.status}"
+
+
+class Remote:
+    """A host; `address` is a name or a Host of the ssh configuration.
+
+    `sockets` is a directory for the sockets of shared connections; without it none is shared.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        ssh_config: Path | None,
+        limits: Limits,
+        sockets: Path | None = None,
+    ) -> None:
+        self.address = address
+        self._ssh_config = ssh_config
+        self._limits = limits
+        self._sockets = sockets
+        self._may_be_shared = False
+
+    def argv(self, command: Sequence[str], *, shared: bool = False) -> list[str]:
+        """The local command that runs a remote one."""
+        limits = self._limits
+        options = {
+            "BatchMode": "yes",
+            "ConnectTimeout": str(max(1, round(limits.connect_s))),
+            "ServerAliveInterval": str(max(1, round(limits.keep_alive_s))),
+            "ServerAliveCountMax": str(_KEEP_ALIVES),
+            "LogLevel": "ERROR",
+        }
+        if shared and self._sockets is not None:
+            options |= {"ControlMaster": "auto", "ControlPersist": _KEPT_S}
+            options |= {"ControlPath": str(self._sockets / "%C")}
+        else:
+            options |= {"ControlPath": "none"}
+        return [*self._ssh(options), "--", self.address, shlex.join(command)]
+
+    def _ssh(self, options: Mapping[str, str]) -> list[str]:
+        words = ["ssh", "-x", "-a", "-T"]
+        if self._ssh_config is not None:
+            words += ["-F", str(self._ssh_config)]
+        return words + [
+            word for name, value in options.items() for word in ("-o", f"{name}={value}")
+        ]
+
+    def hang_up(self) -> None:
+        """Give up the shared connection, which may lead to nowhere."""
+        if self._may_be_shared and self._sockets is not None:
+            command = self._ssh({"ControlPath": str(self._sockets / "%C")})
+            with suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(  # noqa: S603 - a list
+                    [*command, "-O", "exit", "--", self.address],
+                    capture_output=True,
+                    timeout=self._limits.connect_s,
+                    check=False,
+                )
+        self._may_be_shared = False
+
+    def run(
+        self,
+        *command: str,
+        deadline_s: float | None = None,
+        stdin: BinaryIO | None = None,
+        shared: bool = True,
+    ) -> Answer:
+        """Run a command to its end, whatever it is; Unreachable when that cannot be known."""
+        limit_s = deadline_s or self._limits.command_s
+        self._may_be_shared |= shared
+        try:
+            result = subprocess.run(  # noqa: S603 - a list; the remote words are quoted
+                self.argv(command, shared=shared),
+                stdin=stdin or subprocess.DEVNULL,
+                capture_output=True,
+                timeout=limit_s,
+                check=False,
+            )
+        except OSError as error:
+            raise InfraError(f"cannot run ssh: {error}", hint="install OpenSSH") from error
+        except subprocess.TimeoutExpired as error:
+            raise Unreachable(
+                f"{self.address}: {command[0]} came to no end within {limit_s:g} s"
+            ) from error
+        answer = Answer(
+            status=result.returncode, stdout=_text(result.stdout), stderr=_text(result.stderr)
+        )
+        if answer.status == _SSH_FAILED and _STRANGER in answer.stderr:
+            # Not the silence of a machine that hangs: its power is not to be taken away.
+            raise InfraError(
+                f"{self.address} is not the host that it was: {_STRANGER}",
+                hint=f"compare its key, and correct known_hosts for {self.address}",
+            )
+        if answer.status == _SSH_FAILED:
+            raise Unreachable(
+                f"{self.address} cannot be reached: {answer.complaint}",
+                hint=f"try `ssh {self.address} true`",
+            )
+        return answer
+
+    def need(
+        self, *command: str, deadline_s: float | None = None, stdin: BinaryIO | None = None
+    ) -> str:
+        """What a command printed that must succeed; InfraError when it does not."""
+        answer = self.run(*command, deadline_s=deadline_s, stdin=stdin)
+        if answer.status != 0:
+            raise InfraError(f"{self.address}: {command[0]} failed: {answer.complaint}")
+        return answer.stdout
+
+    def upload(self, source: Path, target: str) -> None:
+        """Put a local file where a path of the host's says."""
+        with source.open("rb") as file:
+            self.need(
+                *("sh", "-c", 'cat > "$0"', target),
+                deadline_s=self._limits.transfer_s,
+                stdin=file,
+            )
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", errors="replace")

@@ -1,0 +1,224 @@
+"""What a testbed of hardware consists of, as testbeds.toml says it; it reaches no machine.
+
+Nearly everything has a default, so that a half-written testbed can be read, and checked by
+`bench-lab check`: `gaps` says what is missing before one can measure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.power import Power
+
+_ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,250}", re.ASCII)
+_INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.{}-]{0,30}", re.ASCII)
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII | re.IGNORECASE)
+_EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_.,=-]{0,100}", re.ASCII)
+_DIRECTORY = re.compile(r"/[A-Za-z0-9_./-]{0,200}", re.ASCII)
+
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SliceSettings:
+    """The two slices of a nanobsd that is measured as whole images.
+
+    `known_good` and `under_test` are the devices that / is mounted from, as `mount -p` tells them.
+    `boot_once` are commands, run on the DUT, after which it boots `under_test` once; without one it
+    boots what `upgrade` chose. After those of `go_back` it boots `known_good`.
+    """
+
+    known_good: str
+    under_test: str
+    boot_once: tuple[Command, ...] = ()
+    go_back: tuple[Command, ...] = ()
+
+    def __post_init__(self) -> None:
+        for device in (self.known_good, self.under_test):
+            _check(_DIRECTORY, "slices", device)
+        if self.known_good == self.under_test:
+            raise UsageError("slices: known_good and under_test are the same device")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DutSettings:
+    """The machine that boots kernels and forwards.
+
+    `address` is where ssh reaches it, a name or a Host of `ssh_config`; `mac` is that of its port
+    on the sender's side; `interfaces` are its lab ports; `root` is where its file system begins,
+    for one that lives in a directory; `known_good` is the kernel it falls back to. With `slices`
+    an artefact is a whole image of nanobsd, else it is a kernel.
+    """
+
+    address: str = ""
+    mac: str = ""
+    interfaces: tuple[str, ...] = ()
+    nanobsd: bool = False
+    root: str = "/"
+    known_good: str = "kernel"
+    slices: SliceSettings | None = None
+
+    def __post_init__(self) -> None:
+        _check(_ADDRESS, "address", self.address)
+        _check(_MAC, "mac", self.mac)
+        for name in self.interfaces:
+            _check(_INTERFACE, "interfaces", name)
+
+    def path(self, path: str) -> str:
+        """A path of the DUT's, which is given without its leading slash."""
+        return f"{self.root.rstrip('/')}/{path}"
+
+    @property
+    def known_good_file(self) -> str:
+        """What kern.bootfile says when the known-good kernel runs."""
+        return f"/boot/{self.known_good}/kernel"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratorSettings:
+    """One end of the traffic: a port of a host, and what its pkt-gen is told besides.
+
+    Two senders may be on one host. `flags` are such as `-p 4`, `-T 2000`, `-U`.
+    """
+
+    address: str = ""
+    interface: str = ""
+    mac: str = ""
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check(_ADDRESS, "address", self.address)
+        _check(_INTERFACE, "interface", self.interface)
+        _check(_MAC, "mac", self.mac)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReferenceSettings:
+    """The other end of a tunnel; it has its own part of a workload's configuration set."""
+
+    address: str
+    root: str = "/"
+
+    def __post_init__(self) -> None:
+        _check(_ADDRESS, "address", self.address)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkloadSettings:
+    """Named traffic and the DUT's configuration set.
+
+    `configs` is a directory that is copied verbatim over the DUT's root; with a reference
+    endpoint it holds `dut/` and `reference/` instead. The DUT is ready when each command of
+    `ready`, run on it, succeeds. `traffic` stands in for the testbed's.
+    """
+
+    configs: Path | None = None
+    ready: tuple[Command, ...] = ()
+    traffic: Traffic | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConsoleSettings:
+    """How the DUT's console is read: a command of the lab controller, or a log that grows there."""
+
+    command: Command = ()
+    file: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileSettings:
+    """How it is seen where the DUT's cycles go, by hwpmc(4).
+
+    `event` is the counter that pmcstat(8) samples: BU_CPU_CLK_UNHALTED on an APU2,
+    cpu_clk_unhalted.thread_p on a Xeon; see `pmccontrol -L`. `directory`, on the DUT, has room for
+    the capture; with `mount` it is mounted for it, as /data of nanobsd is.
+    """
+
+    event: str
+    duration_s: float = 20.0
+    directory: str = "/tmp"  # noqa: S108 - the DUT's, where nobody but we log in
+    mount: bool = False
+
+    def __post_init__(self) -> None:
+        _check(_EVENT, "event", self.event)
+        _check(_DIRECTORY, "directory", self.directory)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How long is waited, in seconds, and how often the power is taken away in one boot.
+
+    A host whose ssh answers no keep-alive for three times `keep_alive_s` is gone.
+    """
+
+    connect_s: float = 15.0
+    keep_alive_s: float = 5.0
+    command_s: float = 60.0
+    transfer_s: float = 900.0
+    reboot_s: float = 300.0
+    ready_s: float = 120.0
+    poll_s: float = 2.0
+    receiver_s: float = 30.0
+    margin_s: float = 30.0
+    power_cycles: int = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SshSettings:
+    """A whole testbed. `ssh_config` is a file for ssh's -F: ports, users, keys, jump hosts.
+
+    `share_connections` has short commands share one connection per host (ControlMaster).
+    """
+
+    ssh_config: Path | None = None
+    share_connections: bool = True
+    dut: DutSettings = field(default_factory=DutSettings)
+    senders: tuple[GeneratorSettings, ...] = ()
+    receiver: GeneratorSettings = field(default_factory=GeneratorSettings)
+    reference: ReferenceSettings | None = None
+    traffic: Traffic = field(default_factory=Traffic)
+    workloads: dict[str, WorkloadSettings] = field(default_factory=dict)
+    power: Power | None = None
+    profile: ProfileSettings | None = None
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
+    limits: Limits = field(default_factory=Limits)
+
+    def traffic_of(self, workload: str) -> Traffic:
+        """The traffic of a workload: its own, or the testbed's."""
+        return self.workloads[workload].traffic or self.traffic
+
+    def transmit(self, traffic: Traffic, sender: int) -> list[str]:
+        """The command of a sender, counted from 0, its own flags last."""
+        end = self.senders[sender]
+        command = traffic.transmit(
+            end.interface,
+            mac=end.mac,
+            dut_mac=self.dut.mac,
+            sender=sender,
+            of=len(self.senders),
+        )
+        return [*command, *end.flags]
+
+    def receive(self, traffic: Traffic) -> list[str]:
+        """The receiver's command."""
+        return [*traffic.receive(self.receiver.interface), *self.receiver.flags]
+
+
+def _check(pattern: re.Pattern[str], key: str, text: str) -> None:
+    if text and not pattern.fullmatch(text):
+        raise UsageError(f"{key}: {text[:60]!r} cannot be one", hint=f"it is like {_LIKE[key]}")
+
+
+_LIKE = {
+    "address": "apu2.lab.example.org",
+    "interface": "igb1",
+    "interfaces": "igb1",
+    "mac": "0c:c4:7a:ab:29:35",
+    "event": "cpu_clk_unhalted.thread_p",
+    "directory": "/data",
+    "slices": "/dev/ufs/BSDRPs2a",
+}

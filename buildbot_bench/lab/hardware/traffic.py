@@ -1,0 +1,153 @@
+"""One run of traffic: receiver first, then the senders, all stopped; it judges no figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.process import RemoteProcess
+from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
+from buildbot_bench.lab.pktgen import receiver_is_ready, traffic_is_seen
+from buildbot_bench.lab.quality import RunLogs
+
+_Result = TypeVar("_Result")
+
+_LOST = 255
+
+
+class Blaster:
+    """The senders and the receiver of a testbed."""
+
+    def __init__(self, settings: SshSettings, reach: Callable[[str], Remote], logs: Path) -> None:
+        self._settings = settings
+        self._reach = reach
+        self._logs = logs
+        self._processes: dict[str, RemoteProcess] = {}
+
+    def run(self, traffic: Traffic) -> RunLogs:
+        """Blast once; the logs of all. InfraError for whatever does not start, go on or end."""
+        receiver, senders = self._begin(traffic)
+        _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
+        logs = self._stopped_logs(receiver, senders)
+        if _LOST in [process.status() for process in senders]:
+            raise InfraError(f"ssh lost a sender under traffic: {_end(logs.senders[0])}")
+        return logs
+
+    def under_traffic(self, traffic: Traffic, action: Callable[[], _Result]) -> _Result:
+        """Do something from when traffic is seen to pass the DUT, and stop the traffic then.
+
+        InfraError when none is seen, or when it does not last until the action is over.
+        """
+        receiver, senders = self._begin(traffic)
+        limit_s = self._settings.limits.receiver_s
+        if not receiver.wait_until(lambda: traffic_is_seen(receiver.log()), limit_s):
+            raise InfraError(f"no traffic was seen within {limit_s:g} s: {_end(receiver.log())}")
+        result = action()
+        outlived = not any(process.ended() for process in (receiver, *senders))
+        if not outlived or not traffic_is_seen(receiver.log()):
+            raise InfraError(f"the traffic ended too soon: {_end(receiver.log())}")
+        self.stop()
+        return result
+
+    def _begin(self, traffic: Traffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
+        """Receiver first, and the senders when it polls its ring and all links are up."""
+        limits = self._settings.limits
+        lifetime_s = limits.receiver_s + traffic.duration_s + 2 * limits.margin_s
+        receiver = self._start(
+            "receiver",
+            self._settings.receiver,
+            self._settings.receive(traffic),
+            lifetime_s,
+        )
+        self._await_receiver(receiver)
+        self._await_link()
+        senders = [
+            self._start(f"sender{n}", sender, self._settings.transmit(traffic, n), lifetime_s)
+            for n, sender in enumerate(self._settings.senders)
+        ]
+        return receiver, senders
+
+    def stop(self) -> None:
+        """Stop all that runs; InfraError when one cannot be stopped, after all were tried."""
+        troubles = []
+        for process in self._processes.values():
+            try:
+                process.stop()
+            except InfraError as error:
+                troubles.append(error)
+        self._processes.clear()
+        if troubles:
+            raise troubles[0]
+
+    def said(self) -> str:
+        """The logs of the processes of the last run, the receiver's last."""
+        files = sorted(self._logs.glob("*.log"), reverse=True)
+        return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+
+    def forget(self) -> None:
+        """Remove the logs of the run before."""
+        for file in self._logs.glob("*.log"):
+            file.unlink()
+
+    def _start(
+        self, name: str, end: GeneratorSettings, command: list[str], lifetime_s: float
+    ) -> RemoteProcess:
+        log = self._logs / f"{name}.log"
+        process = RemoteProcess(self._reach(end.address), command, log, lifetime_s=lifetime_s)
+        self._processes[name] = process
+        return process
+
+    def _await_receiver(self, receiver: RemoteProcess) -> None:
+        limit_s = self._settings.limits.receiver_s
+        if not receiver.wait_until(lambda: receiver_is_ready(receiver.log()), limit_s):
+            how = "ended" if receiver.ended() else f"was not ready after {limit_s:g} s"
+            raise InfraError(f"the receiver {how}: {_end(receiver.log())}")
+
+    def _await_link(self) -> None:
+        """Opening a port for netmap bounces its link, which the other end notices, too."""
+        receiver = self._settings.receiver
+        dut = self._settings.dut
+        end_s = time.monotonic() + self._settings.limits.receiver_s
+        for address, ports in (
+            (receiver.address, [receiver.interface]),
+            (dut.address, dut.interfaces),
+        ):
+            while down := self._without_link(address, ports):
+                if time.monotonic() > end_s:
+                    raise InfraError(f"{address}: {down} has no link", hint="see its cable")
+                time.sleep(self._settings.limits.poll_s)
+
+    def _without_link(self, address: str, ports: Sequence[str]) -> str:
+        """The first of some ports that has no link; empty when all have one, or do not tell."""
+        script = 'for port in "$@"; do ifconfig "$port"; printf "\\036"; done'
+        told = self._reach(address).need("sh", "-c", script, "ports", *ports).split("\x1e")
+        for port, text in zip(ports, told, strict=False):
+            if "status: " in text and "status: active" not in text:
+                return port
+        return ""
+
+    def _stopped_logs(self, receiver: RemoteProcess, senders: list[RemoteProcess]) -> RunLogs:
+        lost = receiver.status() == _LOST
+        self.stop()
+        if lost:
+            raise InfraError(f"ssh lost the receiver under traffic: {_end(receiver.log())}")
+        return RunLogs(receiver=receiver.log(), senders=tuple(sender.log() for sender in senders))
+
+
+def _await_senders(senders: list[RemoteProcess], limit_s: float) -> None:
+    """They end by themselves when they have sent all; a receiver that is gone is seen later."""
+    end_s = time.monotonic() + limit_s
+    for sender in senders:
+        if not sender.wait_until(sender.ended, max(0.0, end_s - time.monotonic())):
+            raise InfraError(
+                f"the sender came to no end within {limit_s:g} s: {_end(sender.log())}"
+            )
+
+
+def _end(log: str) -> str:
+    return log.rstrip()[-300:]

@@ -1,0 +1,138 @@
+"""Turns a configuration of bench-lab.sh into a table of testbeds.toml; it runs nothing of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.shell_config import read_assignments
+
+_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_RETRY_S = 5  # bench-lab.sh counts its reboot timeout in tries, this far apart
+_OWN_FLAGS = {"-f", "-i", "-n", "-l", "-d", "-D", "-s", "-S", "-w"}  # each with its value
+_OWN_SWITCHES = {"-N", "-W", "-4", "-6"}
+_CRC_BYTES = 4
+
+
+def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> str:
+    """The text of a testbed, with a remark on each thing that a person has to add.
+
+    Raises UsageError that names file and line of what is not understood.
+    """
+    values = read_assignments(path)
+    dut = values.get("DUT_ADMIN", "")
+    if not dut:
+        raise UsageError(f"{path}: there is no DUT_ADMIN", hint="is it a bench-lab.sh config?")
+    name = name or _NAME.sub("-", dut.partition(".")[0])
+    head = f"testbeds.{name}"
+    lines = [f"# From {path.name}.", f"[{head}]", 'driver = "ssh"', 'epoch = "1"', ""]
+    lines += _table(
+        f"{head}.dut", {"address": dut, "mac": values.get("DUT_LAB_IF_MAC_SENDER_SIDE")}
+    )
+    lines += ["# interfaces: the DUT's lab ports. nanobsd = true, if it is one.", ""]
+    for sender in _senders(values):
+        lines += [*_table(f"[{head}.senders]", sender), ""]
+    lines += [*_table(f"{head}.receiver", _receiver(values)), ""]
+    if values.get("REF_ADMIN"):
+        lines += [*_table(f"{head}.reference", {"address": values["REF_ADMIN"]}), ""]
+    lines += [*_table(f"{head}.traffic", _traffic(values, path)), ""]
+    lines.insert(-1, "# offered_pps, duration_s, link_mbps: see the Speed of a .sender log.")
+    lines += _workloads(head, values, configs)
+    if timeout := values.get("REBOOT_TIMEOUT"):
+        lines += [*_table(f"{head}.limits", {"reboot_s": _seconds(timeout, path)}), ""]
+    return "\n".join([*lines, f"# [{head}.power]: so that a DUT that hangs comes back.", ""])
+
+
+def _senders(values: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    """One table for each generator: two hosts, and two pkt-gen on each, are what the script has."""
+    for host, starts in (
+        ("SENDER_ADMIN", ("SENDER_START_CMD", "SENDER_START_CMD_2")),
+        ("SENDER_ADMIN_2", ("SENDER_2_START_CMD", "SENDER_2_START_CMD_2")),
+    ):
+        for start in starts:
+            if (address := values.get(host)) and (command := values.get(start)):
+                words = _words(command)
+                yield {
+                    "address": address,
+                    "interface": _option(words, "-i") or values.get("SENDER_LAB_IF"),
+                    "mac": _option(words, "-S") or values.get("SENDER_LAB_MAC"),
+                    "flags": _other_flags(words),
+                }
+
+
+def _receiver(values: Mapping[str, str]) -> dict[str, object]:
+    words = _words(values.get("RECEIVER_START_CMD", ""))
+    return {
+        "address": values.get("RECEIVER_ADMIN"),
+        "interface": _option(words, "-i") or values.get("RECEIVER_LAB_IF"),
+        "flags": _other_flags(words),
+    }
+
+
+def _traffic(values: Mapping[str, str], path: Path) -> dict[str, object]:
+    size = values.get("PKT_SIZE", "60")
+    if not size.isdecimal():
+        raise UsageError(f"{path}: PKT_SIZE is {size[:20]!r}, which is no number")
+    family = {"4": "inet", "6": "inet6"}.get(values.get("AF", "4"), "inet")
+    return {
+        "family": family,
+        "frame_bytes": max(64, int(size) + _CRC_BYTES),
+        "sources": values.get("SENDER_LAB_NET"),
+        "destinations": values.get("RECEIVER_LAB_NET"),
+    }
+
+
+def _workloads(head: str, values: Mapping[str, str], configs: Path | None) -> Iterator[str]:
+    """The directories of a configs tree, or plain forwarding as the DUT is set up."""
+    ready = _readiness(values.get("IS_DUT_ONLINE_CMD", ""))
+    names: list[tuple[str, Path | None]] = [("forwarding", None)]
+    if configs is not None:
+        names = [(entry.name, entry) for entry in sorted(configs.iterdir()) if entry.is_dir()]
+    for name, directory in names:
+        place = None if directory is None else str(directory)
+        table = {"configs": place, "ready": ready}
+        yield from [*_table(f"{head}.workloads.{_NAME.sub('-', name)}", table), ""]
+
+
+def _readiness(command: str) -> list[list[str]]:
+    """`a && b` as two commands; there is no other shell in it that could be had."""
+    return [words for part in command.split("&&") if (words := _words(part))]
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"cannot read the command {command[:80]!r}: {error}") from error
+
+
+def _option(words: Sequence[str], flag: str) -> str | None:
+    return next((value for word, value in pairwise(words) if word == flag), None)
+
+
+def _other_flags(words: Sequence[str]) -> list[str]:
+    """What a command has beside the flags that are written anew."""
+    others, rest = [], iter(words[1:])
+    for word in rest:
+        if word in _OWN_FLAGS:
+            next(rest, None)
+        elif word not in _OWN_SWITCHES:
+            others.append(word)
+    return others
+
+
+def _seconds(tries: str, path: Path) -> float:
+    if not tries.isdecimal():
+        raise UsageError(f"{path}: REBOOT_TIMEOUT is {tries[:20]!r}, which is no number")
+    return float(int(tries) * _RETRY_S)
+
+
+def _table(head: str, values: Mapping[str, object]) -> list[str]:
+    """A table without the keys that have no value; JSON's texts and lists are TOML's, too."""
+    kept = {key: value for key, value in values.items() if value not in (None, "", [])}
+    return [f"[{head}]", *(f"{key} = {json.dumps(value)}" for key, value in kept.items())]

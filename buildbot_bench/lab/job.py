@@ -1,0 +1,218 @@
+"""A job and its files: start it, attach to it, cancel it; it knows nothing of how one measures.
+
+A job is measured by a runner, a process of its own that no death of its caller touches, and that
+writes events.jsonl. Whoever asks for the same job again reads that file from its start. A job
+whose runner died without a last event is taken up by the next caller, after the iterations that
+are recorded; a job that has its last event is history.
+
+    jobs/ID/request.json   what was asked for
+    jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over
+    jobs/ID/events.jsonl   what came of it
+    jobs/ID/runner.json    the runner's process number and when it started
+    jobs/ID/start.lock     held by whoever starts or cancels
+    jobs/ID/runner.lock    held by the runner as long as it lives
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.wire import Event, Measured, parse_event
+from buildbot_bench.lab.daemon import detach
+from buildbot_bench.lab.events import EventLog, ended
+from buildbot_bench.lab.files import copy_verified, replace_text
+from buildbot_bench.lab.locks import is_locked, locked, take_lock
+from buildbot_bench.lab.runner import Request, failed
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_FOLLOW_S = 0.03
+_KEPT_S = 14 * 86400
+_MOST_FRUITLESS = 3
+_TERM_S = 5.0
+
+
+class Job:
+    """One job's directory under the lab's state.
+
+    A runner that is told to end has `term_s` for that before it is killed.
+    """
+
+    def __init__(self, state: Path, name: str, *, term_s: float = _TERM_S) -> None:
+        if not _ID.fullmatch(name):
+            raise UsageError(
+                f"{name[:100]!r} is not a job's name",
+                hint="use letters, digits, '.', '_' and '-', at most 100 of them",
+            )
+        self.name = name
+        self._term_s = term_s
+        self.directory = state / "jobs" / name
+        self.artefact = self.directory / "artefact"
+        self.events = EventLog(self.directory / "events.jsonl")
+        self._start_lock = self.directory / "start.lock"
+        self._runner_lock = self.directory / "runner.lock"
+        self._runner_note = self.directory / "runner.json"
+
+    @property
+    def exists(self) -> bool:
+        """Whether anybody ever asked for it."""
+        return self.directory.is_dir()
+
+    def is_over(self) -> bool:
+        """Whether the last event is there."""
+        events = self.events.read()
+        return bool(events) and ended(events[-1])
+
+    def is_running(self) -> bool:
+        """Whether a runner lives."""
+        return is_locked(self._runner_lock)
+
+    def start_or_attach(self, request: Request, artefact: Path, run: Callable[[], None]) -> bool:
+        """See that a runner is at work unless the job is over; returns whether one was started.
+
+        `run` is what the runner does, in its own process. UsageError when the job was asked for
+        something else before.
+        """
+        with locked(self._start_lock):
+            self._keep_request(request)
+            if self.is_over() or self.is_running():
+                return False
+            lock = take_lock(self._runner_lock)
+            try:
+                if not self.artefact.exists():
+                    copy_verified(artefact, self.artefact, request.digest)
+                self.events.mend()
+                self._runner_note.unlink(missing_ok=True)
+                detach(self._noted(run), keep=lock, log=self.directory / "runner.log")
+            finally:
+                os.close(lock)  # the runner inherited it
+        return True
+
+    def follow(self) -> Iterator[Event]:
+        """All events from the first, as they come; ends with the last one, or with the runner."""
+        offset = 0
+        while True:
+            alive = self.is_running()  # asked before reading: what a dying runner wrote is read
+            for line in self.events.lines_after(offset):
+                offset += len(line)
+                event = parse_event(line)
+                yield event
+                if ended(event):
+                    return
+            if not alive:
+                return
+            time.sleep(_FOLLOW_S)
+
+    def cancel(self) -> bool:
+        """End the runner and all it started; returns whether there was anything to end."""
+        if not self.exists:
+            raise UsageError(f"there is no job {self.name!r} here", hint="see `bench-lab list`")
+        with locked(self._start_lock):
+            if self.is_over():
+                return False
+            self._stop_runner()
+            if self.is_over():
+                return False
+            self.events.mend()
+            self.events.append(failed(InfraError("the job was cancelled")))
+        return True
+
+    def _keep_request(self, request: Request) -> None:
+        path = self.directory / "request.json"
+        asked = asdict(request)
+        if not path.exists():
+            replace_text(path, json.dumps(asked))
+            return
+        # A job that an earlier release began knows no tunables and no captures, and had none.
+        before = {"tunables": [], "profile": False} | json.loads(path.read_text(encoding="utf-8"))
+        asked["tunables"] = list(request.tunables)  # as JSON has it
+        if before != asked:
+            changed = ", ".join(key for key in asked if asked[key] != before.get(key))
+            raise UsageError(
+                f"job {self.name} was asked for before with another {changed}",
+                hint="another measurement is another job: give it a name of its own",
+            )
+
+    def _noted(self, run: Callable[[], None]) -> Callable[[], None]:
+        """Let the runner write down who it is before anything else."""
+
+        def noted() -> None:
+            note = {"pid": os.getpid(), "started_at_s": time.time()}
+            replace_text(self._runner_note, json.dumps(note))
+            run()
+
+        return noted
+
+    def _stop_runner(self) -> None:
+        """The runner's number is also that of its process group, in which its children are."""
+        if not self.is_running():
+            return
+        _wait_while(lambda: self.is_running() and not self._runner_note.exists(), _TERM_S)
+        pid = int(json.loads(self._runner_note.read_text(encoding="utf-8"))["pid"])
+        _signal(os.kill, pid, signal.SIGTERM)
+        _wait_while(self.is_running, self._term_s)
+        _signal(os.killpg, pid, signal.SIGKILL)
+
+
+def follow_to_the_end(
+    job: Job, request: Request, artefact: Path, run: Callable[[], None]
+) -> Iterator[Event]:
+    """Start or attach, and yield all events from the first; a runner that dies is replaced.
+
+    Raises InfraError when runners keep dying.
+    """
+    seen = fruitless = 0
+    while fruitless < _MOST_FRUITLESS:
+        fruitless += 1
+        job.start_or_attach(request, artefact, run)
+        for number, event in enumerate(job.follow()):
+            if number < seen:
+                continue
+            seen += 1
+            yield event
+            if ended(event):
+                return
+            if isinstance(event, Measured):
+                fruitless = 0
+    raise InfraError(
+        f"the runner of job {job.name} dies before it measures anything",
+        hint=f"read {job.directory / 'runner.log'}",
+    )
+
+
+def _wait_while(condition: Callable[[], bool], limit_s: float) -> None:
+    deadline_s = time.monotonic() + limit_s
+    while condition() and time.monotonic() < deadline_s:
+        time.sleep(_FOLLOW_S)
+
+
+def _signal(send: Callable[[int, int], None], number: int, signal_number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # it is gone already
+        send(number, signal_number)
+
+
+def prune(state: Path) -> None:
+    """Forget the jobs that nothing was written to for two weeks."""
+    oldest_s = time.time() - _KEPT_S
+    for directory in (state / "jobs").glob("*"):
+        if _ID.fullmatch(directory.name) is None or not directory.is_dir():
+            continue
+        if _changed_s(directory) < oldest_s and not Job(state, directory.name).is_running():
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _changed_s(directory: Path) -> float:
+    """When a job was last written to; now, if somebody else is just removing it."""
+    try:
+        return max((file.stat().st_mtime for file in directory.iterdir()), default=0.0)
+    except FileNotFoundError:
+        return time.time()

@@ -1,0 +1,116 @@
+"""Whether one run of traffic can be believed; it judges the run, never the revision."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from buildbot_bench.lab.pktgen import Reading, Sent, Unusable, parse_receiver, parse_sender
+
+_MOST_OFF = 0.01
+_SATURATED = 0.985
+_LEAST_SIBLINGS = 2
+_FAR = 2.0
+
+
+class Flaw(StrEnum):
+    """Why a run cannot be believed."""
+
+    NO_DATA = "no data"
+    NO_TRAFFIC = "no traffic"
+    SENDER = "sender"
+    OFFERED_LOAD = "offered load"
+    FAR = "far from its siblings"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunLogs:
+    """What the ends of a run printed."""
+
+    receiver: str
+    senders: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fit:
+    """A run that can be believed: what passed and what was offered, in pps.
+
+    A saturated run is believed, too: so much did pass. That the DUT could do more is no fault of
+    the lab's to be tried again; what it hides, the judge calls unfit (core.noise: line rate).
+    `remark` tells of it; it is empty otherwise.
+    """
+
+    value_pps: float
+    offered_pps: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unfit:
+    """A run that cannot; `value_pps` is what was counted all the same."""
+
+    flaw: Flaw
+    reason: str
+    value_pps: float | None = None
+
+
+def judge_run(
+    logs: RunLogs, *, load_pps: float, line_rate_pps: float, siblings: Sequence[float]
+) -> Fit | Unfit:
+    """Judge one run by what should have been offered and what other boots of the image gave.
+
+    `siblings` are their values, also of those that were found to be far from the others: a DUT
+    with two modes reaches either of them twice.
+    """
+    received, offered = parse_receiver(logs.receiver), _offered(logs.senders)
+    match received, offered:
+        case _, Unusable(reason=reason):
+            return Unfit(flaw=Flaw.SENDER, reason=reason)
+        case Unusable(reason=reason, nothing_came=nothing_came), _:
+            flaw = Flaw.NO_TRAFFIC if nothing_came else Flaw.NO_DATA
+            return Unfit(flaw=flaw, reason=reason)
+        case Reading(median_pps=value), float() as offered_pps:
+            return _judge_value(value, offered_pps, load_pps, line_rate_pps, siblings)
+    raise AssertionError(received, offered)
+
+
+def _judge_value(
+    value: float,
+    offered: float,
+    load_pps: float,
+    line_rate_pps: float,
+    siblings: Sequence[float],
+) -> Fit | Unfit:
+    off = offered / load_pps - 1
+    if abs(off) > _MOST_OFF:
+        reason = f"the offered load was {offered:.0f} pps, {off:+.1%} off {load_pps:.0f}"
+        return Unfit(flaw=Flaw.OFFERED_LOAD, reason=reason, value_pps=value)
+    if _is_far(value, siblings):
+        level = statistics.median(siblings)
+        reason = f"{value:.0f} pps are far from its siblings' {level:.0f}"
+        return Unfit(flaw=Flaw.FAR, reason=reason, value_pps=value)
+    most = min(offered, line_rate_pps)
+    remark = ""
+    if value >= _SATURATED * most:
+        remark = f"saturated: {value:.0f} pps of {most:.0f} passed, the DUT could do more"
+    return Fit(value_pps=value, offered_pps=offered, remark=remark)
+
+
+def _offered(logs: Sequence[str]) -> float | Unusable:
+    total = 0.0
+    for log in logs:
+        match parse_sender(log):
+            case Unusable() as unusable:
+                return unusable
+            case Sent(pps=pps):
+                total += pps
+    return total
+
+
+def _is_far(value: float, siblings: Sequence[float]) -> bool:
+    """Whether no sibling is near, though there are enough of them to tell."""
+    if len(siblings) < _LEAST_SIBLINGS:
+        return False
+    return all(max(value, other) > _FAR * min(value, other) for other in siblings)

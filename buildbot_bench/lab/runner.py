@@ -1,0 +1,116 @@
+"""The measuring loop of one job: boot, verify, blast, record; it knows no process and no file.
+
+What is to blame for a failure decides what follows. A kernel gets one more chance and is then
+untestable; a fault of the lab is tried again until the job's budget is used up. Every attempt is
+an iteration of its own, with a value or with the reason why it has none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
+from buildbot_bench.lab.dut import Dut
+
+LOG_LIMIT = 16 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """How many failures in a row make a kernel untestable; how many in all make the lab ill."""
+
+    kernel_faults: int = 2
+    lab_faults: int = 3
+    pause_s: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What a job was asked for; a tunable is NAME=VALUE.
+
+    With `profile` it is one capture of where the cycles go, and no iterations.
+    """
+
+    job: str
+    testbed: str
+    workload: str
+    digest: str
+    iterations: int
+    tunables: tuple[str, ...] = ()
+    profile: bool = False
+
+
+def measure(
+    request: Request,
+    dut: Dut,
+    recorded: Sequence[Event],
+    emit: Callable[[Event], None],
+    budget: Budget,
+) -> Finished | Failed:
+    """Bring a job to its end, after the iterations that are already recorded.
+
+    Emits all but the last event, which it returns.
+    """
+    earlier = [event for event in recorded if isinstance(event, Measured)]
+    ordinal = max((event.ordinal for event in earlier), default=-1) + 1
+    done = sum(event.failure is None for event in earlier)
+    kernel_faults = lab_faults = 0
+    while done < request.iterations:
+        emit(Phase(text=f"iteration {done + 1} of {request.iterations}", at_s=time.time()))
+        measured, fault = _iterate(request.workload, dut, ordinal)
+        emit(measured)
+        ordinal += 1
+        match fault:
+            case None:
+                done += 1
+                kernel_faults = 0
+            case UntestableRevision():
+                kernel_faults += 1
+            case _:
+                lab_faults += 1
+        if fault is not None and (
+            kernel_faults >= budget.kernel_faults or lab_faults >= budget.lab_faults
+        ):
+            return failed(fault, measured.log)
+        if fault is not None:
+            time.sleep(budget.pause_s)
+    return Finished(iterations=done)
+
+
+def failed(fault: BenchError, log: str = "") -> Failed:
+    """The last event of a job that a failure ended."""
+    untestable = isinstance(fault, UntestableRevision)
+    kind = FailureKind.UNTESTABLE if untestable else FailureKind.INFRASTRUCTURE
+    return Failed(kind=kind, reason=str(fault), log=log)
+
+
+def tail(text: str) -> str:
+    """The end of a log, as much as an event may carry."""
+    return text[-LOG_LIMIT:]
+
+
+def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchError | None]:
+    """One boot and one blast."""
+    began_s = time.monotonic()
+    values: dict[str, float] = {}
+    log, fault = "", None
+    try:
+        with dut:
+            dut.boot()
+            dut.verify()
+            blast = dut.blast(workload)
+        values, log = blast.values, blast.log
+    except (UntestableRevision, InfraError) as error:
+        fault, log = error, dut.console
+    measured = Measured(
+        ordinal=ordinal,
+        at_s=time.time(),
+        duration_s=time.monotonic() - began_s,
+        values=values,
+        failure=None if fault is None else str(fault),
+        log=tail(log),
+    )
+    return measured, fault

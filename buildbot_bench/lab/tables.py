@@ -1,0 +1,122 @@
+"""Makes frozen dataclasses of TOML tables, key by key; it knows not what the keys mean.
+
+A table's keys are the fields of its dataclass, of the same types; tables may lie within tables. A
+union of dataclasses is told apart by the key `driver`, which each names in its own `DRIVER`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from buildbot_bench.core.errors import UsageError
+
+_Table = TypeVar("_Table")
+_KINDS = {
+    str: "text",
+    float: "a number",
+    int: "a whole number",
+    bool: "true or false",
+    Path: "a path",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where in a file a value stands: `path` of the file, and the keys that lead to it."""
+
+    path: Path
+    keys: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.keys}"
+
+    def __truediv__(self, key: object) -> Place:
+        return Place(path=self.path, keys=f"{self.keys}.{key}")
+
+
+def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
+    """The dataclass that a table describes.
+
+    Raises UsageError that names file and key: one that is unknown, missing or of another type.
+    """
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    refuse_unknown(table, known, place)
+    values: dict[str, Any] = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name in table:
+            values[field.name] = _value(hints[field.name], table[field.name], place / field.name)
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"{place / field.name} is missing")
+    try:
+        return kind(**values)
+    except UsageError as error:  # what a dataclass itself cannot accept
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: Place | Path) -> None:
+    """Raise UsageError for a key that is not among the known ones; it names the nearest."""
+    names = list(known)
+    for key in table:
+        if key not in names:
+            raise UsageError(f"{place}: unknown key {key!r}", hint=nearest(key, names))
+
+
+def nearest(word: Any, known: Iterable[str]) -> str:
+    """A hint: the known word that is most like the one that was written."""
+    names = sorted(known)
+    if close := difflib.get_close_matches(str(word), names, n=1):
+        return f"did you mean {close[0]!r}?"
+    return f"there is {', '.join(names) or 'none'}"
+
+
+def _value(kind: Any, value: Any, place: Place) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _variant([a for a in arguments if a is not types.NoneType], value, place)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise UsageError(f"{place}: {value!r} is not a list", hint='write ["…", "…"]')
+        return tuple(_value(arguments[0], item, place / n) for n, item in enumerate(value))
+    if origin is dict:
+        return {name: _value(arguments[1], v, place / name) for name, v in _table(value, place)}
+    if is_dataclass(kind):
+        return fill(typing.cast("type[Any]", kind), dict(_table(value, place)), place)
+    return _scalar(kind, value, place)
+
+
+def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
+    """One of several tables, which `driver` tells apart, or the only kind there is."""
+    if len(kinds) == 1:
+        return _value(kinds[0], value, place)
+    by_driver = {kind.DRIVER: kind for kind in kinds}
+    table = dict(_table(value, place))
+    driver = table.pop("driver", "")
+    if driver not in by_driver:
+        raise UsageError(
+            f"{place}.driver: {driver!r} is no driver", hint=nearest(driver, by_driver)
+        )
+    return fill(by_driver[driver], table, place)
+
+
+def _scalar(kind: Any, value: Any, place: Place) -> Any:
+    wanted = {float: (int, float), Path: (str,)}.get(kind, (kind,))
+    if (isinstance(value, bool) and kind is not bool) or not isinstance(value, wanted):
+        raise UsageError(f"{place}: {value!r} is not {_KINDS[kind]}")
+    if isinstance(value, int | float) and value < 0:
+        raise UsageError(f"{place}: {value!r} is negative")
+    if kind is Path:
+        return (place.path.parent / value).resolve()
+    return kind(value)
+
+
+def _table(value: Any, place: Place) -> Iterable[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: {value!r} is not a table", hint=f"write [{place.keys}]")
+    return value.items()

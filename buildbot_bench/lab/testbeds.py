@@ -1,0 +1,120 @@
+"""testbeds.toml: which testbeds a lab has; it checks what is written and drives nothing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.driver import Driver
+from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
+from buildbot_bench.lab.drivers.qemu import QemuDriver
+from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
+from buildbot_bench.lab.drivers.ssh import SshDriver
+from buildbot_bench.lab.hardware.settings import SshSettings
+from buildbot_bench.lab.tables import Place, fill, nearest, refuse_unknown
+from buildbot_bench.lab.virtual.settings import QemuSettings
+
+Settings = EmbeddedSettings | QemuSettings | ReplaySettings | SshSettings
+_SETTINGS: Mapping[str, type[Settings]] = {
+    "embedded": EmbeddedSettings,
+    "qemu": QemuSettings,
+    "replay": ReplaySettings,
+    "ssh": SshSettings,
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Common:
+    """What every testbed says, of whatever kind it is.
+
+    `epoch` is a label that a person changes when the lab itself changes. `wait_s` is how long a
+    job waits for another one to leave the testbed. A kernel that fails `kernel_faults` times in a
+    row is untestable; a lab that fails `lab_faults` times in one job is ill.
+    """
+
+    driver: str
+    description: str = ""
+    epoch: str = ""
+    wait_s: float = 7200.0
+    retry_pause_s: float = 1.0
+    kernel_faults: int = 2
+    lab_faults: int = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Testbed:
+    """One testbed as testbeds.toml has it."""
+
+    name: str
+    common: Common
+    settings: Settings
+
+
+def load_testbeds(path: Path) -> dict[str, Testbed]:
+    """Read testbeds.toml; relative paths in it are taken from its own directory.
+
+    Raises UsageError that names file, testbed and key.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"cannot read the list of testbeds: {error}",
+            hint="name it by --testbeds FILE or BENCH_LAB_TESTBEDS",
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from error
+    refuse_unknown(document, ["testbeds"], path)
+    tables = document.get("testbeds", {})
+    if not isinstance(tables, dict):
+        raise UsageError(f"{path}: testbeds is no table", hint="write [testbeds.NAME]")
+    return {name: _testbed(name, table, path) for name, table in tables.items()}
+
+
+def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
+    """The testbed of that name; UsageError names those there are."""
+    if name not in testbeds:
+        raise UsageError(f"there is no testbed {name!r}", hint=nearest(name, testbeds))
+    return testbeds[name]
+
+
+def make_driver(
+    testbed: Testbed, home: Path, tell: Callable[[str], None] = lambda _text: None
+) -> Driver:
+    """The driver for a testbed; `home` is where it may keep files, `tell` hears what it does."""
+    match testbed.settings:
+        case EmbeddedSettings() as settings:
+            return EmbeddedDriver(settings, home)
+        case QemuSettings() as settings:
+            return QemuDriver(settings, home, tell)
+        case ReplaySettings() as settings:
+            return ReplayDriver(settings, home)
+        case SshSettings() as settings:
+            return SshDriver(settings, home, tell)
+
+
+def _testbed(name: str, table: Any, path: Path) -> Testbed:
+    place = Place(path=path, keys=f"testbeds.{name}")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{place}: not a name", hint="use letters, digits, '.', '_' and '-'")
+    if not isinstance(table, dict):
+        raise UsageError(f"{place}: not a table", hint=f"write [testbeds.{name}]")
+    kind = str(table.get("driver", ""))
+    if kind not in _SETTINGS:
+        raise UsageError(f"{place}.driver: {kind!r} is no driver", hint=nearest(kind, _SETTINGS))
+    common_keys = [field.name for field in fields(Common)]
+    own_keys = [field.name for field in fields(_SETTINGS[kind])]
+    refuse_unknown(table, common_keys + own_keys, place)
+    common = {key: value for key, value in table.items() if key in common_keys}
+    own = {key: value for key, value in table.items() if key in own_keys}
+    return Testbed(
+        name=name,
+        common=fill(Common, common, place),
+        settings=fill(_SETTINGS[kind], own, place),
+    )

@@ -1,0 +1,79 @@
+"""The check-up of a testbed in a virtual machine; it measures nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.virtual.machine import qemu
+from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
+from buildbot_bench.lab.virtual.settings import QemuSettings
+
+_VERSION_S = 20.0
+_VERSION = re.compile(r"version (\d+)\.(\d+)")
+_OLDEST = (7, 2)
+
+
+def check_machine(
+    settings: QemuSettings, home: Path, known_good: Path | None, accelerator: Callable[[], str]
+) -> list[Finding]:
+    """QEMU, a boot, KVM where it is wanted, and the known-good kernel.
+
+    `accelerator` finds out which one works, which may take some seconds.
+    """
+    try:
+        findings = [Finding(subject="QEMU", detail=qemu_version(settings.program, home))]
+        findings.append(_boot(settings, home))
+    except BenchError as error:
+        remedy = error.hint or "see the message"
+        return [Finding(subject="QEMU", detail=error.message, remedy=remedy)]
+    if settings.accelerator == "auto":
+        works = accelerator() == "kvm"
+        detail = "a guest boots by it" if works else f"no guest boots by {KVM_DEVICE}: TCG is used"
+        findings.append(Finding(subject="KVM", detail=detail))
+    findings.append(_known_good(settings, known_good))
+    return findings
+
+
+def qemu_version(program: str, home: Path) -> str:
+    """What QEMU calls itself; InfraError when there is none that runs, or one that is too old."""
+    try:
+        told = subprocess.run(  # noqa: S603 - a list, no shell
+            [str(qemu(program, home)), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise InfraError(f"{program} does not run: {error}") from error
+    name = told.stdout.partition("\n")[0].strip()
+    version = _VERSION.search(name)
+    if version and (int(version[1]), int(version[2])) < _OLDEST:
+        raise InfraError(f"{name} has no stream network", hint="install QEMU 7.2 or newer")
+    return name
+
+
+def _boot(settings: QemuSettings, home: Path) -> Finding:
+    if boots(settings.program, home, "tcg"):
+        return Finding(subject="boot", detail="a boot sector says its word")
+    return Finding(
+        subject="boot",
+        detail="a boot sector stays silent",
+        remedy=f"see {home / 'logs' / 'probe-qemu.err'}",
+    )
+
+
+def _known_good(settings: QemuSettings, known_good: Path | None) -> Finding:
+    subject = "known-good kernel"
+    if known_good is not None:
+        return Finding(subject=subject, detail=str(known_good))
+    if settings.known_good is not None:
+        return Finding(
+            subject=subject, detail=f"{settings.known_good} is missing", remedy="put one there"
+        )
+    return Finding(subject=subject, detail="the first one that forwards here will be it")

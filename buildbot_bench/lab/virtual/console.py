@@ -1,0 +1,24 @@
+"""What a kernel's console says of its fate; it reads no file."""
+
+from __future__ import annotations
+
+import re
+
+from buildbot_bench.lab.hardware.boot_watch import panic_in
+
+_BUILD_ID = re.compile(r"^build-id: ([0-9a-f]{8,64})\s*$", re.MULTILINE)
+_SHOWN = 120
+
+
+def build_id_in(console: str) -> str:
+    """The build ID that a kernel printed as it booted; empty if it did not."""
+    match = _BUILD_ID.search(console)
+    return match[1] if match else ""
+
+
+def last_words(console: str) -> str:
+    """A panic, or else the last line that is not empty, in a clause; empty for a silent one."""
+    if panic := panic_in(console):
+        return panic[:_SHOWN]
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    return f"its last words: {lines[-1][:_SHOWN]}" if lines else "its console stayed silent"

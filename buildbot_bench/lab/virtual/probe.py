@@ -1,0 +1,46 @@
+"""Whether QEMU boots anything here, and by KVM; it knows no kernel.
+
+A KVM device that opens is not enough: on some machines guests then hang in the firmware, or crawl
+through it. So a boot sector of our own is started, which says something and stops.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from buildbot_bench.lab.drivers.child import Child, last_cpu
+from buildbot_bench.lab.virtual.machine import option_value, qemu
+
+KVM_DEVICE = Path("/dev/kvm")
+LIMIT_S = 5.0  # it takes half a second; a KVM that is emulated itself may take ten
+_WORD = b"booted\n\0"
+_CODE = bytes.fromhex(
+    "31c0 8ed8"  # xor ax, ax; mov ds, ax
+    "be167c"  # mov si, the word behind the code
+    "baf803"  # mov dx, the serial port
+    "ac 84c0 7403 ee ebf8"  # each byte of the word to the port
+    "fa f4 ebfc"  # cli; hlt, for ever
+)
+_SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"
+
+
+def boots(program: str, home: Path, accelerator: str, limit_s: float = LIMIT_S) -> bool:
+    """Whether a boot sector says its word in time; InfraError when there is no QEMU."""
+    console, sector = home / "logs" / "probe.out", home / "boot" / "probe"
+    for path, content in ((console, b""), (sector, _SECTOR)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    command = [str(qemu(program, home)), "-nodefaults", "-no-user-config", "-display", "none"]
+    command += ["-no-reboot", "-m", "16", "-accel", accelerator, "-serial", f"file:{console}"]
+    command += ["-drive", f"file={option_value(sector)},format=raw,if=ide"]
+    child = Child(command, home / "logs" / "probe-qemu.out", cpu=last_cpu(), lifetime_s=2 * limit_s)
+    try:
+        return child.wait_until(lambda: _WORD[:-1] in console.read_bytes(), limit_s)
+    finally:
+        child.kill()
+
+
+def kvm_works(program: str, home: Path) -> bool:
+    """Whether guests run by KVM here, and as fast as they should."""
+    return os.access(KVM_DEVICE, os.R_OK | os.W_OK) and boots(program, home, "kvm")

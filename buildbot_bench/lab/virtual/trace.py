@@ -1,0 +1,66 @@
+"""Which instructions a guest executed, by function; it reads QEMU's log and starts nothing.
+
+QEMU logs each block of instructions before it runs it (`-d exec,nochain`); told to put one
+instruction into each block, that is each instruction. A block that was not run after all, or that
+was wound back to run anew (as accesses to devices are, under -icount), is logged as such. A
+repeated string instruction counts once for each repetition, and once more for its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.profile import EXECUTED, Profile, Stack
+from buildbot_bench.lab.virtual.elf import Symbols
+
+_RUN = re.compile(rb"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
+_NOT_RUN = re.compile(
+    rb"Stopped execution of TB chain before 0x[0-9a-f]+ \[([0-9a-f]+)\]"
+    rb"|cpu_io_recompile: rewound execution of TB to ([0-9a-f]+)"
+)
+
+Executed = Counter[int]
+
+
+def executed(lines: Iterable[bytes]) -> Executed:
+    """How often each address was executed."""
+    counts: Counter[bytes] = Counter()
+    for line in lines:
+        if run := _RUN.match(line):
+            counts[run[1]] += 1
+        elif not_run := _NOT_RUN.match(line):
+            counts[(not_run[1] or not_run[2]).rjust(16, b"0")] -= 1
+    return Counter({int(address, 16): count for address, count in counts.items()})
+
+
+def read_trace(path: Path) -> Executed:
+    """What a log holds; InfraError for one without an instruction."""
+    try:
+        with path.open("rb") as file:
+            found = executed(file)
+    except OSError as error:
+        raise InfraError(f"QEMU wrote no log of what it executed: {error}") from error
+    if not found:
+        raise InfraError(
+            "QEMU logged no instruction", hint="it must be built with its TCG and its log"
+        )
+    return found
+
+
+def by_function(counts: Executed, symbols: Symbols) -> Profile:
+    """The same as a profile: how many instructions each function executed, the most first."""
+    totals: Counter[str] = Counter()
+    for address, count in counts.items():
+        totals[symbols.name_at(address)] += count
+    stacks = [Stack(frames=(name,), samples=count) for name, count in totals.most_common()]
+    return Profile(stacks=tuple(stacks), event=EXECUTED)
+
+
+def as_table(profile: Profile, packets: int) -> str:
+    """Instructions per packet by function, one a line."""
+    lines = [f"{stack.samples / packets:10.2f}  {stack.leaf}" for stack in profile.stacks]
+    return "\n".join(["instructions per packet", *lines, ""])

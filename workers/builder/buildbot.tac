@@ -1,0 +1,23 @@
+"""The builder worker: builds images. Run it by `twistd -ny buildbot.tac` or a unit beside this."""
+
+import os
+from pathlib import Path
+
+from buildbot_worker.bot import Worker
+from twisted.application import service
+
+BASE = Path.cwd()
+
+application = service.Application("buildbot-worker")
+Worker(
+    os.environ.get("BENCH_MASTER", "localhost"),
+    int(os.environ.get("BENCH_MASTER_PORT", "9989")),
+    os.environ.get("BENCH_WORKER", "builder"),
+    Path(os.environ.get("BENCH_PASSWORD_FILE", BASE / "password")).read_text().strip(),
+    str(BASE),
+    keepalive=60,
+    umask=0o022,
+    # A restarted master is found again within seconds; the default waits up to five minutes.
+    maxdelay=10,
+    allow_shutdown=None,
+).setServiceParent(application)
