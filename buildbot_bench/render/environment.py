@@ -1,0 +1,76 @@
+"""Where templates are found and what they may use; it knows none of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.report import standing, words
+from buildbot_bench.core.report.alive import bed_line
+from buildbot_bench.render import layout, quoting
+
+_PACKAGE = Path(__file__).parent.parent
+_HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; in a checkout
+
+
+def templates() -> Path:
+    """The directory of the templates; UsageError when the installation lacks it."""
+    for home in _HOMES:
+        if home.is_dir():
+            return home
+    raise UsageError(
+        f"no templates in {_HOMES[0]} nor in {_HOMES[1]}",
+        hint="install buildbot-bench again, or run from a whole checkout",
+    )
+
+
+@cache
+def environment() -> Environment:
+    """The one Jinja2 environment: nothing is guessed, and HTML and SVG are escaped.
+
+    So is all else but .txt and .md, which know no HTML: what strangers wrote is plain already, and
+    Markdown has quoting of its own.
+
+    Buildbot's own does not escape, and a commit's subject is a stranger's text.
+    """
+    made = Environment(
+        loader=FileSystemLoader(templates()),
+        autoescape=select_autoescape(disabled_extensions=("txt", "md"), default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update(
+        bed_line=bed_line,
+        cell=quoting.cell,
+        code=quoting.code,
+        count=words.count,
+        cost=words.cost,
+        duration=words.duration,
+        extent=words.extent,
+        fence=quoting.fence,
+        link=quoting.link,
+        met=words.met,
+        moment=layout.moment,
+        named=words.named,
+        opening=words.opening,
+        percent=words.percent,
+        points=words.points,
+        prose=quoting.prose,
+        quantity=words.quantity,
+        reach=words.reach,
+        sentence=words.sentence,
+        share=words.share,
+        size=words.size,
+        said=standing.said,
+        so_far=standing.so_far,
+        sureness=words.sureness,
+        threshold=words.threshold,
+        where=words.where,
+        wrap=layout.wrap,
+    )
+    return made

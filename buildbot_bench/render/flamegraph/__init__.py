@@ -1,0 +1,5 @@
+"""Flame graphs as SVG, of one capture and of the difference of two."""
+
+from buildbot_bench.render.flamegraph.picture import flame_difference, flame_graph
+
+__all__ = ["flame_difference", "flame_graph"]

@@ -1,0 +1,185 @@
+"""Draws flame graphs as SVG that searches and zooms by itself; it knows no capture's format.
+
+A picture is one <svg> element, to be saved as a file or put into an HTML page as it is. It loads
+nothing; without its script it still shows everything, with tool tips. The same profiles give the
+same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.core.profile import (
+    CALLCHAIN_DEPTH,
+    MOSTLY_IDLE,
+    Profile,
+    restore_callers,
+)
+from buildbot_bench.core.report import plain, shorten
+from buildbot_bench.render.environment import environment
+from buildbot_bench.render.flamegraph.boxes import Box, lay_out
+from buildbot_bench.render.flamegraph.colour import Swatch, change_tone, legend, name_tone
+
+_TITLE_COLUMNS = 80  # so that the legend has its place beside it
+_NAME_COLUMNS = 120
+_WIDTH = 1200.0
+_MARGIN = 10.0
+_ROW = 17.0
+_LINE = 18.0  # of the text above and below the boxes
+_CONTROLS = 32.0
+_CHARACTER = 6.7  # the width of one in an 11 px monospace font
+_NARROWEST = 0.05  # px: what is narrower would be a smear that only makes the file larger
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Drawn:
+    """A box in the picture's own units (px), with what is written on and about it."""
+
+    tone: str
+    x: float
+    y: float
+    width: float
+    label: str
+    name: str
+    about: str
+
+
+def flame_graph(profile: Profile, *, title: str) -> str:
+    """The flame graph of one capture, or, when it is mostly idle, a picture that says so."""
+    title = plain(title, columns=_TITLE_COLUMNS)
+    if profile.mostly_idle:
+        return _render(title=title, notes=[_idle_words("This capture", profile)])
+    (whole,) = restore_callers(profile)
+    notes = [
+        f"Width: share of {whole.busy_samples:,} busy samples; colours mean nothing.",
+        f"Not drawn: {whole.idle_share:.1%} of {profile.samples:,} samples, which are idle.",
+        *_restored_words(("the busy samples", profile, whole)),
+    ]
+    return _render(
+        title=title,
+        notes=notes,
+        boxes=lay_out(whole, whole),
+        tone=lambda box: name_tone(box.change.name),
+        about=lambda box: f"{box.change.new:.2%} of busy cycles, {box.samples:,} samples",
+    )
+
+
+def flame_difference(
+    old: Profile, new: Profile, *, title: str, old_label: str, new_label: str
+) -> str:
+    """How a new capture differs from an old one, as shares of their busy cycles.
+
+    A picture that says so when one of them is mostly idle: its shares would mean nothing.
+    """
+    title = plain(title, columns=_TITLE_COLUMNS)
+    sides = ((plain(old_label, columns=40), old), (plain(new_label, columns=40), new))
+    if old.mostly_idle or new.mostly_idle:
+        idle = [_idle_words(label, side) for label, side in sides if side.mostly_idle]
+        return _render(title=title, notes=idle)
+    whole = restore_callers(old, new)
+    (old_name, _), (new_name, _) = sides
+    notes = [
+        f"From {old_name} ({old.idle_share:.1%} idle) to {new_name} ({new.idle_share:.1%} idle).",
+        "Width: mean of both shares of the busy cycles.",
+        "Colour: by what factor the share changed; grey when chance explains it.",
+        *_restored_words(*((*side, after) for side, after in zip(sides, whole, strict=True))),
+    ]
+
+    def about(box: Box) -> str:
+        change = box.change
+        doubt = "" if change.beyond_chance else ", no more than chance explains"
+        points = f"{100 * change.delta:+.2f}".replace("-", "\N{MINUS SIGN}")
+        return (
+            f"{points} points: {old_name} {change.old:.2%}, {new_name} {change.new:.2%} "
+            f"of busy cycles{doubt}"
+        )
+
+    return _render(
+        title=title,
+        notes=notes,
+        boxes=lay_out(*whole),
+        tone=lambda box: change_tone(box.change),
+        about=about,
+        swatches=legend(),
+    )
+
+
+def _idle_words(label: str, profile: Profile) -> str:
+    share = f"{profile.idle_share:.1%} of {profile.samples:,} samples"
+    return (
+        f"{label} is mostly idle: {share}. From {MOSTLY_IDLE:.0%} on the idle loop is seen, "
+        "not the traffic: nothing is drawn, capture again."
+    )
+
+
+def _restored_words(*captures: tuple[str, Profile, Profile]) -> list[str]:
+    """What was added to the captures, each given by its label, as captured and as drawn."""
+    shares = []
+    for label, before, after in captures:
+        pairs = zip(before.stacks, after.stacks, strict=True)
+        restored = sum(drawn.samples for one, drawn in pairs if one != drawn and not drawn.is_idle)
+        shares.append((restored, f"{restored / max(after.busy_samples, 1):.1%} of {label}"))
+    if not any(restored for restored, _ in shares):
+        return []
+    words = ", ".join(words for _, words in shares)
+    return [
+        f"Callers cut off at {CALLCHAIN_DEPTH} frames are filled in from whole stacks: in {words}."
+    ]
+
+
+def _render(
+    *,
+    title: str,
+    notes: Sequence[str],
+    boxes: Sequence[Box] = (),
+    tone: Callable[[Box], str] = lambda _: "same",
+    about: Callable[[Box], str] = lambda _: "",
+    swatches: Sequence[Swatch] = (),
+) -> str:
+    """Everything above the boxes takes its own lines; the root stands at the bottom."""
+    wide = [box for box in boxes if _pixels(box.width) >= _NARROWEST]
+    rows = 1 + max((box.depth for box in wide), default=-1)
+    top = _MARGIN + (len(notes) + 2) * _LINE + (_CONTROLS if wide else 0)
+    bottom = top + rows * _ROW
+    drawn = [
+        _draw(box, y=bottom - (box.depth + 1) * _ROW, tone=tone(box), about=about(box))
+        for box in wide
+    ]
+    return (
+        environment()
+        .get_template("flamegraph.svg")
+        .render(
+            title=title,
+            notes=notes,
+            drawn=drawn,
+            swatches=swatches,
+            width=_WIDTH,
+            height=bottom + (2 * _LINE if wide else 0),
+            margin=_MARGIN,
+            row=_ROW,
+            line=_LINE,
+            character=_CHARACTER,
+            controls=top - _CONTROLS,
+            bottom=bottom,
+        )
+    )
+
+
+def _draw(box: Box, *, y: float, tone: str, about: str) -> _Drawn:
+    name = plain(box.change.name, columns=_NAME_COLUMNS)
+    width = _pixels(box.width)
+    columns = int((width - 4) / _CHARACTER)
+    return _Drawn(
+        tone=tone,
+        x=_MARGIN + _pixels(box.left),
+        y=y,
+        width=width,
+        label=shorten(name, columns) if columns >= 3 else "",
+        name=name,
+        about=about,
+    )
+
+
+def _pixels(fraction: float) -> float:
+    return fraction * (_WIDTH - 2 * _MARGIN)

@@ -1,0 +1,48 @@
+"""Fits text into the columns of a mail or a terminal; it knows no report and no template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from buildbot_bench.core.report import display_width
+
+WIDTH = 78  # two short of 80, so that a quoted mail still fits
+
+
+def wrap(text: str, *, first: str = "", rest: str | None = None, width: int = WIDTH) -> str:
+    """Break a text between words into lines of at most `width` terminal columns.
+
+    The first line begins with `first`, the others with `rest` (as many blanks as `first` has,
+    unless given). A word wider than a line is broken. Wide characters count as two columns, which
+    the standard library's textwrap does not know.
+    """
+    indent = " " * display_width(first) if rest is None else rest
+    lines: list[str] = []
+    line = first
+    empty = True
+    for word in _pieces(text, width - max(display_width(first), display_width(indent))):
+        glue = "" if empty else " "
+        if not empty and display_width(line) + 1 + display_width(word) > width:
+            lines.append(line)
+            line, glue = indent, ""
+        line += glue + word
+        empty = False
+    return "\n".join([*lines, line.rstrip()])
+
+
+def moment(at_s: float) -> str:
+    """Seconds since the epoch as `2026-11-21 00:16:24`, in UTC."""
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _pieces(text: str, room: int) -> Iterator[str]:
+    """The words of a text, those wider than `room` columns broken."""
+    for word in text.split():
+        piece = ""
+        for character in word:
+            if piece and display_width(piece) + display_width(character) > room:
+                yield piece
+                piece = ""
+            piece += character
+        yield piece

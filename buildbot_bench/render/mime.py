@@ -1,0 +1,133 @@
+"""A text, its HTML and their pictures as one mail; it knows no report, nor how a mail is sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from email.errors import InvalidHeaderDefect
+from email.headerregistry import Address
+from email.message import EmailMessage, MIMEPart
+from email.policy import SMTP
+from email.utils import format_datetime
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.report import plain
+from buildbot_bench.render.picture import Picture
+
+# Twisted's client does not ask for 8BITMIME, so a message must not need it.
+_POLICY = SMTP.clone(cte_type="7bit")
+# At the 78 characters that RFC 5322 recommends, Python breaks a longer subject before its first
+# word and leaves an empty line. Headers without encoded words may be longer, up to 998.
+_ASCII_POLICY = _POLICY.clone(max_line_length=200)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Envelope:
+    """Who writes to whom, and when.
+
+    `sender`, `recipients` and `reply_to` are addresses with or without a name; `message_id` and
+    the `references` have their angle brackets.
+    """
+
+    sender: str
+    recipients: Sequence[str]
+    reply_to: str | None
+    message_id: str
+    date: datetime
+    references: str = ""
+
+
+def write_message(
+    envelope: Envelope, *, subject: str, text: str, html: str, pictures: Sequence[Picture] = ()
+) -> EmailMessage:
+    """The mail: the text first, then the HTML with the same content, beside them the pictures.
+
+    The same arguments give the same bytes. Raises UsageError for what is no address, and for a
+    header that would end its line.
+    """
+    message = EmailMessage(policy=_POLICY)
+    try:
+        _address(message, envelope, subject)
+    except ValueError as error:
+        raise UsageError(f"a mail's header cannot be written: {error}") from error
+    if pictures:
+        _relate(message, _alternatives(MIMEPart(policy=_POLICY), text, html), pictures)
+    else:
+        _alternatives(message, text, html)
+    if all(str(value).isascii() for value in message.values()):
+        message.policy = _ASCII_POLICY
+    return message
+
+
+def parse_address(text: str) -> Address:
+    """One mail address, with or without a name; UsageError when it is none, or not in ASCII."""
+    address = Address()
+    with suppress(ValueError, IndexError):  # several, none, or nonsense that trips the parser
+        header = _POLICY.header_factory("To", text)
+        if not any(isinstance(defect, InvalidHeaderDefect) for defect in header.defects):
+            (address,) = header.addresses
+    if not (address.username and address.domain and text.isprintable()):
+        raise UsageError(
+            f"{text[:80]!r} is not one mail address",
+            hint="write somebody@example.org or Some Body <somebody@example.org>",
+        )
+    if not address.addr_spec.isascii():
+        raise UsageError(
+            f"the mail address {address.addr_spec!r} is not ASCII",
+            hint="not every mail server takes such an address: use an alias of it",
+        )
+    return address
+
+
+def _address(message: EmailMessage, envelope: Envelope, subject: str) -> None:
+    sender = parse_address(envelope.sender)
+    message["Subject"] = subject
+    message["From"] = sender
+    message["To"] = [parse_address(recipient) for recipient in envelope.recipients]
+    if envelope.reply_to:
+        message["Reply-To"] = parse_address(envelope.reply_to)
+    message["Date"] = format_datetime(envelope.date)
+    message["Message-ID"] = envelope.message_id
+    if envelope.references:
+        message["References"] = envelope.references
+    message["List-Id"] = f"Buildbot Bench <bench.{sender.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["Precedence"] = "bulk"
+
+
+def _alternatives(part: MIMEPart, text: str, html: str) -> MIMEPart:
+    """Make a part of the report twice: who shows no HTML shows the text."""
+    part.set_content(text, cte="quoted-printable")
+    part.add_alternative(html, subtype="html", cte="quoted-printable")
+    part.set_boundary(_boundary(text, html))
+    return part
+
+
+def _relate(message: EmailMessage, report: MIMEPart, pictures: Sequence[Picture]) -> None:
+    """Make a message of the report and the pictures that its HTML shows."""
+    message["MIME-Version"] = "1.0"
+    names = [picture.content_id for picture in pictures]
+    message.make_related(_boundary(str(report.get_boundary()), *names))
+    message.set_param("type", report.get_content_type())  # RFC 2387 asks for it
+    message.attach(report)  # type: ignore[arg-type] # typeshed forgets that parts are no messages
+    for picture in pictures:
+        part = MIMEPart(policy=_POLICY)
+        part.set_content(
+            picture.png,
+            "image",
+            "png",
+            disposition="inline",
+            filename=picture.name,
+            cid=f"<{picture.content_id}>",
+        )
+        part["Content-Description"] = plain(picture.alternative)
+        message.attach(part)  # type: ignore[arg-type]
+
+
+def _boundary(*parts: str) -> str:
+    """A line that no part holds, since no text holds its own digest; the same every time."""
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"=_bench_{digest[:40]}"

@@ -1,0 +1,22 @@
+"""Pictures of measurements for mail and files, as PNG and SVG."""
+
+from buildbot_bench.render.plots.canvas import Format
+from buildbot_bench.render.plots.control import control
+from buildbot_bench.render.plots.distribution import Group, distribution
+from buildbot_bench.render.plots.history import Mark, MarkKind, Point, history
+from buildbot_bench.render.plots.medians import Pair, medians
+from buildbot_bench.render.plots.posterior import posterior
+
+__all__ = [
+    "Format",
+    "Group",
+    "Mark",
+    "MarkKind",
+    "Pair",
+    "Point",
+    "control",
+    "distribution",
+    "history",
+    "medians",
+    "posterior",
+]

@@ -1,0 +1,152 @@
+"""A report as plain text of 80 columns, for a mail's first part and for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from buildbot_bench.core.report import (
+    Fact,
+    ProbeRecord,
+    Report,
+    ScopeRow,
+    Why,
+    display_width,
+    shorten,
+)
+from buildbot_bench.core.report.words import duration, extent, points, quantity, reach, share, where
+from buildbot_bench.render.environment import environment
+from buildbot_bench.render.layout import moment, wrap
+
+_LABEL_COLUMNS = 16
+_SYMBOL_COLUMNS = 34
+_SIDE_COLUMNS = 10
+
+
+def report_text(report: Report) -> str:
+    """The whole report as text that ends in a newline.
+
+    No line is wider than 78 columns, commands and addresses excepted: those must be copied whole.
+    """
+    template = environment().get_template("report.txt")
+    return template.render(
+        report=report,
+        setting=report.setting,
+        probe_table=probe_table,
+        scope_table=scope_table,
+        setup_table=setup_table,
+        symbol_table=symbol_table,
+    )
+
+
+def probe_table(probes: Sequence[ProbeRecord], unit: str) -> str:
+    """The log of probes as aligned columns; a failure or a note stands on lines of its own.
+
+    The last column, how many suspects were left, is there when that is known of any probe.
+    """
+    head: tuple[str, ...] = ("probe", "revision", "image", unit, "ended (UTC)", "took", "left")
+    rows = [head, *(_cells(probe) for probe in probes)]
+    if all(probe.left is None for probe in probes):
+        rows = [row[:-1] for row in rows]
+    widths = _widths(rows)
+    lines = [_line(rows[0], widths)]
+    for probe, cells in zip(probes, rows[1:], strict=True):
+        lines.append(_line(cells, widths))
+        lines.extend(_remarks(probe, indent=widths[0] + 4))
+    return "\n".join(lines)
+
+
+def scope_table(rows: Sequence[ScopeRow]) -> str:
+    """Every testbed and workload with its change, as aligned columns."""
+    cells = [
+        (
+            shorten(row.testbed, _LABEL_COLUMNS),
+            shorten(row.workload, _LABEL_COLUMNS),
+            extent(row),
+            f"{reach(row)}{', ' if row.old else ''}{where(row)}",
+        )
+        for row in rows
+    ]
+    widths = _widths(cells)
+    lines = []
+    for testbed, workload, change, told in cells:
+        row = [_padded(testbed, widths[0]), _padded(workload, widths[1])]
+        row.append(" " * (widths[2] - display_width(change)) + change)
+        lines.append(wrap(told, first="  " + "  ".join(row) + "  "))
+    return "\n".join(lines)
+
+
+def symbol_table(why: Why) -> str:
+    """Functions with their share on both sides and how far it moved, as aligned columns."""
+    sides = (why.old, why.new)
+    old, new = (shorten(side.label, _SIDE_COLUMNS) if side else "" for side in sides)
+    rows = [("", "", old, new, "points")]
+    rows += [
+        (
+            "!" if symbol.sure else "",
+            shorten(symbol.name, _SYMBOL_COLUMNS),
+            share(symbol.old),
+            share(symbol.new),
+            points(symbol.new - symbol.old),
+        )
+        for symbol in why.symbols
+    ]
+    widths = _widths(rows)
+    lines = []
+    for mark, name, *figures in rows:
+        right = (
+            " " * (width - display_width(figure)) + figure
+            for figure, width in zip(figures, widths[2:], strict=True)
+        )
+        lines.append(f"  {mark:1}  {_padded(name, widths[1])}  {'  '.join(right)}")
+    return "\n".join(lines)
+
+
+def setup_table(facts: Sequence[Fact]) -> str:
+    """The facts as two columns; one that differs has a mark and a line for each side."""
+    width = max(display_width(fact.name) for fact in facts)
+    lines = []
+    for fact in facts:
+        name = _padded(fact.name, width)
+        if fact.differs:
+            lines.append(wrap(fact.old, first=f"! {name}  before: "))
+            lines.append(wrap(fact.new, first=f"  {' ' * width}  after:  "))
+        else:
+            lines.append(wrap(fact.new, first=f"  {name}  "))
+    return "\n".join(lines)
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell + " " * (width - display_width(cell))
+
+
+def _cells(probe: ProbeRecord) -> tuple[str, ...]:
+    return (
+        str(probe.serial),
+        shorten(probe.label, _LABEL_COLUMNS),
+        str(probe.image),
+        "-" if probe.value is None else quantity(probe.value),
+        moment(probe.at_s),
+        duration(probe.duration_s),
+        "" if probe.left is None else str(probe.left),
+    )
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Figures stand to the right, the name of the revision to the left."""
+    blanks = [
+        " " * (width - display_width(cell)) for cell, width in zip(cells, widths, strict=True)
+    ]
+    serial, name, *figures = cells
+    padded = [blanks[0] + serial, name + blanks[1]]
+    padded += [blank + figure for blank, figure in zip(blanks[2:], figures, strict=True)]
+    return ("  " + "  ".join(padded)).rstrip()
+
+
+def _remarks(probe: ProbeRecord, *, indent: int) -> Iterator[str]:
+    for remark in (probe.failure, probe.note):
+        if remark:
+            yield wrap(remark, first=" " * indent)
