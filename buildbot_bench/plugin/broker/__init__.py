@@ -1,0 +1,8 @@
+"""The scheduler through which every measurement is asked for, whoever asks.
+
+Each module is one thing that the broker does at every turn; none of them keeps state of its own.
+"""
+
+from buildbot_bench.plugin.broker.scheduler import BenchBroker
+
+__all__ = ["BenchBroker"]

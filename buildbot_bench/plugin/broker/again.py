@@ -1,0 +1,110 @@
+"""Fresh boots for what somebody doubts: of a report's two sides, or of a verdict's sample."""
+
+from __future__ import annotations
+
+from buildbot_bench.core.report import PROOF_ITERATIONS
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.plugin.broker.ask import ask_image, ask_probe
+from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.broker.each import for_each
+from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.db.opinion_rows import MarkRow
+from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, SearchRow
+from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason
+from buildbot_bench.plugin.evidence import span_of
+from buildbot_bench.plugin.farm import Farm
+
+
+class Again:
+    """Sees to the marks that ask for it; what a master that dies has asked for, it asks no more."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Look at each wish that nobody has seen to."""
+        await for_each(await self._farm.store.pending_marks(), self._see_to, "the wish of mark")
+
+    async def _see_to(self, mark: MarkRow) -> None:
+        store = self._farm.store
+        if mark.search_id is not None:
+            search = await store.search(mark.search_id)
+            if search is not None:
+                await self._search_again(mark, search)
+        elif mark.comparison_id is not None:
+            row = await store.comparison(mark.comparison_id)
+            if row is not None:
+                await self._confirm_again(mark, row)
+        await store.change_mark(mark, pending=False)
+
+    async def _search_again(self, mark: MarkRow, doubted: SearchRow) -> None:
+        """Search the range anew, from what is known and fresh boots next to what was found."""
+        search = await self._farm.store.add_search(
+            key=f"again:{mark.id}",
+            branch=doubted.branch,
+            testbed=doubted.testbed,
+            workload=doubted.workload,
+            unit=doubted.unit,
+            old_sha=doubted.old_sha,
+            old_position=doubted.old_position,
+            new_sha=doubted.new_sha,
+            new_position=doubted.new_position,
+            claimed=doubted.claimed,
+            min_effect=doubted.min_effect,
+            error=doubted.error,
+            reason=SearchReason.PERSON,
+            requester=mark.author,
+            fix_sha=doubted.fix_sha,
+            fix_patch=doubted.fix_patch,
+            now=self._farm.now(),
+        )
+        span = await self._farm.git(span_of, self._farm, doubted)
+        for position in doubted_positions(doubted, span):
+            wanted = await built_for(self._farm, search, span.revisions[position])
+            await ask_probe(
+                self._farm,
+                f"again:{mark.id}:{position}",
+                await ask_image(self._farm, wanted),
+                testbed=search.testbed,
+                workload=search.workload,
+                iterations=PROOF_ITERATIONS,
+                reason=ProbeReason.SEARCH,
+                priority=Priority.SEARCH,
+                search_id=search.id,
+            )
+
+    async def _confirm_again(self, mark: MarkRow, row: ComparisonRow) -> None:
+        """Make the verdict a suspicion, which the judge looks at when the fresh boots are there."""
+        store, branch = self._farm.store, self._farm.branch
+        judged = await store.image_at(branch, row.new_position)
+        before = await store.image_at(branch, row.old_position) if row.old_sha else None
+        if judged is None:
+            return
+        asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
+        known = row.verdict or {"image": judged.id}
+        await store.change_comparison(
+            row,
+            now=self._farm.now(),
+            state=ComparisonState.SUSPICION,
+            verdict=known | {"probes": asked, "reason": f"{mark.author} wants it measured again"},
+        )
+
+    async def _boot(self, mark: MarkRow, row: ComparisonRow, image: ImageRow) -> int:
+        probe = await ask_probe(
+            self._farm,
+            f"confirm:{row.id}:again-{mark.id}:{image.id}",
+            image,
+            testbed=row.testbed,
+            workload=row.workload,
+            iterations=PROOF_ITERATIONS,
+            reason=ProbeReason.CONFIRM,
+            priority=Priority.CONFIRM,
+        )
+        return probe.id
+
+
+def doubted_positions(search: SearchRow, span: RevisionRange) -> tuple[int, int]:
+    """The two sides of the largest step that a search found, or else the ends of its range."""
+    steps = (search.answer or {}).get("steps", [])
+    largest = max(steps, key=lambda step: abs(step["effect"]), default=None)
+    return (0, span.n) if largest is None else (largest["old"], largest["new"])

@@ -1,0 +1,97 @@
+"""How the broker's parts ask for an image and for iterations of it; what is asked for is theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.farm import Farm
+
+OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plain:
+    """A revision: what it is called, where it stands and, if it is not plain, how it is changed."""
+
+    sha: str
+    position: int
+    label: str
+    variant: str = ""
+
+
+# What whoever asks brings back to life.
+_ASLEEP = frozenset({ImageState.FAILED, ImageState.DROPPED, ImageState.HELD})
+
+
+async def ask_image(
+    farm: Farm, revision: Plain, ordinal: int = 0, *, approved: bool = True
+) -> ImageRow:
+    """The image of a revision, to be built if nobody asked before.
+
+    One that failed because the builders did is tried again: whoever asks now does so later. So is
+    one that was dropped. One that is not `approved` is held until somebody asks for it who may.
+    """
+    image = await farm.store.ensure_image(
+        sha=revision.sha,
+        variant=revision.variant or revision.sha,
+        ordinal=ordinal,
+        position=revision.position,
+        label=revision.label,
+        now=farm.now(),
+        state=ImageState.WANTED if approved else ImageState.HELD,
+    )
+    if not approved or image.state not in _ASLEEP:
+        return image
+    revived = await farm.store.change_image(
+        image, now=farm.now(), state=ImageState.WANTED, attempt=0
+    )
+    return revived or image
+
+
+async def cancel_probes(farm: Farm, probes: Iterable[ProbeRow], why: str) -> None:
+    """Call off what is still asked for of some probes."""
+    for probe in probes:
+        if probe.state not in OPEN_PROBES:
+            continue
+        await farm.store.change_probe(probe, state="cancelled", ended_at=farm.now())
+        if probe.brid is not None:
+            await farm.master.data.control(
+                "cancel", {"reason": why}, ("buildrequests", str(probe.brid))
+            )
+
+
+async def ask_probe(
+    farm: Farm,
+    key: str,
+    image: ImageRow,
+    *,
+    testbed: str,
+    workload: str,
+    iterations: int,
+    reason: ProbeReason,
+    priority: Priority,
+    search_id: int | None = None,
+    tunables: str = "",
+    trial_id: int | None = None,
+) -> ProbeRow:
+    """Iterations of an image; the same key asks for the same ones, however often."""
+    return await farm.store.ensure_probe(
+        key=key,
+        token=uuid4().hex,
+        image_id=image.id,
+        testbed=testbed,
+        workload=workload,
+        epoch="",
+        iterations=iterations,
+        priority=priority,
+        reason=reason,
+        search_id=search_id,
+        tunables=tunables,
+        trial_id=trial_id,
+        now=farm.now(),
+    )

@@ -1,0 +1,119 @@
+"""What became of the requests that were issued; their results were written by the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.broker.orphans import request_has_ended
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.farm import Farm
+
+# Infrastructure that fails this often in a row wants a person.
+MAX_ATTEMPTS = 3
+
+
+class Collector:
+    """Closes what ended and asks again for what got lost on the way."""
+
+    def __init__(self, farm: Farm, master: Any) -> None:
+        self._farm = farm
+        self._master = master
+
+    async def collect(self) -> None:
+        """Look at every request that is out, and at every probe whose image cannot be had."""
+        for image in await self._farm.store.images(state="building"):
+            if await request_has_ended(self._master, image.brid):
+                await self._build_ended(image)
+        for probe in await self._farm.store.probes(state="issued"):
+            if await request_has_ended(self._master, probe.brid):
+                await self._probe_ended(probe)
+        for probe in await self._farm.store.probes(state="new"):
+            await self._drop_if_imageless(probe)
+
+    async def _build_ended(self, image: ImageRow) -> None:
+        current = await self._farm.store.image(image.id)
+        if current is None or current.state != ImageState.BUILDING:
+            return
+        attempt = image.attempt + 1
+        state = ImageState.FAILED if attempt >= MAX_ATTEMPTS else ImageState.WANTED
+        await self._farm.store.change_image(
+            current, now=self._farm.now(), state=state, attempt=attempt, brid=None
+        )
+
+    async def _probe_ended(self, probe: ProbeRow) -> None:
+        current = await self._farm.store.probe(probe.id)
+        if current is None or current.state != ProbeState.ISSUED:
+            return
+        if current.failure_kind == FailureKind.INFRASTRUCTURE:
+            await self._ask_anew(current)
+        elif current.attempt + 1 < MAX_ATTEMPTS:
+            # The job itself did not fail: whoever asks again attaches to it by its token.
+            await self._farm.store.change_probe(
+                current, state="new", attempt=current.attempt + 1, brid=None
+            )
+        else:
+            await self._lose(current, current.failure or "its build was stopped again and again")
+
+    async def _ask_anew(self, probe: ProbeRow) -> None:
+        """The lab gave up on the job: what is missing becomes a job of its own."""
+        store = self._farm.store
+        known = {row.ordinal for row in await store.iterations_of_probe(probe.id)}
+        missing = probe.iterations - len(known)
+        if missing <= 0:
+            await store.change_probe(
+                probe, state="done", failure=None, failure_kind=None, ended_at=self._farm.now()
+            )
+            return
+        if probe.attempt + 1 < MAX_ATTEMPTS:
+            await self._ask_for_rest(probe, missing)
+        # Last, so that a master that dies before it finds the rest asked for, not forgotten.
+        await self._lose(probe, probe.failure or "the lab failed")
+
+    async def _ask_for_rest(self, probe: ProbeRow, missing: int) -> None:
+        await self._farm.store.ensure_probe(
+            key=f"{probe.key.split('~')[0]}~{probe.attempt + 1}",
+            token=uuid4().hex,
+            image_id=probe.image_id,
+            testbed=probe.testbed,
+            workload=probe.workload,
+            epoch="",
+            iterations=missing,
+            priority=probe.priority,
+            reason=probe.reason,
+            search_id=probe.search_id,
+            attempt=probe.attempt + 1,
+            tunables=probe.tunables,
+            trial_id=probe.trial_id,
+            now=self._farm.now(),
+        )
+
+    async def _lose(self, probe: ProbeRow, why: str) -> None:
+        await self._farm.store.change_probe(
+            probe, state="lost", failure=why, ended_at=self._farm.now()
+        )
+
+    async def _drop_if_imageless(self, probe: ProbeRow) -> None:
+        image = await self._farm.store.image(probe.image_id)
+        if image is None or image.state == ImageState.UNTESTABLE:
+            await self._farm.store.change_probe(
+                probe,
+                state="done",
+                failure=image.reason if image else "its image is gone",
+                failure_kind=FailureKind.UNTESTABLE,
+                ended_at=self._farm.now(),
+            )
+        elif image.state == ImageState.DROPPED:
+            await self._farm.store.change_image(
+                image, now=self._farm.now(), state=ImageState.WANTED, attempt=0
+            )
+        elif image.state == ImageState.FAILED:
+            await self._farm.store.change_probe(
+                probe,
+                state="lost",
+                failure=image.reason or "the builders fail",
+                failure_kind=FailureKind.INFRASTRUCTURE,
+                ended_at=self._farm.now(),
+            )

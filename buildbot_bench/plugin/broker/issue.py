@@ -1,0 +1,134 @@
+"""How wanted images and new probes become Buildbot's requests, each once; it wants nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot.data.resultspec import Filter
+from buildbot.process.properties import Properties
+
+from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.plugin.broker.hold import held_testbeds, is_let_through
+from buildbot_bench.plugin.broker.noops import NoOps
+from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.names import bench_builder
+
+
+class Issuer:
+    """Asks the builders for images and the testbeds for iterations.
+
+    A request carries its row's name as external id: a master that dies between asking and
+    writing it down finds its request again instead of asking twice.
+    """
+
+    def __init__(self, farm: Farm, scheduler: Any) -> None:
+        self._farm = farm
+        self._scheduler = scheduler
+        self._noops = NoOps(farm)
+
+    async def issue(self) -> None:
+        """Ask for what is wanted and not yet asked for."""
+        images = {image.id: image for image in await self._farm.store.images(state="wanted")}
+        urgency: dict[int, int] = {}
+        held = await held_testbeds(self._farm)
+        for probe in await self._farm.store.probes(state="new"):
+            if probe.image_id in images:
+                known = urgency.get(probe.image_id, Priority.BACKFILL)
+                urgency[probe.image_id] = max(known, probe.priority)
+                continue
+            image = await self._farm.store.image(probe.image_id)
+            if image is None or image.state != "built" or not is_let_through(probe, held):
+                continue
+            # Here and not in a turn's earlier part: the image may have been built since.
+            if not await self._noops.spares(probe, image):
+                await self._issue_probe(probe, image)
+        for trial in await self._farm.store.trials(states=("running",)):
+            urgency |= dict.fromkeys((trial.base_image_id, trial.new_image_id), Priority.PERSON)
+        for image in images.values():
+            await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
+
+    async def _issue_image(self, image: ImageRow, priority: int) -> None:
+        options = parse_recipe(image.variant).option_lines
+        brid = await self.request(
+            name=f"bench-image:{image.id}:{image.version}",
+            builder=self._farm.workflow.build_job.name,
+            revision=image.sha,
+            reason=f"build {image.label}",
+            priority=priority,
+            properties={
+                "bench_image": image.id,
+                "bench_label": image.label,
+                "bench_ordinal": image.ordinal,
+                **({"bench_options": options} if options else {}),
+            },
+        )
+        await self._farm.store.change_image(
+            image, now=self._farm.now(), state="building", brid=brid
+        )
+
+    async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> None:
+        brid = await self.request(
+            name=f"bench-probe:{probe.id}:{probe.attempt}",
+            builder=bench_builder(probe.testbed),
+            revision=image.sha,
+            reason=f"measure {image.label} {probe.workload} for {probe.reason}",
+            priority=probe.priority,
+            properties={
+                "bench_probe": probe.id,
+                "bench_image": image.id,
+                "bench_label": image.label,
+                "bench_workload": probe.workload,
+            },
+        )
+        await self._farm.store.change_probe(
+            probe, state="issued", brid=brid, issued_at=self._farm.now()
+        )
+
+    async def request(
+        self,
+        *,
+        name: str,
+        builder: str,
+        revision: str,
+        reason: str,
+        priority: int,
+        properties: dict[str, Any],
+    ) -> int:
+        """Buildbot's request of that name, made if there is none; its number."""
+        known = await self._known_request(name)
+        if known is not None:
+            return known
+        sourcestamp = {
+            "codebase": "",
+            "repository": self._farm.workflow.repository_url,
+            "branch": None,
+            "revision": revision,
+            "project": self._farm.workflow.name,
+        }
+        given = Properties()
+        given.update(properties, "Bench")
+        _bsid, brids = await self._scheduler.addBuildsetForSourceStamps(
+            sourcestamps=[sourcestamp],
+            reason=reason,
+            external_idstring=name,
+            builderNames=[builder],
+            properties=given,
+            priority=int(priority),
+        )
+        (brid,) = brids.values()
+        return int(brid)
+
+    async def _known_request(self, name: str) -> int | None:
+        data = self._farm.master.data
+        buildsets = await data.get(
+            ("buildsets",), filters=[Filter("external_idstring", "eq", [name])]
+        )
+        for buildset in buildsets:
+            requests = await data.get(
+                ("buildrequests",), filters=[Filter("buildsetid", "eq", [buildset["bsid"]])]
+            )
+            for request in requests:
+                return int(request["buildrequestid"])
+        return None

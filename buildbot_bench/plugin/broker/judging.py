@@ -1,0 +1,217 @@
+"""What a new sample means: judged against its history, confirmed by fresh boots, then searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from buildbot_bench.core.judge import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Remeasure,
+    Suspicion,
+    Unfit,
+    Verdict,
+    judge,
+)
+from buildbot_bench.core.noise import learn
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.plugin.broker.alarm import search_for
+from buildbot_bench.plugin.broker.ask import OPEN_PROBES, Plain, ask_image, ask_probe
+from buildbot_bench.plugin.broker.each import for_each
+from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, ProbeState
+from buildbot_bench.plugin.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.orders import orders_of
+
+# The judge's own rounds are fewer; more of them means that the lab does not answer.
+MAX_ROUNDS = 12
+
+
+class Judging:
+    """Turns samples into comparisons, suspicions into fresh boots and alarms into searches."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Judge what was measured since, and what was re-measured on suspicion."""
+        store = self._farm.store
+        await for_each(await store.unjudged_probes(), self._judge_probe, "the judgement of probe")
+        suspicions = await store.comparisons(state=ComparisonState.SUSPICION)
+        open_keys = [
+            probe.key for state in OPEN_PROBES for probe in await store.probes(state=state)
+        ]
+        # Fresh boots that a sick lab lost are asked for again under a key that begins alike.
+        answered = [
+            comparison
+            for comparison in suspicions
+            if not any(key.startswith(_confirms(comparison)) for key in open_keys)
+        ]
+        await for_each(answered, self._judge_again, "the judgement of suspicion")
+
+    async def _judge_probe(self, probe: ProbeRow) -> None:
+        image = await self._farm.store.image(probe.image_id)
+        if image is not None and probe.failure is None:
+            await self._judge(image, probe.testbed, probe.workload, None)
+        await self._farm.store.change_probe(probe, judged=True)
+
+    async def _judge_again(self, comparison: ComparisonRow) -> None:
+        image = await self._farm.store.image(comparison.verdict["image"])
+        if image is not None:
+            await self._judge(image, comparison.testbed, comparison.workload, comparison)
+
+    async def _judge(
+        self, image: ImageRow, testbed: str, workload: str, earlier: ComparisonRow | None
+    ) -> None:
+        samples = await self._farm.store.samples(
+            testbed=testbed,
+            workload=workload,
+            first_position=max(0, image.position - WINDOW_COMMITS),
+            last_position=image.position,
+            branch=self._farm.branch,
+        )
+        new, history = split(samples, image)
+        if new is None:
+            return
+        noise = learn(history)
+        verdict = judge(history, new, noise, await self._policy(image, new, history, earlier))
+        if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
+            verdict = Unfit(
+                comparison=verdict.comparison,
+                reason=f"{earlier.rounds} rounds of fresh boots did not confirm or refute it",
+            )
+        row = earlier or await self._row(new, history, image)
+        if earlier is None and row.rounds:
+            return  # judged already, by a master that died before it could say so
+        await self._follow(verdict, row, image, new.metric.unit)
+
+    async def _follow(
+        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, unit: str
+    ) -> None:
+        """Ask for what a verdict wants, then write it down: a master may die between."""
+        probes: list[ProbeRow | None] = []
+        match verdict:
+            case Suspicion():
+                probes = [await self._ask(wanted, row) for wanted in verdict.remeasure]
+            case Alarm(direction="regression"):
+                row = await search_for(self._farm, verdict, row, unit) or row
+            case Alarm() | Nothing() | Unfit():
+                pass
+        await self._record(verdict, row, image, [probe.id for probe in probes if probe])
+
+    async def _policy(
+        self,
+        image: ImageRow,
+        new: Sample,
+        history: Sequence[Sample],
+        earlier: ComparisonRow | None,
+    ) -> JudgePolicy:
+        """The workflow's thresholds; further images that cannot be had are not asked for again."""
+        old = predecessor(history, new)
+        asked = earlier.verdict["probes"] if earlier else []
+        probes = [await self._farm.store.probe(number) for number in asked]
+        lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
+        orders = await orders_of(self._farm, image.variant, image.position)
+        regression = self._farm.workflow.regression
+        return JudgePolicy(
+            confidence=regression.confidence,
+            min_effect=self._farm.workflow.min_effect_on(new.testbed),
+            higher_is_better=new.metric.higher_is_better,
+            series=len(lanes(self._farm.workflow.bench_jobs)),
+            corroborated=old is not None
+            and await self._farm.store.alarmed_elsewhere(new.testbed, old.position, new.position),
+            images=orders.more and not lost,
+        )
+
+    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> ComparisonRow:
+        """The row of a sample and its predecessor; a new one says nothing yet."""
+        store = self._farm.store
+        old = predecessor(history, new)
+        old_image = await store.image_at(self._farm.branch, old.position) if old else None
+        return await store.ensure_comparison(
+            testbed=new.testbed,
+            workload=new.workload,
+            unit=new.metric.unit,
+            old_sha=old_image.sha if old_image else "",
+            old_position=old.position if old else 0,
+            new_sha=image.sha,
+            new_position=image.position,
+            state=ComparisonState.NOTHING,
+            now=self._farm.now(),
+        )
+
+    async def _record(
+        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, probes: list[int]
+    ) -> None:
+        change = verdict if isinstance(verdict, Suspicion | Alarm) else None
+        await self._farm.store.change_comparison(
+            row,
+            now=self._farm.now(),
+            state=state_of(verdict),
+            rounds=row.rounds + 1,
+            effect=change.effect if change else None,
+            low=change.low if change else None,
+            high=change.high if change else None,
+            probability=change.probability if change else None,
+            p_value=verdict.comparison.p_value if verdict.comparison else None,
+            verdict={"image": image.id, "probes": probes, "reason": verdict.reason},
+        )
+
+    async def _ask(self, wanted: Remeasure, comparison: ComparisonRow) -> ProbeRow | None:
+        known = await self._farm.store.image_at(self._farm.branch, wanted.position)
+        if known is None:
+            return None
+        revision = Plain(sha=known.sha, position=known.position, label=known.label)
+        orders = await orders_of(self._farm, known.variant, known.position)
+        image = await ask_image(self._farm, revision, orders.next(wanted.image))
+        return await ask_probe(
+            self._farm,
+            f"{_confirms(comparison)}{comparison.rounds}:{image.id}",
+            image,
+            testbed=comparison.testbed,
+            workload=comparison.workload,
+            iterations=wanted.iterations,
+            reason=ProbeReason.CONFIRM,
+            priority=Priority.CONFIRM,
+        )
+
+
+def _confirms(comparison: ComparisonRow) -> str:
+    """How the keys of a suspicion's fresh boots begin."""
+    return f"confirm:{comparison.id}:"
+
+
+def split(samples: Sequence[Sample], image: ImageRow) -> tuple[Sample | None, list[Sample]]:
+    """The sample of an image, and all others of its metric and epoch."""
+    new = next(
+        (s for s in samples if (s.position, s.image) == (image.position, image.ordinal)), None
+    )
+    if new is None:
+        return None, []
+    history = [
+        s for s in samples if s is not new and (s.metric, s.epoch) == (new.metric, new.epoch)
+    ]
+    return new, history
+
+
+def predecessor(history: Sequence[Sample], new: Sample) -> Sample | None:
+    """The nearest ancestor with a sample on the same testbed and workload."""
+    earlier = [sample for sample in history if sample.position < new.position and sample.values]
+    return max(earlier, key=lambda sample: sample.position, default=None)
+
+
+def state_of(verdict: Verdict) -> ComparisonState:
+    """The word for a verdict in the tables."""
+    match verdict:
+        case Suspicion():
+            return ComparisonState.SUSPICION
+        case Alarm():
+            return ComparisonState(verdict.direction)
+        case Unfit():
+            return ComparisonState.UNFIT
+        case Nothing():
+            return ComparisonState.NOTHING

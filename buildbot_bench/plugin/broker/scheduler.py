@@ -1,0 +1,101 @@
+"""When the broker takes a turn: at start, on events, on a timer; what a turn does is elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot.config import error
+from buildbot.schedulers.base import ReconfigurableBaseScheduler
+from buildbot.util.twisted import async_to_deferred
+from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
+from twisted.internet.task import LoopingCall
+
+from buildbot_bench.plugin.broker.turn import Turn
+from buildbot_bench.plugin.farm import farm_of
+
+# Events may be lost and come twice; the timer is what makes progress certain.
+RECONCILE_S = 30.0
+
+
+class BenchBroker(ReconfigurableBaseScheduler):
+    """Buildbot's claim on a scheduler makes this run on one master at a time.
+
+    A turn recomputes from the tables what is to be asked for. Two turns never overlap here; that
+    they may overlap on two masters is what the tables' versions and unique keys are for.
+    """
+
+    def checkConfig(self, *, reconcile_s: float = RECONCILE_S, **kwargs: Any) -> None:
+        """Refuse a timer that never rings."""
+        if reconcile_s <= 0:
+            error(f"BenchBroker: reconcile_s must be positive, not {reconcile_s}")
+        super().checkConfig(**kwargs)
+
+    @async_to_deferred
+    async def reconfigService(self, *, reconcile_s: float = RECONCILE_S, **kwargs: Any) -> None:
+        """Take new settings; they hold from the next activation."""
+        await super().reconfigService(**kwargs)
+        self._reconcile_s = reconcile_s
+
+    @async_to_deferred
+    async def activate(self) -> None:
+        """Take a first turn and listen."""
+        await super().activate()
+        if not self.enabled:
+            return
+        self._turn = Turn(farm=farm_of(self.master), scheduler=self)
+        self._lock = DeferredLock()
+        self._wanted = False
+        self._looking = self._look_again = False
+        mq = self.master.mq
+        self._consumers = [
+            await mq.startConsuming(self._look_for_commits, ("changes", None, "new")),
+            await mq.startConsuming(self._wake, ("buildrequests", None, "complete")),
+            await mq.startConsuming(self._wake, ("bench", None, None)),
+        ]
+        self._loop = LoopingCall(self._tick)
+        self._loop.clock = self.master.reactor
+        self._loop.start(self._reconcile_s)
+
+    @async_to_deferred
+    async def deactivate(self) -> None:
+        """Stop listening and let the turn that is being taken end."""
+        await super().deactivate()
+        if not self.enabled:
+            return
+        for consumer in self._consumers:
+            await maybeDeferred(consumer.stopConsuming)
+        if self._loop.running:
+            self._loop.stop()
+        self._wanted = False
+        await self._lock.run(lambda: None)
+
+    def _tick(self) -> None:
+        self._look_for_commits()
+        self._wake()
+
+    def _look_for_commits(self, *_event: Any) -> None:
+        """Fetch beside the turns: a repository that answers slowly must not stop the lab."""
+        if self._looking:
+            self._look_again = True
+            return
+        self._looking, self._look_again = True, False
+        Deferred.fromCoroutine(self._turn.fetch()).addBoth(self._looked)
+
+    def _looked(self, _result: Any) -> None:
+        self._looking = False
+        if not self._loop.running:
+            return
+        self._wake()
+        if self._look_again:
+            self._look_for_commits()
+
+    def _wake(self, *_event: Any) -> None:
+        if not self._wanted:
+            self._wanted = True
+            self._lock.run(lambda: Deferred.fromCoroutine(self._take_turn()))
+
+    async def _take_turn(self) -> None:
+        if not self._wanted:
+            return
+        self._wanted = False
+        await self._turn.take()

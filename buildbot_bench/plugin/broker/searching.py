@@ -1,0 +1,211 @@
+"""How searches advance: the evidence is read, the core is asked, what it wants is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+
+from twisted.internet.defer import Deferred
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.report import Kind, kind_of, proof_iterations
+from buildbot_bench.core.sample import NoiseClass
+from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.broker.ask import OPEN_PROBES, cancel_probes
+from buildbot_bench.plugin.broker.boots import (
+    Boots,
+    bootable_image,
+    images_at,
+    is_built,
+    places_of,
+)
+from buildbot_bench.plugin.broker.each import for_each
+from buildbot_bench.plugin.broker.hands import Hands
+from buildbot_bench.plugin.broker.hold import held_testbeds
+from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.broker.proof import Lacking, lacking_proof, stands_on_one_layout
+from buildbot_bench.plugin.db.rows import ProbeRow, SearchRow
+from buildbot_bench.plugin.db.states import ProbeReason, SearchState
+from buildbot_bench.plugin.evidence import Material, gather
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.orders import orders_among
+
+# A search whose last so many probes all gave nothing is not going to end by itself.
+MAX_FRUITLESS = 3
+PLANS_KEPT = 16
+# One of them may go wrong.
+IMAGE_BOOTS = 3
+
+
+class Searching:
+    """Gives every running search its next probe, or its answer."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        # Turns are many, and most of them bring a search nothing new to think about.
+        self._plan = lru_cache(maxsize=PLANS_KEPT)(plan)
+        self._hands = Hands(farm=farm)
+        self._boots = Boots(farm=farm, hands=self._hands)
+
+    async def advance(self) -> None:
+        """Look at each search that has not ended."""
+        searches = await self._farm.store.searches(states=("running", "cancelling"))
+        held = await held_testbeds(self._farm)
+        # What a search asks of a testbed that is not to be believed would have to wait anyway.
+        going_on = [s for s in searches if s.state == "cancelling" or s.testbed not in held]
+        await for_each(going_on, self._advance, "search")
+
+    async def _advance(self, search: SearchRow) -> None:
+        probes = await self._farm.store.probes_of_search(search.id)
+        waiting = [probe for probe in probes if probe.state in OPEN_PROBES]
+        if search.state == SearchState.CANCELLING:
+            await self._cancel(search, probes)
+        elif waiting:
+            await self._meanwhile(search, waiting, serial=len(probes) + 1)
+        else:
+            await self._next(search, probes)
+
+    async def _next(self, search: SearchRow, probes: list[ProbeRow]) -> None:
+        if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
+            await self._end(search, SearchState.FAILED, detail=why)
+            return
+        material = await gather(self._farm, search)
+        decision = await self._decide(material)
+        match decision:
+            case Measure():
+                await self._boots.ask(
+                    search,
+                    material,
+                    position=decision.position,
+                    image=bootable_image(material, decision),
+                    serial=len(probes) + 1,
+                )
+                await self._boots.build_ahead(search, material, decision)
+            case Answer():
+                lacking = _lacking(decision, material)
+                if lacking is not None:
+                    await self._boots.ask(
+                        search,
+                        material,
+                        position=lacking.position,
+                        image=lacking.image,
+                        iterations=lacking.iterations,
+                        reason=ProbeReason.CONFIRM if lacking.image else ProbeReason.SEARCH,
+                        serial=len(probes) + 1,
+                    )
+                    return
+                await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+
+    async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> None:
+        """Use hands that would idle while the next probe waits for its image or its turn.
+
+        A boot in between may settle the matter: then nothing is waited for any longer.
+        """
+        bed = self._farm.workflow.testbeds[search.testbed]
+        lab_idles = await self._hands.idle_s(search.testbed) >= bed.boot_s + bed.run_s
+        if not lab_idles and await self._hands.free_builders() <= 0:
+            return
+        material = await gather(self._farm, search)
+        decision = await self._decide(material)
+        if isinstance(decision, Measure):
+            await self._boots.build_ahead(search, material, decision)
+            if lab_idles:
+                await self._fill_in(search, material, waiting, serial=serial)
+        elif lab_idles and _lacking(decision, material) is None:
+            await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
+            await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+
+    async def _fill_in(
+        self, search: SearchRow, material: Material, waiting: list[ProbeRow], *, serial: int
+    ) -> None:
+        """Boot an image that is there, if it tells something and ends before the next build."""
+        costs = material.costs
+        idle_s = await self._hands.idle_s(search.testbed, build_s=costs.build_s)
+        if idle_s < costs.boot_s + costs.run_s:
+            return
+        extra = await deferToThread(
+            meanwhile,
+            material.range.n,
+            material.evidence,
+            costs,
+            material.policy,
+            tuple(places_of(material, waiting)),
+        )
+        if extra is not None and is_built(material, extra):
+            await self._boots.ask(
+                search,
+                material,
+                position=extra.position,
+                image=extra.image,
+                serial=serial,
+                priority=Priority.SPARE,
+            )
+
+    def _decide(self, material: Material) -> Deferred[Measure | Answer]:
+        """Think in a thread: the master has others to serve."""
+        question = (material.range.n, material.evidence, material.costs, material.policy)
+        return deferToThread(self._plan, *question)
+
+    async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
+        """Why the last probes gave nothing to go on from; empty when one of them did.
+
+        Without this the same evidence would ask for the same probe for ever.
+        """
+        if len(recent) < MAX_FRUITLESS:
+            return ""
+        why = ""
+        for probe in recent:
+            rows = await self._farm.store.iterations_of_probe(probe.id)
+            untestable = probe.failure_kind == FailureKind.UNTESTABLE
+            if untestable or any(row.value is not None for row in rows):
+                return ""
+            why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
+        return why or "the lab gave no values"
+
+    async def _cancel(self, search: SearchRow, probes: list[ProbeRow]) -> None:
+        await cancel_probes(self._farm, probes, f"search {search.id} was cancelled")
+        await self._end(search, SearchState.CANCELLED)
+
+    async def _end(
+        self,
+        search: SearchRow,
+        state: SearchState,
+        *,
+        answer: dict[str, object] | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """One compare-and-swap: two masters that think alike write one answer."""
+        await self._farm.store.change_search(
+            search, state=state, answer=answer, detail=detail, ended_at=self._farm.now()
+        )
+
+
+def _lacking(answer: Answer, material: Material) -> Lacking | None:
+    most = material.policy.max_measurements - len(material.evidence.measurements)
+    needed = proof_iterations(material.samples)
+    boots = lacking_proof(answer, material.evidence, material.policy, most=most, needed=needed)
+    return boots or _lacking_image(answer, material)
+
+
+def _lacking_image(answer: Answer, material: Material) -> Lacking | None:
+    """Boots of another image, where luck with the layout of one may be all there is to a step."""
+    position = stands_on_one_layout(answer, material.evidence, material.policy)
+    counts = any(sample.metric.noise is NoiseClass.EXACT for sample in material.samples)
+    if position is None or counts:
+        return None
+    orders = orders_among(images_at(material, position))
+    if not (material.policy.images and orders.more):
+        return None
+    return Lacking(position=position, iterations=IMAGE_BOOTS, image=orders.next(1))
+
+
+def outcome(answer: Answer, error: float) -> SearchState:
+    """The word for an answer, by the rule that the report goes by."""
+    match kind_of(answer, error=error):
+        case Kind.CULPRIT:
+            return SearchState.FOUND
+        case Kind.NOT_REPRODUCED:
+            return SearchState.NOT_REPRODUCED
+        case Kind.INCONCLUSIVE:
+            return SearchState.INCONCLUSIVE

@@ -1,0 +1,180 @@
+"""The REST resources that the web pages read, under /api/v2/bench; all of them only read.
+
+`lanes` · `history/TESTBED/WORKLOAD` · `history/TESTBED/WORKLOAD/POSITION` ·
+`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` ·
+`kernels` · `reports` · `verdicts` · `record`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from buildbot.data import base, types
+from buildbot.util.twisted import async_to_deferred
+
+from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.marking import record_json
+from buildbot_bench.plugin.pages import commit, history, kernels, lab, samples, strip, verdicts
+
+LISTED = 100
+
+
+def register(master: Any) -> None:
+    """Add these resources to Buildbot's, as plugin.data does with its own."""
+    if master.data.getResourceType(BenchView.name) is None:
+        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
+
+
+class _Reading(base.Endpoint):
+    """An endpoint that gives what a function of the farm and the path's parts gives."""
+
+    read: Callable[..., Awaitable[Any]]
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What is there; None, which Buildbot answers by 404, when there is nothing."""
+        return await type(self).read(farm_of(self.master), *kwargs.values())
+
+
+class LanesEndpoint(_Reading):
+    """What is measured where."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/lanes"]
+    read = history.lane_list
+
+
+class HistoryEndpoint(base.Endpoint):
+    """One series in compact arrays.
+
+    Raw, for Buildbot's own encoder writes each number of an array by itself, twice: seconds for
+    ten thousand revisions. What it writes has the shape of all other answers.
+    """
+
+    kind = base.EndpointKind.RAW_INLINE
+    pathPatterns = ["/bench/history/s:testbed/s:workload"]
+
+    def __init__(self, rtype: Any, master: Any) -> None:
+        super().__init__(rtype, master)
+        self._histories = history.Histories()
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The series; one that nobody measured has no points."""
+        text = await self._histories.text(farm_of(self.master), **kwargs)
+        return {"raw": text, "mime-type": "application/json"}
+
+
+class PointEndpoint(_Reading):
+    """One commit of a series."""
+
+    pathPatterns = ["/bench/history/s:testbed/s:workload/n:position"]
+    read = commit.measured_commit
+
+
+class SamplesEndpoint(base.Endpoint):
+    """A series as comma-separated values."""
+
+    kind = base.EndpointKind.RAW
+    pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The file; its name goes into a header, so only a series that is measured has one."""
+        farm = farm_of(self.master)
+        if kwargs not in await history.lane_list(farm):
+            return None
+        return {
+            "raw": await samples.samples_csv(farm, **kwargs),
+            "mime-type": "text/csv",
+            "filename": "{testbed}-{workload}.csv".format(**kwargs),
+        }
+
+
+class StripEndpoint(_Reading):
+    """A search's range as a strip."""
+
+    pathPatterns = ["/bench/searches/n:searchid/strip"]
+    read = strip.strip
+
+
+class SearchedCommitEndpoint(_Reading):
+    """One commit of a search's range."""
+
+    pathPatterns = ["/bench/searches/n:searchid/commits/n:offset"]
+    read = commit.commit_in_search
+
+
+class LabEndpoint(_Reading):
+    """Testbeds and queues."""
+
+    pathPatterns = ["/bench/lab"]
+    read = lab.lab
+
+
+class KernelsEndpoint(_Reading):
+    """Built kernels, and what retention does about them."""
+
+    pathPatterns = ["/bench/kernels"]
+    read = kernels.kernels
+
+
+class ReportsEndpoint(base.Endpoint):
+    """Searches with their outcome."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/reports"]
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest first."""
+        limit = min(resultSpec.limit or LISTED, LISTED)
+        return await verdicts.reports(farm_of(self.master), limit)
+
+
+class VerdictsEndpoint(base.Endpoint):
+    """Verdicts that are worth a look."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/verdicts"]
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest first."""
+        limit = min(resultSpec.limit or LISTED, LISTED)
+        return await verdicts.verdicts(farm_of(self.master), limit)
+
+
+class RecordEndpoint(_Reading):
+    """How often the farm was right."""
+
+    pathPatterns = ["/bench/record"]
+    read = record_json
+
+
+class BenchView(base.ResourceType):
+    """What a page shows; an answer's list is named `views`."""
+
+    name = "bench_view"
+    plural = "views"
+    endpoints = [
+        LanesEndpoint,
+        HistoryEndpoint,
+        PointEndpoint,
+        SamplesEndpoint,
+        StripEndpoint,
+        SearchedCommitEndpoint,
+        LabEndpoint,
+        KernelsEndpoint,
+        ReportsEndpoint,
+        VerdictsEndpoint,
+        RecordEndpoint,
+    ]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """Nothing by which Buildbot would filter."""
+
+    entityType = EntityType(name)

@@ -1,0 +1,1 @@
+"""The bench_* tables, their migrations and their queries."""

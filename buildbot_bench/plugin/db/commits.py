@@ -1,0 +1,146 @@
+"""Queries on the commits of each branch; knows no git and no probe beyond its existence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.probes import OF_COMMITS
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
+from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, PROBE
+from buildbot_bench.plugin.db.sql import Lock, fetch, fetch_all, serialise
+from buildbot_bench.plugin.db.states import ProbeState
+
+
+def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> int:
+    """Record what a branch has; says how many of the commits were not known.
+
+    Known ones may be given again. Where a given commit takes the position of another one, the
+    branch was rewritten: what the branch had from there on is forgotten first. Images and
+    samples of the forgotten commits stay.
+    """
+    if not rows:
+        return 0
+    serialise(conn, Lock.COMMITS)
+    known = _shas_from(conn, branch, min(row.position for row in rows))
+    rewritten = [row.position for row in rows if known.get(row.position, row.sha) != row.sha]
+    if rewritten:
+        fork = min(rewritten)
+        conn.execute(sa.delete(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.position >= fork))
+        known = {position: sha for position, sha in known.items() if position < fork}
+    new = [{"branch": branch, **asdict(row)} for row in rows if row.position not in known]
+    if new:
+        conn.execute(sa.insert(COMMIT), new)
+    return len(new)
+
+
+def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[int, str]:
+    query = sa.select(COMMIT.c.position, COMMIT.c.sha).where(
+        COMMIT.c.branch == branch, COMMIT.c.position >= first_position
+    )
+    return {row.position: row.sha for row in conn.execute(query)}
+
+
+def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
+    """The tip of a branch as far as it is recorded."""
+    query = _of(branch).order_by(COMMIT.c.position.desc())
+    return fetch(conn, query, CommitRow)
+
+
+def commit(conn: sa.Connection, branch: str, sha: str) -> CommitRow | None:
+    """The commit of a branch with that hash."""
+    return fetch(conn, _of(branch).where(COMMIT.c.sha == sha), CommitRow)
+
+
+def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | None:
+    """The commit of a branch at that position."""
+    return fetch(conn, _of(branch).where(COMMIT.c.position == position), CommitRow)
+
+
+def commits_between(
+    conn: sa.Connection, branch: str, first_position: int, last_position: int
+) -> list[CommitRow]:
+    """The commits of a span, both ends included, oldest first."""
+    query = _of(branch).where(COMMIT.c.position.between(first_position, last_position))
+    return fetch_all(conn, query.order_by(COMMIT.c.position), CommitRow)
+
+
+def unmeasured(
+    conn: sa.Connection,
+    branch: str,
+    testbed: str,
+    workload: str,
+    first_position: int = 0,
+    *,
+    lost_before: float = 0.0,
+    limit: int | None = None,
+) -> list[CommitRow]:
+    """Important commits from a position on that nobody asked to measure, newest first.
+
+    A probe counts that was issued because of the commit itself or as backfill, whatever became
+    of it, unless it was cancelled, or lost before a time.
+    """
+    ended_at = sa.func.coalesce(PROBE.c.ended_at, PROBE.c.created_at)
+    forgotten = sa.and_(PROBE.c.state == ProbeState.LOST, ended_at < lost_before)
+    asked = (
+        sa.select(PROBE.c.id)
+        .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+        .where(
+            IMAGE.c.variant == COMMIT.c.sha,
+            PROBE.c.testbed == testbed,
+            PROBE.c.workload == workload,
+            PROBE.c.reason.in_(OF_COMMITS),
+            PROBE.c.state != ProbeState.CANCELLED,
+            ~forgotten,
+        )
+    )
+    query = (
+        _of(branch)
+        .where(COMMIT.c.position >= first_position, COMMIT.c.important, ~asked.exists())
+        .order_by(COMMIT.c.position.desc())
+        .limit(limit)
+    )
+    return fetch_all(conn, query, CommitRow)
+
+
+def newest_asked_position(
+    conn: sa.Connection, branch: str, testbed: str, workload: str
+) -> int | None:
+    """The position of the newest commit of a branch that was ever asked for on its own account."""
+    query = (
+        sa.select(sa.func.max(COMMIT.c.position))
+        .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
+        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
+        .where(
+            COMMIT.c.branch == branch,
+            PROBE.c.testbed == testbed,
+            PROBE.c.workload == workload,
+            PROBE.c.reason.in_(OF_COMMITS),
+        )
+    )
+    return conn.execute(query).scalar()
+
+
+def asked_commits(
+    conn: sa.Connection, branch: str, testbed: str, workload: str, first_position: int
+) -> list[AskedRow]:
+    """The requests for commits of a branch from a position on, oldest request first."""
+    query = (
+        sa.select(COMMIT.c.position, PROBE.c.state, PROBE.c.failure_kind)
+        .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
+        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
+        .where(
+            COMMIT.c.branch == branch,
+            COMMIT.c.position >= first_position,
+            PROBE.c.testbed == testbed,
+            PROBE.c.workload == workload,
+            PROBE.c.reason.in_(OF_COMMITS),
+        )
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id), AskedRow)
+
+
+def _of(branch: str) -> sa.Select[tuple[object, ...]]:
+    return sa.select(COMMIT).where(COMMIT.c.branch == branch)

@@ -1,0 +1,115 @@
+"""Queries on comparisons of two samples; computes none of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.rows import ComparisonRow
+from buildbot_bench.plugin.db.schema import COMPARISON
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import ComparisonState
+
+
+def ensure_comparison(
+    conn: sa.Connection,
+    *,
+    testbed: str,
+    workload: str,
+    unit: str,
+    old_sha: str,
+    old_position: int,
+    new_sha: str,
+    new_position: int,
+    state: ComparisonState | str,
+    now: float,
+    effect: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    p_value: float | None = None,
+    probability: float | None = None,
+    rounds: int = 0,
+    verdict: Any = None,
+    search_id: int | None = None,
+) -> ComparisonRow:
+    """The comparison of two revisions on a testbed and workload; a known one stays as it is."""
+    return ensure(
+        conn,
+        COMPARISON,
+        ComparisonRow,
+        {"testbed": testbed, "workload": workload, "new_sha": new_sha, "old_sha": old_sha},
+        {
+            "unit": unit,
+            "old_position": old_position,
+            "new_position": new_position,
+            "state": state,
+            "effect": effect,
+            "low": low,
+            "high": high,
+            "p_value": p_value,
+            "probability": probability,
+            "rounds": rounds,
+            "verdict": verdict,
+            "search_id": search_id,
+            "created_at": now,
+            "changed_at": now,
+        },
+    )
+
+
+def comparison(conn: sa.Connection, comparison_id: int) -> ComparisonRow | None:
+    """The comparison with that id."""
+    return by_id(conn, COMPARISON, ComparisonRow, comparison_id)
+
+
+def comparison_of(
+    conn: sa.Connection, *, testbed: str, workload: str, old_sha: str, new_sha: str
+) -> ComparisonRow | None:
+    """The comparison of two revisions on a testbed and workload."""
+    query = _on(testbed, workload).where(
+        COMPARISON.c.new_sha == new_sha, COMPARISON.c.old_sha == old_sha
+    )
+    return fetch(conn, query, ComparisonRow)
+
+
+def comparisons(
+    conn: sa.Connection, state: ComparisonState | str | None = None, limit: int | None = None
+) -> list[ComparisonRow]:
+    """The comparisons in a state, or all; newest first."""
+    query = sa.select(COMPARISON).order_by(COMPARISON.c.id.desc()).limit(limit)
+    if state is not None:
+        query = query.where(COMPARISON.c.state == state)
+    return fetch_all(conn, query, ComparisonRow)
+
+
+def alarmed_elsewhere(
+    conn: sa.Connection, testbed: str, old_position: int, new_position: int
+) -> bool:
+    """Whether another testbed raised an alarm over some of the commits in (old, new]."""
+    query = sa.select(COMPARISON.c.id).where(
+        COMPARISON.c.testbed != testbed,
+        COMPARISON.c.state.in_([ComparisonState.REGRESSION, ComparisonState.IMPROVEMENT]),
+        COMPARISON.c.old_position < new_position,
+        COMPARISON.c.new_position > old_position,
+    )
+    return conn.execute(query.limit(1)).first() is not None
+
+
+def comparisons_of(conn: sa.Connection, new_sha: str) -> list[ComparisonRow]:
+    """The comparisons of a revision with older ones, on all testbeds, oldest request first."""
+    query = sa.select(COMPARISON).where(COMPARISON.c.new_sha == new_sha)
+    return fetch_all(conn, query.order_by(COMPARISON.c.id), ComparisonRow)
+
+
+def change_comparison(
+    conn: sa.Connection, /, row: ComparisonRow, *, now: float, **columns: Any
+) -> ComparisonRow | None:
+    """The comparison with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, COMPARISON, row, {**columns, "changed_at": now})
+
+
+def _on(testbed: str, workload: str) -> sa.Select[tuple[object, ...]]:
+    return sa.select(COMPARISON).where(
+        COMPARISON.c.testbed == testbed, COMPARISON.c.workload == workload
+    )

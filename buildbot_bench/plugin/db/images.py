@@ -1,0 +1,166 @@
+"""Queries on images, the builds of variants; knows neither builders nor artefact stores.
+
+A position alone does not name a commit: branches have their own counts, and a rewritten branch
+leaves images behind. Whoever asks for a span of one branch names the branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import ImageState
+
+_kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
+
+
+def ensure_image(
+    conn: sa.Connection,
+    *,
+    sha: str,
+    variant: str,
+    ordinal: int,
+    position: int,
+    label: str,
+    now: float,
+    state: ImageState = ImageState.WANTED,
+) -> ImageRow:
+    """The image of a variant with that ordinal, in that state if it was not known."""
+    return ensure(
+        conn,
+        IMAGE,
+        ImageRow,
+        {"variant": variant, "ordinal": ordinal},
+        {
+            "sha": sha,
+            "position": position,
+            "label": label,
+            "state": state,
+            "created_at": now,
+            "changed_at": now,
+        },
+    )
+
+
+def image(conn: sa.Connection, image_id: int) -> ImageRow | None:
+    """The image with that id."""
+    return by_id(conn, IMAGE, ImageRow, image_id)
+
+
+def image_of(conn: sa.Connection, variant: str, ordinal: int) -> ImageRow | None:
+    """The image of a variant with that ordinal."""
+    query = sa.select(IMAGE).where(IMAGE.c.variant == variant, IMAGE.c.ordinal == ordinal)
+    return fetch(conn, query, ImageRow)
+
+
+def image_at(conn: sa.Connection, branch: str, position: int) -> ImageRow | None:
+    """The first image of the plain revision that a branch has at a position."""
+    query = sa.select(IMAGE).where(in_span(position, position, branch))
+    return fetch(conn, query.order_by(IMAGE.c.ordinal), ImageRow)
+
+
+def images(conn: sa.Connection, state: ImageState | str | None = None) -> list[ImageRow]:
+    """The images in a state, or all; oldest request first."""
+    query = sa.select(IMAGE).order_by(IMAGE.c.id)
+    if state is not None:
+        query = query.where(IMAGE.c.state == state)
+    return fetch_all(conn, query, ImageRow)
+
+
+def images_between(
+    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
+) -> list[ImageRow]:
+    """The images of plain revisions of a span, by position and ordinal."""
+    query = sa.select(IMAGE).where(in_span(first_position, last_position, branch))
+    order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
+    return fetch_all(conn, query.order_by(*order), ImageRow)
+
+
+def all_images_between(
+    conn: sa.Connection, first_position: int, last_position: int
+) -> list[ImageRow]:
+    """The images of all variants of the revisions of a span, by position and ordinal."""
+    query = sa.select(IMAGE).where(IMAGE.c.position.between(first_position, last_position))
+    order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
+    return fetch_all(conn, query.order_by(*order), ImageRow)
+
+
+def measured_twin(
+    conn: sa.Connection, row: ImageRow, *, branch: str, testbed: str, workload: str
+) -> ImageRow | None:
+    """The newest older image with the same kernel and a value on that testbed and workload.
+
+    None unless the nearest older revision of the branch that is built has that kernel: one that
+    came back after others is worth a boot.
+    """
+    older = sa.and_(in_span(0, row.position - 1, branch), IMAGE.c.ordinal == row.ordinal)
+    nearest = sa.select(IMAGE).where(older, _kernel.is_not(None))
+    newest_first = IMAGE.c.position.desc()
+    predecessor = fetch(conn, nearest.order_by(newest_first), ImageRow)
+    if predecessor is None or predecessor.kernel != row.kernel:
+        return None
+    value = sa.select(ITERATION.c.id).where(
+        ITERATION.c.testbed == testbed,
+        ITERATION.c.workload == workload,
+        ITERATION.c.image_id == IMAGE.c.id,
+        ITERATION.c.tunables == "",
+        ITERATION.c.value.is_not(None),
+        ~in_doubt(),
+    )
+    twins = sa.select(IMAGE).where(older, _kernel == row.kernel, value.exists())
+    return fetch(conn, twins.order_by(newest_first), ImageRow)
+
+
+def change_image(
+    conn: sa.Connection, /, row: ImageRow, *, now: float, **columns: Any
+) -> ImageRow | None:
+    """The image with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, IMAGE, row, {**columns, "changed_at": now})
+
+
+def untestable_positions(
+    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
+) -> set[int]:
+    """Where a plain revision has an image that proved untestable, and none that is built."""
+    other = IMAGE.alias()
+    built = sa.select(other.c.id).where(
+        other.c.variant == IMAGE.c.variant, other.c.state == ImageState.BUILT
+    )
+    query = sa.select(IMAGE.c.position).where(
+        in_span(first_position, last_position, branch),
+        IMAGE.c.state == ImageState.UNTESTABLE,
+        ~built.exists(),
+    )
+    return set(conn.execute(query).scalars())
+
+
+def digests_between(
+    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
+) -> dict[int, str]:
+    """What tells the first image's kernel from others, for each plain revision that has one."""
+    query = sa.select(IMAGE.c.position, _kernel.label("kernel")).where(
+        in_span(first_position, last_position, branch),
+        IMAGE.c.ordinal == 0,
+        _kernel.is_not(None),
+    )
+    return {row.position: row.kernel for row in conn.execute(query.order_by(IMAGE.c.id))}
+
+
+def in_span(first_position: int, last_position: int, branch: str | None) -> sa.ColumnElement[bool]:
+    """The condition for images of plain revisions of a span, of one branch if it is named."""
+    condition = sa.and_(
+        IMAGE.c.position.between(first_position, last_position), IMAGE.c.variant == IMAGE.c.sha
+    )
+    if branch is None:
+        return condition
+    on_branch = sa.select(COMMIT.c.id).where(
+        COMMIT.c.branch == branch,
+        COMMIT.c.position == IMAGE.c.position,
+        COMMIT.c.sha == IMAGE.c.sha,
+    )
+    return sa.and_(condition, on_branch.exists())

@@ -1,0 +1,1 @@
+"""How the bench_* tables came to be what they are."""

@@ -1,0 +1,128 @@
+"""Queries on probes, the requests for iterations; decides nothing about when one is issued."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.rows import ProbeRow
+from buildbot_bench.plugin.db.schema import PROBE
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
+
+# Who measures a commit for its own sake.
+OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL)
+
+
+def ensure_probe(
+    conn: sa.Connection,
+    *,
+    key: str,
+    token: str,
+    image_id: int,
+    testbed: str,
+    workload: str,
+    epoch: str,
+    iterations: int,
+    priority: int,
+    reason: ProbeReason | str,
+    search_id: int | None,
+    now: float,
+    attempt: int = 0,
+    tunables: str = "",
+    trial_id: int | None = None,
+) -> ProbeRow:
+    """The probe with that key, new if it was not known; a known one stays as it is."""
+    return ensure(
+        conn,
+        PROBE,
+        ProbeRow,
+        {"key": key},
+        {
+            "token": token,
+            "image_id": image_id,
+            "testbed": testbed,
+            "workload": workload,
+            "epoch": epoch,
+            "iterations": iterations,
+            "priority": priority,
+            "reason": reason,
+            "search_id": search_id,
+            "state": ProbeState.NEW,
+            "attempt": attempt,
+            "tunables": tunables,
+            "trial_id": trial_id,
+            "created_at": now,
+        },
+    )
+
+
+def probe(conn: sa.Connection, probe_id: int) -> ProbeRow | None:
+    """The probe with that id."""
+    return by_id(conn, PROBE, ProbeRow, probe_id)
+
+
+def probe_by_key(conn: sa.Connection, key: str) -> ProbeRow | None:
+    """The probe with that key."""
+    return fetch(conn, sa.select(PROBE).where(PROBE.c.key == key), ProbeRow)
+
+
+def probe_by_token(conn: sa.Connection, token: str) -> ProbeRow | None:
+    """The newest probe whose lab job has that name."""
+    query = sa.select(PROBE).where(PROBE.c.token == token).order_by(PROBE.c.id.desc())
+    return fetch(conn, query, ProbeRow)
+
+
+def probes(conn: sa.Connection, state: ProbeState | str | None = None) -> list[ProbeRow]:
+    """The probes in a state, or all; highest priority first, then oldest first."""
+    query = sa.select(PROBE).order_by(PROBE.c.priority.desc(), PROBE.c.id)
+    if state is not None:
+        query = query.where(PROBE.c.state == state)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def recent_probes(conn: sa.Connection, limit: int) -> list[ProbeRow]:
+    """The probes that were asked for last, newest first."""
+    query = sa.select(PROBE).order_by(PROBE.c.id.desc()).limit(limit)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def first_asked_at(conn: sa.Connection) -> float | None:
+    """When the lab was asked for something for the first time."""
+    return conn.execute(sa.select(sa.func.min(PROBE.c.created_at))).scalar()
+
+
+def unjudged_probes(conn: sa.Connection) -> list[ProbeRow]:
+    """Ended probes of commits whose samples nobody compared yet, oldest first."""
+    query = sa.select(PROBE).where(
+        PROBE.c.state == ProbeState.DONE, ~PROBE.c.judged, PROBE.c.reason.in_(OF_COMMITS)
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id), ProbeRow)
+
+
+def probes_of_search(conn: sa.Connection, search_id: int) -> list[ProbeRow]:
+    """All probes of a search, in the order in which they were asked for."""
+    query = sa.select(PROBE).where(PROBE.c.search_id == search_id).order_by(PROBE.c.id)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def probes_of(
+    conn: sa.Connection,
+    image_ids: Collection[int],
+    testbed: str | None = None,
+    workload: str | None = None,
+) -> list[ProbeRow]:
+    """The probes of some images, of one testbed or workload if it is named, oldest first."""
+    query = sa.select(PROBE).where(PROBE.c.image_id.in_(image_ids)).order_by(PROBE.c.id)
+    if testbed is not None:
+        query = query.where(PROBE.c.testbed == testbed)
+    if workload is not None:
+        query = query.where(PROBE.c.workload == workload)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def change_probe(conn: sa.Connection, /, row: ProbeRow, **columns: Any) -> ProbeRow | None:
+    """The probe with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, PROBE, row, columns)

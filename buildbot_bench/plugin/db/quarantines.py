@@ -1,0 +1,109 @@
+"""Queries on quarantines and on what they put in doubt; decides nothing about a testbed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.controls import of_control
+from buildbot_bench.plugin.db.rows import QuarantineRow
+from buildbot_bench.plugin.db.schema import ITERATION, QUARANTINE, REPORT
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch_all
+
+# How the keys of the mails about quarantines begin.
+MAIL_KEY = "quarantine:"
+
+
+def begin_quarantine(
+    conn: sa.Connection,
+    *,
+    probe_id: int,
+    testbed: str,
+    workload: str,
+    epoch: str,
+    since_s: float,
+    shift: float | None,
+    reason: str,
+    now: float,
+) -> QuarantineRow:
+    """The quarantine that a control measurement began; a known one stays as it is."""
+    return ensure(
+        conn,
+        QUARANTINE,
+        QuarantineRow,
+        {"probe_id": probe_id},
+        {
+            "testbed": testbed,
+            "workload": workload,
+            "epoch": epoch,
+            "since_s": since_s,
+            "shift": shift,
+            "reason": reason,
+            "begun_at": now,
+        },
+    )
+
+
+def quarantine(conn: sa.Connection, quarantine_id: int) -> QuarantineRow | None:
+    """The quarantine with that id."""
+    return by_id(conn, QUARANTINE, QuarantineRow, quarantine_id)
+
+
+def quarantines(
+    conn: sa.Connection, testbed: str | None = None, *, open_only: bool = False
+) -> list[QuarantineRow]:
+    """The quarantines of a testbed or of all, oldest first; those that last, if wanted."""
+    query = sa.select(QUARANTINE).order_by(QUARANTINE.c.id)
+    if testbed is not None:
+        query = query.where(QUARANTINE.c.testbed == testbed)
+    if open_only:
+        query = query.where(QUARANTINE.c.ended_at.is_(None))
+    return fetch_all(conn, query, QuarantineRow)
+
+
+def untold_quarantines(conn: sa.Connection) -> list[QuarantineRow]:
+    """Those that nobody wrote the mail of yet, oldest first."""
+    key = sa.literal(MAIL_KEY) + sa.cast(QUARANTINE.c.id, sa.Text)
+    told = sa.select(REPORT.c.id).where(REPORT.c.key == key)
+    query = sa.select(QUARANTINE).where(~told.exists()).order_by(QUARANTINE.c.id)
+    return fetch_all(conn, query, QuarantineRow)
+
+
+def change_quarantine(
+    conn: sa.Connection, /, row: QuarantineRow, **columns: Any
+) -> QuarantineRow | None:
+    """The quarantine with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, QUARANTINE, row, columns)
+
+
+def doubted(conn: sa.Connection, row: QuarantineRow) -> tuple[int, int]:
+    """How many iterations a quarantine puts in doubt, and of how many images; controls apart."""
+    query = sa.select(
+        sa.func.count(sa.distinct(ITERATION.c.id)), sa.func.count(sa.distinct(ITERATION.c.image_id))
+    ).where(
+        ITERATION.c.testbed == row.testbed,
+        ITERATION.c.epoch == row.epoch,
+        ITERATION.c.is_primary,
+        ITERATION.c.at_s > row.since_s,
+        ITERATION.c.at_s <= (row.ended_at or row.begun_at),
+        ~of_control(row.testbed),
+    )
+    iterations, images = conn.execute(query).one()
+    return int(iterations), int(images)
+
+
+def in_doubt() -> sa.ColumnElement[bool]:
+    """The condition for iterations that ended while their testbed was not to be believed.
+
+    One that was still running when the quarantine began is among them: the mark is the span, so
+    that no iteration that is recorded late escapes it. In another epoch the lab was another one.
+    """
+    doubted = sa.select(QUARANTINE.c.id).where(
+        QUARANTINE.c.testbed == ITERATION.c.testbed,
+        QUARANTINE.c.epoch == ITERATION.c.epoch,
+        QUARANTINE.c.since_s < ITERATION.c.at_s,
+        sa.or_(QUARANTINE.c.ended_at.is_(None), QUARANTINE.c.ended_at >= ITERATION.c.at_s),
+        ~QUARANTINE.c.trusted,
+    )
+    return doubted.correlate(ITERATION).exists()

@@ -1,0 +1,164 @@
+"""Queries that put iterations together as samples, for who judges and who searches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Iteration, Metric, Sample
+from buildbot_bench.plugin.db.controls import of_control
+from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.rows import MeasuredRow
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION
+from buildbot_bench.plugin.db.sql import fetch_all
+
+_JOINED = ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id)
+_IN_ORDER = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id, ITERATION.c.at_s, ITERATION.c.id)
+
+
+def samples(
+    conn: sa.Connection,
+    *,
+    testbed: str,
+    workload: str,
+    first_position: int,
+    last_position: int,
+    unit: str | None = None,
+    epoch: str | None = None,
+    branch: str | None = None,
+) -> list[Sample]:
+    """The samples of the plain revisions of a span, by position and image.
+
+    One for each image, epoch and unit; without `unit` the primary one of each iteration. An
+    image whose iterations all failed has a sample without values.
+    """
+    chosen = in_span(first_position, last_position, branch)
+    return _samples(conn, chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
+
+
+def samples_of_images(
+    conn: sa.Connection,
+    *,
+    image_ids: Collection[int],
+    testbed: str,
+    workload: str,
+    unit: str | None = None,
+    epoch: str | None = None,
+) -> list[Sample]:
+    """The samples of certain images, patched variants among them, as `samples` gives them."""
+    return _samples(
+        conn, IMAGE.c.id.in_(image_ids), testbed=testbed, workload=workload, unit=unit, epoch=epoch
+    )
+
+
+def measured(  # noqa: PLR0917 - the order in which one says it: on what, in what, from, to
+    conn: sa.Connection,
+    testbed: str,
+    workload: str,
+    unit: str,
+    first_position: int,
+    last_position: int,
+    *,
+    epoch: str | None = None,
+    branch: str | None = None,
+) -> list[MeasuredRow]:
+    """The iterations in one unit on the plain revisions of a span, by position and image."""
+    query = sa.select(
+        IMAGE.c.position,
+        IMAGE.c.ordinal,
+        ITERATION.c.image_id,
+        ITERATION.c.value,
+        ITERATION.c.at_s,
+        ITERATION.c.failure,
+        ITERATION.c.probe_id,
+        ITERATION.c.epoch,
+    ).select_from(_JOINED)
+    chosen = in_span(first_position, last_position, branch)
+    conditions = _conditions(chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
+    return fetch_all(conn, query.where(*conditions).order_by(*_IN_ORDER), MeasuredRow)
+
+
+def _conditions(
+    chosen: sa.ColumnElement[bool],
+    *,
+    testbed: str,
+    workload: str,
+    unit: str | None,
+    epoch: str | None,
+) -> list[sa.ColumnElement[bool]]:
+    # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
+    # read all that was ever measured on the testbed.
+    conditions = [
+        ITERATION.c.testbed == testbed,
+        ITERATION.c.workload == workload,
+        # What was measured with a tunable set says nothing of the kernel as it is.
+        ITERATION.c.tunables == "",
+        ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
+        ~in_doubt(),
+        ~of_control(testbed),
+    ]
+    if unit is None:
+        conditions.append(ITERATION.c.is_primary)
+    else:
+        conditions.append(ITERATION.c.unit.in_([unit, ""]))
+    if epoch is not None:
+        conditions.append(ITERATION.c.epoch == epoch)
+    return conditions
+
+
+def _samples(
+    conn: sa.Connection,
+    chosen: sa.ColumnElement[bool],
+    *,
+    testbed: str,
+    workload: str,
+    unit: str | None,
+    epoch: str | None,
+) -> list[Sample]:
+    query = sa.select(
+        IMAGE.c.id,
+        IMAGE.c.label,
+        IMAGE.c.position,
+        IMAGE.c.ordinal,
+        ITERATION.c.epoch,
+        ITERATION.c.unit,
+        ITERATION.c.value,
+        ITERATION.c.at_s,
+        ITERATION.c.failure,
+    ).select_from(_JOINED)
+    conditions = _conditions(chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
+    rows = conn.execute(query.where(*conditions).order_by(*_IN_ORDER)).all()
+    units = _units(rows, unit)
+    groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
+    for row in rows:
+        groups.setdefault((row.id, row.epoch, row.unit or units[row.id]), []).append(row)
+    return [_sample(key[-1], group, testbed, workload) for key, group in groups.items()]
+
+
+def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:
+    """For each image the unit in which an iteration that counted nothing would have counted."""
+    counted = [row for row in rows if row.unit]
+    usual = asked or (counted[0].unit if counted else PPS.unit)
+    return {row.id: usual for row in rows} | {row.id: row.unit for row in reversed(counted)}
+
+
+def _sample(unit: str, rows: Sequence[sa.Row[Any]], testbed: str, workload: str) -> Sample:
+    first = rows[0]
+    return Sample(
+        label=first.label,
+        position=first.position,
+        image=first.ordinal,
+        testbed=testbed,
+        workload=workload,
+        epoch=first.epoch,
+        metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
+        iterations=tuple(_iterations(rows)),
+    )
+
+
+def _iterations(rows: Iterable[sa.Row[Any]]) -> Iterable[Iteration]:
+    for row in rows:
+        yield Iteration(value=row.value, at_s=row.at_s, failure=row.failure)

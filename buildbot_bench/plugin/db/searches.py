@@ -1,0 +1,124 @@
+"""Queries on searches: what was asked and what came of it; plans no probe."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import ImageState, SearchReason, SearchState
+
+
+def add_search(
+    conn: sa.Connection,
+    *,
+    key: str | None,
+    branch: str,
+    testbed: str,
+    workload: str,
+    unit: str,
+    old_sha: str,
+    old_position: int,
+    new_sha: str,
+    new_position: int,
+    min_effect: float,
+    error: float,
+    reason: SearchReason | str,
+    requester: str,
+    now: float,
+    claimed: float | None = None,
+    forecast: Any = None,
+    fix_sha: str | None = None,
+    fix_patch: str | None = None,
+) -> SearchRow:
+    """Ask for a search, running from now on; a known key gives the search that has it.
+
+    Without a key every call is another search.
+    """
+    values = {
+        "branch": branch,
+        "testbed": testbed,
+        "workload": workload,
+        "unit": unit,
+        "old_sha": old_sha,
+        "old_position": old_position,
+        "new_sha": new_sha,
+        "new_position": new_position,
+        "claimed": claimed,
+        "min_effect": min_effect,
+        "error": error,
+        "reason": reason,
+        "requester": requester,
+        "state": SearchState.RUNNING,
+        "forecast": forecast,
+        "fix_sha": fix_sha,
+        "fix_patch": fix_patch,
+        "created_at": now,
+    }
+    if key is not None:
+        return ensure(conn, SEARCH, SearchRow, {"key": key}, values)
+    added = conn.execute(sa.insert(SEARCH).values(**values).returning(*SEARCH.c))
+    return SearchRow(**added.mappings().one())
+
+
+def search(conn: sa.Connection, search_id: int) -> SearchRow | None:
+    """The search with that id."""
+    return by_id(conn, SEARCH, SearchRow, search_id)
+
+
+def search_by_key(conn: sa.Connection, key: str) -> SearchRow | None:
+    """The search with that key."""
+    return fetch(conn, sa.select(SEARCH).where(SEARCH.c.key == key), SearchRow)
+
+
+def searches(
+    conn: sa.Connection,
+    states: Collection[SearchState | str] | None = None,
+    limit: int | None = None,
+) -> list[SearchRow]:
+    """The searches in certain states, or all; newest first."""
+    query = sa.select(SEARCH).order_by(SEARCH.c.id.desc()).limit(limit)
+    if states is not None:
+        query = query.where(SEARCH.c.state.in_(states))
+    return fetch_all(conn, query, SearchRow)
+
+
+def searches_over(
+    conn: sa.Connection, testbed: str, workload: str, old_position: int, new_position: int
+) -> list[SearchRow]:
+    """The searches whose ranges share a suspect with (old, new], newest first.
+
+    The old end of a range is no suspect: ranges that meet in one commit share none.
+    """
+    query = sa.select(SEARCH).where(
+        SEARCH.c.testbed == testbed,
+        SEARCH.c.workload == workload,
+        SEARCH.c.old_position < new_position,
+        SEARCH.c.new_position > old_position,
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id.desc()), SearchRow)
+
+
+def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
+    """How many iterations of a search gave a value, and how many of its images are built."""
+    own = PROBE.c.search_id == search_id
+    measured = sa.select(sa.func.count()).select_from(
+        ITERATION.join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+    )
+    built = sa.select(sa.func.count(IMAGE.c.id.distinct())).select_from(
+        PROBE.join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+    )
+    is_value = sa.and_(ITERATION.c.is_primary, ITERATION.c.value.is_not(None))
+    return (
+        conn.execute(measured.where(own, is_value)).scalar_one(),
+        conn.execute(built.where(own, IMAGE.c.state == ImageState.BUILT)).scalar_one(),
+    )
+
+
+def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> SearchRow | None:
+    """The search with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, SEARCH, row, columns)

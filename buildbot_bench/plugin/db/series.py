@@ -1,0 +1,188 @@
+"""Queries that put whole histories into few rows, for charts and exports; they judge nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.controls import of_control
+from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.sql import fetch_all
+
+
+class PointRow(NamedTuple):
+    """All iterations of a plain revision in one unit and epoch, together.
+
+    A tuple, for the ten thousand of a long series are made ten times as fast as dataclasses.
+    """
+
+    position: int
+    label: str
+    epoch: str
+    unit: str
+    boots: int
+    mean: float
+    low: float
+    high: float
+    last_at_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportRow:
+    """One iteration with all that names it."""
+
+    label: str
+    sha: str
+    position: int
+    image: int
+    testbed: str
+    workload: str
+    epoch: str
+    iteration: int
+    unit: str
+    value: float | None
+    failure: str | None
+    at_s: float
+    duration_s: float
+    in_doubt: bool
+
+
+def newest_iteration(conn: sa.Connection) -> int:
+    """The id of the iteration that was recorded last, or 0: it tells whether there is news."""
+    return conn.execute(sa.select(sa.func.max(ITERATION.c.id))).scalar() or 0
+
+
+def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[PointRow]:
+    """What each revision gave, by position; of one position the epoch measured first is first."""
+    of = _by_image(testbed, workload)
+    count = sa.func.sum(of.c.count)
+    last_at_s = sa.func.max(of.c.last_at_s).label("last_at_s")
+    query = (
+        sa.select(
+            IMAGE.c.position,
+            sa.func.min(IMAGE.c.label).label("label"),
+            of.c.epoch,
+            of.c.unit,
+            count.label("boots"),
+            (sa.func.sum(of.c.total) / count).label("mean"),
+            sa.func.min(of.c.low).label("low"),
+            sa.func.max(of.c.high).label("high"),
+            last_at_s,
+        )
+        .select_from(of.join(IMAGE, IMAGE.c.id == of.c.image_id))
+        .where(*_plain(branch))
+        .group_by(IMAGE.c.position, of.c.epoch, of.c.unit)
+        .order_by(IMAGE.c.position, last_at_s)
+    )
+    return [PointRow._make(row) for row in conn.execute(query).all()]
+
+
+def _by_image(testbed: str, workload: str) -> sa.Subquery:
+    """The values of each image, put together before each of them would be joined with it."""
+    return (
+        sa.select(
+            ITERATION.c.image_id,
+            ITERATION.c.epoch,
+            ITERATION.c.unit,
+            sa.func.count().label("count"),
+            sa.func.sum(ITERATION.c.value).label("total"),
+            sa.func.min(ITERATION.c.value).label("low"),
+            sa.func.max(ITERATION.c.value).label("high"),
+            sa.func.max(ITERATION.c.at_s).label("last_at_s"),
+        )
+        .where(
+            *_of(testbed, workload),
+            ITERATION.c.value.is_not(None),
+            ITERATION.c.is_primary,
+            ~in_doubt(),
+            ~of_control(testbed),
+        )
+        .group_by(ITERATION.c.image_id, ITERATION.c.epoch, ITERATION.c.unit)
+        .subquery()
+    )
+
+
+def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[ExportRow]:
+    """Every iteration on plain revisions, those that failed or are in doubt too, by position."""
+    query = (
+        sa.select(
+            IMAGE.c.label,
+            IMAGE.c.sha,
+            IMAGE.c.position,
+            IMAGE.c.ordinal.label("image"),
+            ITERATION.c.testbed,
+            ITERATION.c.workload,
+            ITERATION.c.epoch,
+            ITERATION.c.ordinal.label("iteration"),
+            ITERATION.c.unit,
+            ITERATION.c.value,
+            ITERATION.c.failure,
+            ITERATION.c.at_s,
+            ITERATION.c.duration_s,
+            in_doubt().label("in_doubt"),
+        )
+        .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
+        .where(*_of(testbed, workload), *_plain(branch))
+        .order_by(IMAGE.c.position, IMAGE.c.ordinal, ITERATION.c.at_s, ITERATION.c.id)
+    )
+    return fetch_all(conn, query, ExportRow)
+
+
+def _of(testbed: str, workload: str) -> Sequence[sa.ColumnElement[bool]]:
+    """A series; what was measured with a tunable set is none of it."""
+    return (
+        ITERATION.c.testbed == testbed,
+        ITERATION.c.workload == workload,
+        ITERATION.c.tunables == "",
+    )
+
+
+def _plain(branch: str) -> Sequence[sa.ColumnElement[bool]]:
+    """Which images are a branch's history: no variants, and no commit that another displaced.
+
+    Commits from before the farm was set up are in no row of bench_commit; they count.
+    """
+    displaced = sa.select(COMMIT.c.id).where(
+        COMMIT.c.branch == branch,
+        COMMIT.c.position == IMAGE.c.position,
+        COMMIT.c.sha != IMAGE.c.sha,
+    )
+    return (IMAGE.c.variant == IMAGE.c.sha, ~displaced.exists())
+
+
+def last_outcomes(conn: sa.Connection, limit: int) -> list[tuple[str, float, str | None]]:
+    """Testbed, end (seconds since the epoch) and failure of the newest iterations of all."""
+    query = (
+        sa.select(ITERATION.c.testbed, ITERATION.c.at_s, ITERATION.c.failure)
+        .where(ITERATION.c.is_primary)
+        .order_by(ITERATION.c.id.desc())
+        .limit(limit)
+    )
+    return [(row.testbed, row.at_s, row.failure) for row in conn.execute(query)]
+
+
+def outcomes_since(conn: sa.Connection, since_s: float) -> dict[str, tuple[int, int]]:
+    """How many iterations ended on each testbed after a time, and how many of them failed."""
+    failed = sa.func.sum(sa.case((ITERATION.c.failure.is_not(None), 1), else_=0))
+    query = (
+        sa.select(ITERATION.c.testbed, sa.func.count(), failed)
+        .where(ITERATION.c.is_primary, ITERATION.c.at_s > since_s)
+        .group_by(ITERATION.c.testbed)
+    )
+    return {testbed: (number, int(bad)) for testbed, number, bad in conn.execute(query)}
+
+
+def counts(conn: sa.Connection) -> dict[str, dict[str, int]]:
+    """How many images, probes and searches there are in each state."""
+    columns = {"images": IMAGE.c.state, "probes": PROBE.c.state, "searches": SEARCH.c.state}
+    return {
+        name: {
+            str(state): number
+            for state, number in conn.execute(sa.select(column, sa.func.count()).group_by(column))
+        }
+        for name, column in columns.items()
+    }

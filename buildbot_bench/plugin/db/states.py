@@ -1,0 +1,130 @@
+"""The states and reasons that rows of the bench_* tables pass through; knows no table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ImageState(StrEnum):
+    """`untestable` says something of the revision, `failed` only of the machines that build.
+
+    `dropped`: was to be built ahead, and gave way to what is waited for; or was built, and its
+    artefact is there no longer. It is built when it is asked for. `held`: has a patch that nobody
+    has approved, and is not built.
+    """
+
+    HELD = "held"
+    WANTED = "wanted"
+    BUILDING = "building"
+    BUILT = "built"
+    UNTESTABLE = "untestable"
+    FAILED = "failed"
+    DROPPED = "dropped"
+
+
+class ProbeState(StrEnum):
+    """`lost`: its build ended without all iterations and is not tried again."""
+
+    NEW = "new"
+    ISSUED = "issued"
+    DONE = "done"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class ProbeReason(StrEnum):
+    """Who asked for the iterations."""
+
+    COMMIT = "commit"
+    BACKFILL = "backfill"
+    CONFIRM = "confirm"
+    SEARCH = "search"
+    PERSON = "person"
+    CONTROL = "control"
+
+
+class ComparisonState(StrEnum):
+    """What Student's t and the policy made of two samples."""
+
+    NOTHING = "nothing"
+    SUSPICION = "suspicion"
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    UNFIT = "unfit"
+
+
+class SearchState(StrEnum):
+    """`running` and `cancelling` are the ones that the broker still works on."""
+
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    FOUND = "found"
+    NOT_REPRODUCED = "not-reproduced"
+    INCONCLUSIVE = "inconclusive"
+    FAILED = "failed"
+
+
+class TrialState(StrEnum):
+    """`running` and `cancelling` are the ones that the broker still works on.
+
+    `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.
+    `untestable`: one of the two does not build, boot or pass traffic; nothing can be compared.
+    """
+
+    AWAITING = "awaiting approval"
+    REJECTED = "rejected"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    DONE = "done"
+    UNTESTABLE = "untestable"
+    FAILED = "failed"
+
+
+class SearchReason(StrEnum):
+    """Who started the search."""
+
+    ALARM = "alarm"
+    PERSON = "person"
+
+
+class ReportState(StrEnum):
+    """`refused`: the server will never take it; `given-up`: not before the master starts again.
+
+    `withheld`: an improvement that waits for the digest; `digested`: another report carries it.
+    """
+
+    NEW = "new"
+    SENDING = "sending"
+    SENT = "sent"
+    REFUSED = "refused"
+    GIVEN_UP = "given-up"
+    WITHHELD = "withheld"
+    DIGESTED = "digested"
+
+
+class MarkKind(StrEnum):
+    """What a person says of a report or a verdict; `again` asks for fresh boots instead."""
+
+    EXPECTED = "expected"
+    NOISE = "noise"
+    FIXED = "fixed"
+    AGAIN = "again"
+
+
+class NoticeKind(StrEnum):
+    """What is said of a culprit where its commit or its review lives."""
+
+    GITHUB_STATUS = "github-status"
+    GITHUB_COMMENT = "github-comment"
+    PHABRICATOR_COMMENT = "phabricator-comment"
+
+
+class ProfileState(StrEnum):
+    """A request for one capture of where a kernel's cycles go; `failed`: there will be none."""
+
+    NEW = "new"
+    ISSUED = "issued"
+    DONE = "done"
+    FAILED = "failed"

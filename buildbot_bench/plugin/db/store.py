@@ -1,0 +1,161 @@
+"""All that can be asked of the bench_* tables, as asynchronous methods over a pool.
+
+What a method takes, does and gives is said where its query stands. A method is one transaction.
+"""
+
+from __future__ import annotations
+
+from buildbot_bench.plugin.db import artefacts as artefact_queries
+from buildbot_bench.plugin.db import commits as commit_queries
+from buildbot_bench.plugin.db import comparisons as comparison_queries
+from buildbot_bench.plugin.db import controls as control_queries
+from buildbot_bench.plugin.db import images as image_queries
+from buildbot_bench.plugin.db import iterations as iteration_queries
+from buildbot_bench.plugin.db import marks as mark_queries
+from buildbot_bench.plugin.db import migrate
+from buildbot_bench.plugin.db import notices as notice_queries
+from buildbot_bench.plugin.db import patches as patch_queries
+from buildbot_bench.plugin.db import probes as probe_queries
+from buildbot_bench.plugin.db import profiles as profile_queries
+from buildbot_bench.plugin.db import quarantines as quarantine_queries
+from buildbot_bench.plugin.db import reports as report_queries
+from buildbot_bench.plugin.db import samples as sample_queries
+from buildbot_bench.plugin.db import searches as search_queries
+from buildbot_bench.plugin.db import series as series_queries
+from buildbot_bench.plugin.db import trials as trial_queries
+from buildbot_bench.plugin.db.transactions import PooledStore, reading, writing
+
+
+class BenchStore(PooledStore):
+    """The tables behind `master.db.pool`; it is a core.ports.SampleStore."""
+
+    upgrade = writing(migrate.upgrade)
+    is_current = reading(migrate.is_current)
+
+    add_commits = writing(commit_queries.add_commits)
+    newest_commit = reading(commit_queries.newest_commit)
+    commit = reading(commit_queries.commit)
+    commit_at = reading(commit_queries.commit_at)
+    commits_between = reading(commit_queries.commits_between)
+    unmeasured = reading(commit_queries.unmeasured)
+    newest_asked_position = reading(commit_queries.newest_asked_position)
+    asked_commits = reading(commit_queries.asked_commits)
+
+    ensure_image = writing(image_queries.ensure_image)
+    image = reading(image_queries.image)
+    image_of = reading(image_queries.image_of)
+    image_at = reading(image_queries.image_at)
+    images = reading(image_queries.images)
+    all_images_between = reading(image_queries.all_images_between)
+    images_between = reading(image_queries.images_between)
+    measured_twin = reading(image_queries.measured_twin)
+    change_image = writing(image_queries.change_image)
+    untestable_positions = reading(image_queries.untestable_positions)
+    digests_between = reading(image_queries.digests_between)
+
+    ensure_probe = writing(probe_queries.ensure_probe)
+    probe = reading(probe_queries.probe)
+    probe_by_key = reading(probe_queries.probe_by_key)
+    probe_by_token = reading(probe_queries.probe_by_token)
+    probes = reading(probe_queries.probes)
+    probes_of_search = reading(probe_queries.probes_of_search)
+    recent_probes = reading(probe_queries.recent_probes)
+    first_asked_at = reading(probe_queries.first_asked_at)
+    unjudged_probes = reading(probe_queries.unjudged_probes)
+    probes_of = reading(probe_queries.probes_of)
+    change_probe = writing(probe_queries.change_probe)
+
+    add_iteration = writing(iteration_queries.add_iteration)
+    iterations_of_probe = reading(iteration_queries.iterations_of_probe)
+    samples = reading(sample_queries.samples)
+    samples_of_images = reading(sample_queries.samples_of_images)
+    measured = reading(sample_queries.measured)
+
+    newest_iteration = reading(series_queries.newest_iteration)
+    points = reading(series_queries.points)
+    export = reading(series_queries.export)
+    last_outcomes = reading(series_queries.last_outcomes)
+    outcomes_since = reading(series_queries.outcomes_since)
+    counts = reading(series_queries.counts)
+
+    ensure_comparison = writing(comparison_queries.ensure_comparison)
+    comparison = reading(comparison_queries.comparison)
+    comparison_of = reading(comparison_queries.comparison_of)
+    comparisons = reading(comparison_queries.comparisons)
+    alarmed_elsewhere = reading(comparison_queries.alarmed_elsewhere)
+    comparisons_of = reading(comparison_queries.comparisons_of)
+    change_comparison = writing(comparison_queries.change_comparison)
+
+    add_search = writing(search_queries.add_search)
+    search = reading(search_queries.search)
+    search_by_key = reading(search_queries.search_by_key)
+    searches = reading(search_queries.searches)
+    searches_over = reading(search_queries.searches_over)
+    progress = reading(search_queries.progress)
+    change_search = writing(search_queries.change_search)
+
+    keep_artefact = writing(artefact_queries.keep_artefact)
+    artefacts = reading(artefact_queries.artefacts)
+    claimed_artefacts = reading(artefact_queries.claimed_artefacts)
+    release_artefact = writing(artefact_queries.release_artefact)
+    forget_artefact = writing(artefact_queries.forget_artefact)
+    needed_images = reading(artefact_queries.needed_images)
+    images_at = reading(artefact_queries.images_at)
+
+    add_patch = writing(patch_queries.add_patch)
+    patch = reading(patch_queries.patch)
+
+    add_trial = writing(trial_queries.add_trial)
+    trial = reading(trial_queries.trial)
+    trials = reading(trial_queries.trials)
+    change_trial = writing(trial_queries.change_trial)
+    probes_of_trial = reading(trial_queries.probes_of_trial)
+    iterations_of_trial = reading(trial_queries.iterations_of_trial)
+
+    control_probes = reading(control_queries.control_probes)
+    iterations_of_probes = reading(control_queries.iterations_of_probes)
+    commits_measured_since = reading(control_queries.commits_measured_since)
+
+    begin_quarantine = writing(quarantine_queries.begin_quarantine)
+    quarantine = reading(quarantine_queries.quarantine)
+    quarantines = reading(quarantine_queries.quarantines)
+    untold_quarantines = reading(quarantine_queries.untold_quarantines)
+    doubted = reading(quarantine_queries.doubted)
+    change_quarantine = writing(quarantine_queries.change_quarantine)
+
+    ensure_profile = writing(profile_queries.ensure_profile)
+    profile = reading(profile_queries.profile)
+    profiles = reading(profile_queries.profiles)
+    profiles_of_search = reading(profile_queries.profiles_of_search)
+    profiles_of_trial = reading(profile_queries.profiles_of_trial)
+    change_profile = writing(profile_queries.change_profile)
+    add_capture = writing(profile_queries.add_capture)
+    capture = reading(profile_queries.capture)
+
+    add_report = writing(report_queries.add_report)
+    add_mail = writing(report_queries.add_mail)
+    mail_of = reading(report_queries.mail_of)
+    mails_like = reading(report_queries.mails_like)
+    mails_sent_since = reading(report_queries.mails_sent_since)
+    report = reading(report_queries.report)
+    report_of_search = reading(report_queries.report_of_search)
+    unreported_searches = reading(report_queries.unreported_searches)
+    withheld_reports = reading(report_queries.withheld_reports)
+    digest_reports = writing(report_queries.digest_reports)
+    due_reports = reading(report_queries.due_reports)
+    change_report = writing(report_queries.change_report)
+
+    add_mark = writing(mark_queries.add_mark)
+    marks_of_search = reading(mark_queries.marks_of_search)
+    marks_of_comparison = reading(mark_queries.marks_of_comparison)
+    newest_marks = reading(mark_queries.newest_marks)
+    pending_marks = reading(mark_queries.pending_marks)
+    opinions = reading(mark_queries.opinions)
+    change_mark = writing(mark_queries.change_mark)
+
+    add_notices = writing(notice_queries.add_notices)
+    notices_of_search = reading(notice_queries.notices_of_search)
+    unnoticed_searches = reading(notice_queries.unnoticed_searches)
+    due_notices = reading(notice_queries.due_notices)
+    take_up_notices = writing(notice_queries.take_up_notices)
+    change_notice = writing(notice_queries.change_notice)

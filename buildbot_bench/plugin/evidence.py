@@ -1,0 +1,149 @@
+"""What the tables and the mirror know of a search's range, in the core's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+
+from buildbot_bench.core.noise import ARCHIVE, Prior, learn, spread_of_images
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
+from buildbot_bench.plugin.carrying import images_for
+from buildbot_bench.plugin.db.rows import ImageRow, SearchRow
+from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.orders import cannot_relink
+
+# What a kernel build takes on the archive's builders (lab-protocol: median of 49 world builds),
+# until this farm has builds of its own.
+ASSUMED_BUILD_S = 15 * 60.0
+# How many commits back a history reaches: about a hundred days of FreeBSD's head.
+WINDOW_COMMITS = 2000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Material:
+    """All that the core needs; positions of `evidence` and `samples` are indices into `range`."""
+
+    range: RevisionRange
+    evidence: Evidence
+    costs: Costs
+    policy: SearchPolicy
+    images: dict[int, ImageRow]
+    samples: tuple[Sample, ...]
+
+
+async def gather(farm: Farm, search: SearchRow) -> Material:
+    """Read everything that is known of a search's range."""
+    span = await farm.git(span_of, farm, search)
+    return await gather_span(farm, search, span)
+
+
+def span_of(farm: Farm, search: SearchRow) -> RevisionRange:
+    """The revisions of a search, in a thread that may ask the mirror."""
+    return farm.span(search.old_sha, search.new_sha)
+
+
+async def gather_span(farm: Farm, search: SearchRow, span: RevisionRange) -> Material:
+    """Read what is known of a range; images of a rewritten history do not count."""
+    first = span.old.position
+    built = await farm.store.all_images_between(first, span.new.position)
+    images = await images_for(farm, search, span, built)
+    samples = await farm.store.samples_of_images(
+        image_ids=list(images),
+        testbed=search.testbed,
+        workload=search.workload,
+        unit=search.unit or None,
+    )
+    comparable = comparable_samples(samples)
+    return Material(
+        range=span,
+        evidence=_evidence(images, comparable, first),
+        costs=costs(farm, search.testbed, images),
+        policy=await _policy(farm, search, images=not cannot_relink(images.values())),
+        images=images,
+        samples=tuple(replace(sample, position=sample.position - first) for sample in comparable),
+    )
+
+
+def comparable_samples(samples: list[Sample]) -> list[Sample]:
+    """Those of the metric and epoch in which the lab measured last."""
+    if not samples:
+        return []
+    newest = max(samples, key=lambda sample: max(i.at_s for i in sample.iterations))
+    return [
+        sample
+        for sample in samples
+        if (sample.metric, sample.epoch) == (newest.metric, newest.epoch)
+    ]
+
+
+def _evidence(images: dict[int, ImageRow], samples: list[Sample], first: int) -> Evidence:
+    plain = {image.position - first: image for image in images.values() if image.ordinal == 0}
+    kernels = {p: image.kernel for p, image in plain.items() if image.kernel}
+    return Evidence(
+        measurements=tuple(
+            Measurement(
+                position=sample.position - first,
+                value=iteration.value,
+                image=sample.image,
+                at_s=iteration.at_s,
+            )
+            for sample in samples
+            for iteration in sample.iterations
+            if iteration.value is not None
+        ),
+        untestable=frozenset(
+            p for p, image in plain.items() if image.state == ImageState.UNTESTABLE
+        ),
+        built=frozenset(p for p, image in plain.items() if image.state == ImageState.BUILT),
+        same_as_previous=frozenset(p for p, k in kernels.items() if kernels.get(p - 1) == k),
+    )
+
+
+def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:
+    """What this farm's builds took, and what its workflow says of the testbed."""
+    builds = [image.build_s for image in images.values() if image.build_s is not None]
+    bed = farm.workflow.testbeds[testbed]
+    return Costs(
+        build_s=median(builds) if builds else ASSUMED_BUILD_S,
+        boot_s=bed.boot_s,
+        run_s=bed.run_s,
+        builders=len(farm.workflow.build_job.runs_on),
+    )
+
+
+def _assumed(min_effect: float) -> Prior:
+    """What to expect of a testbed that was never seen: not more noise than what is asked of it.
+
+    It tells how long a search may take; the first iterations then tell what the noise is.
+    """
+    return replace(
+        ARCHIVE,
+        sigma_run=min(ARCHIVE.sigma_run, min_effect),
+        sigma_build=min(ARCHIVE.sigma_build, min_effect),
+    )
+
+
+async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolicy:
+    samples = await farm.store.samples(
+        testbed=search.testbed,
+        workload=search.workload,
+        first_position=0,
+        last_position=search.new_position,
+        unit=search.unit or None,
+    )
+    comparable = comparable_samples(samples)
+    noise = learn(comparable, prior=ARCHIVE if comparable else _assumed(search.min_effect))
+    within = [sample for sample in comparable if sample.position >= search.old_position]
+    return SearchPolicy(
+        error=search.error,
+        min_effect=search.min_effect,
+        claimed=search.claimed,
+        higher_is_better=all(sample.metric.higher_is_better for sample in comparable),
+        sigma_run=noise.sigma_run,
+        sigma_build=spread_of_images(within, noise),
+        max_measurements=farm.workflow.regression.max_measurements,
+        images=images,
+    )

@@ -1,0 +1,111 @@
+"""What all parts of the plugin share: the workflow, the tables, the mirror and the artefacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.history import Fit, MirrorHistory
+from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
+from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.workflow import Workflow
+
+SERVICE_NAME = "bench"
+SPANS_KEPT = 16
+# Somebody who asks a farm that has just started waits this long for it to know its commits.
+FIRST_LOOK_S = 30.0
+
+T = TypeVar("T")
+
+
+class Farm:
+    """The shared parts of one farm; `farm_of(master)` finds it."""
+
+    def __init__(self, *, workflow: Workflow, master: Any) -> None:
+        self.master = master
+        self.store = BenchStore(master.db.pool)
+        self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
+        self._has_looked = False
+        self._waiting: list[Deferred[None]] = []
+        # What lies between two commits does not change; a search asks for it at every turn.
+        self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
+        self._fits: dict[tuple[str, str], Fit] = {}
+        self.use(workflow)
+
+    def use(self, workflow: Workflow) -> None:
+        """Go by this workflow from now on; whoever holds the farm need not be told."""
+        self.span.cache_clear()
+        self.workflow = workflow
+        self.history = MirrorHistory(
+            Path(self.master.basedir) / "mirror.git",
+            workflow.repository_url,
+            branches=(self.branch,),
+        )
+
+    @property
+    def branch(self) -> str:
+        """The branch whose commits are measured."""
+        push = self.workflow.on.push
+        return push.branches[0] if push else "main"
+
+    def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
+        return self.history.range(self.history.resolve(old_sha), self.history.resolve(new_sha))
+
+    def fits(self, fix_sha: str, shas: Sequence[str]) -> Mapping[str, Fit]:
+        """Whether a commit's change is in some revisions, fits them, or does not; asked once."""
+        unknown = [sha for sha in shas if (fix_sha, sha) not in self._fits]
+        if unknown:
+            found = self.history.fits(self.history.resolve(fix_sha), unknown)
+            self._fits |= {(fix_sha, sha): fit for sha, fit in found.items()}
+        return {sha: self._fits[fix_sha, sha] for sha in shas}
+
+    def _place(self) -> Place | None:
+        asked = self.workflow.artefacts
+        secret = partial(self.secret, asked.token_secret)
+        return place_at(asked.place, secret=secret, region=asked.region)
+
+    async def secret(self, name: str | None) -> str | None:
+        """What a Buildbot secret holds now; None when there is none, or none is named."""
+        found = name and await self.master.namedServices["secrets"].get(name)
+        return str(found.value) if found else None
+
+    def looked(self) -> None:
+        """Let those who wait for the mirror go on: it was fetched, or cannot be fetched now."""
+        self._has_looked = True
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.callback(None)
+
+    def mirrored(self) -> Deferred[None]:
+        """Fires after the first look at the repository; a clone of an hour is not waited for."""
+        waiter: Deferred[None] = Deferred()
+        if self._has_looked:
+            waiter.callback(None)
+            return waiter
+        self._waiting.append(waiter)
+        waiter.addTimeout(FIRST_LOOK_S, self.master.reactor, onTimeoutCancel=lambda *_: None)
+        return waiter
+
+    def now(self) -> float:
+        """The master's clock, in seconds since the epoch."""
+        return float(self.master.reactor.seconds())
+
+    def git(self, function: Callable[..., T], *args: Any) -> Deferred[T]:
+        """Ask the history in a thread: it may have to read much."""
+        return deferToThread(function, *args)
+
+    def wake(self) -> None:
+        """Let the broker take a turn soon."""
+        self.master.mq.produce((SERVICE_NAME, "broker", "wake"), {})
+
+
+def farm_of(master: Any) -> Farm:
+    """The farm of a master that is configured with BenchConfigurator."""
+    farm: Farm = master.service_manager.namedServices[SERVICE_NAME].farm
+    return farm

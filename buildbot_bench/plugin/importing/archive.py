@@ -1,0 +1,170 @@
+"""Reads the result directories of a netbenches tree; it knows no farm, no git and no table.
+
+Source of the shapes: the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause). A group is what
+was measured of one image with one configuration; beside each other, at times in RAW/, lie
+
+bench.IMAGE[.CFG].info          sh(1)'s variables: IMAGE, CFG, UNAME
+bench.IMAGE[.CFG].N.receiver    pkt-gen's log of the Nth boot
+bench.IMAGE[.CFG].N.pmc.graph   there when that boot was profiled, which costs throughput
+IMAGE[.CFG].pps                 one value a line: those that the archive goes by
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from buildbot_bench.lab.pktgen import Unusable, parse_receiver
+
+_VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
+_PLAIN = re.compile(r"r?(\d{5,6})|n(\d{5,7})", re.ASCII)
+_BOOTED = re.compile(
+    r"(?:^|[\s:])r(\d{5,6})M?\b|\bn(\d{5,7})-([0-9a-f]{7,40})(?=\b|-dirty)", re.ASCII
+)
+_BUILT = re.compile(r"\b([A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d) [A-Z]{3,5} (\d{4})\b", re.ASCII)
+_DATE = "%b %d %H:%M:%S %Y"
+# A log of a run of minutes has some ten kilobytes.
+_LARGEST_LOG = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Boot:
+    """One boot: its value in packets per second, and the log that it stems from, if it is there."""
+
+    value: float
+    log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """What was measured of one revision with one configuration.
+
+    `revision` is as a person writes it, `series` the name of the result directory, which stands for
+    an epoch: the archive begins another when the lab changes. `built_at_s` is when the kernel was
+    built by its own word, in seconds since the epoch; None when it does not say so. `confirmed`
+    tells whether the kernel said which revision it is, `sha` how its hash begins, if it said that.
+    """
+
+    place: str
+    series: str
+    revision: str
+    configuration: str
+    uname: str
+    built_at_s: float | None
+    confirmed: bool
+    sha: str
+    boots: tuple[Boot, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """A group that is not taken, and why; `inconsistent` when the archive contradicts itself."""
+
+    place: str
+    reason: str
+    inconsistent: bool
+
+
+def read_archive(root: Path) -> Iterator[Group | Refused]:
+    """Every group below a directory, in the order of their paths."""
+    for info in sorted(root.rglob("bench.*.info")):
+        if info.is_file() and not info.is_symlink():
+            yield _group(root, info)
+
+
+def _group(root: Path, info: Path) -> Group | Refused:
+    place = str(info.relative_to(root))
+    known = dict(_VARIABLE.findall(_text(info)))
+    image, uname = known.get("IMAGE", ""), known.get("UNAME", "")
+    plain, booted = _PLAIN.fullmatch(image), _BOOTED.search(uname)
+    if plain is None:
+        named = f"{image!r:.60} is a variant or a release" if image else "no image is named"
+        return Refused(place=place, reason=f"{named}, not a plain revision", inconsistent=False)
+    revision = _named(plain)
+    if booted is not None and _named(booted) != revision:
+        wrong = f"labelled {revision}, but {_named(booted)} was booted"
+        return Refused(place=place, reason=wrong, inconsistent=True)
+    boots = _boots(info)
+    if isinstance(boots, str):
+        return Refused(place=place, reason=boots, inconsistent=True)
+    if not boots:
+        return Refused(place=place, reason="not one boot gave a value", inconsistent=False)
+    home = info.parent.parent if info.parent.name == "RAW" else info.parent
+    return Group(
+        place=place,
+        series=home.resolve().name,
+        revision=revision,
+        configuration=known.get("CFG", ""),
+        uname=uname,
+        built_at_s=_built_at(uname),
+        confirmed=booted is not None,
+        sha=(booted[3] or "") if booted else "",
+        boots=boots,
+    )
+
+
+def _named(match: re.Match[str]) -> str:
+    svn, commits = match[1], match[2]
+    return f"r{svn}" if svn else f"n{commits}"
+
+
+def _boots(info: Path) -> tuple[Boot, ...] | str:
+    """The boots of a group, in their order; or how its logs contradict its values."""
+    name = info.name.removeprefix("bench.").removesuffix(".info")
+    logged, profiled = _logged(info, name)
+    listed = info.with_name(f"{name}.pps")
+    if not listed.is_file():
+        return tuple(boot for boot in logged if boot.log not in profiled)
+    try:
+        values = [float(word) for word in _text(listed).split()]
+    except ValueError:
+        return f"{listed.name} holds what is no number"
+    missing = Counter(values)
+    kept, strangers = list[Boot](), list[Boot]()
+    for boot in logged:
+        if missing[boot.value]:
+            missing[boot.value] -= 1
+            kept.append(boot)
+        elif boot.log not in profiled:
+            strangers.append(boot)
+    if strangers:
+        return f"the logs give {strangers[0].value:g} pps, which {listed.name} does not hold"
+    return (*kept, *(Boot(value=value) for value in missing.elements()))
+
+
+def _logged(info: Path, name: str) -> tuple[list[Boot], set[str]]:
+    """The boots that have a log with a value, and the logs of those that were profiled."""
+    numbered = re.compile(re.escape(f"bench.{name}.") + r"(\d{1,3})\.receiver")
+    found = [
+        (int(m[1]), path) for path in info.parent.iterdir() if (m := numbered.fullmatch(path.name))
+    ]
+    boots, profiled = list[Boot](), set[str]()
+    for number, path in sorted(found):
+        log = _text(path)
+        reading = parse_receiver(log)
+        if isinstance(reading, Unusable):
+            continue
+        boots.append(Boot(value=reading.median_pps, log=log))
+        if path.with_name(f"bench.{name}.{number}.pmc.graph").exists():
+            profiled.add(log)
+    return boots, profiled
+
+
+def _built_at(uname: str) -> float | None:
+    """When a kernel says that it was built; the names of time zones are not told apart."""
+    if (match := _BUILT.search(uname)) is None:
+        return None
+    try:
+        built = datetime.strptime(f"{match[1]} {match[2]}", _DATE).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return built.timestamp()
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_LARGEST_LOG).decode("utf-8", "replace")

@@ -1,0 +1,224 @@
+"""The command bench-import: a netbenches tree becomes the past of a testbed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.core.report import plain
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.history import MirrorHistory
+from buildbot_bench.plugin.db.commits import newest_commit
+from buildbot_bench.plugin.db.migrate import is_current
+from buildbot_bench.plugin.db.transactions import take_write_lock
+from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
+from buildbot_bench.plugin.importing.keep import Lane, is_kept, keep
+from buildbot_bench.workflow import Workflow, load
+
+_EPILOG = """\
+Each ARCHIVE is a netbenches tree, or a part of one: result directories with
+bench.*.info, logs and .pps, at times in RAW/. Plain revisions become samples of
+the testbed, so that the farm has learnt its noise before its first boot.
+Variants and profiled runs are left out; what contradicts itself (a label that
+is not what was booted, logs that do not give the values) is refused and listed.
+
+exit status: 0 all is kept · 2 a mistake in the request · 3 something was refused"""
+# The archive's name of plain forwarding, with which it began.
+_SAME = {"": "forwarding", "fastforwarding": "forwarding"}
+_STEP = 50
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """What became of the groups."""
+
+    kept: int = 0
+    known: int = 0
+    iterations: int = 0
+    unconfirmed: int = 0
+    left_out: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        tally = _import(options)
+    except BenchError as error:
+        print(f"bench-import: {plain(str(error), columns=400)}", file=sys.stderr)
+        return 2
+    for line in tally.refused:
+        print(f"refused  {line}")
+    would = "would be " if options.dry_run else ""
+    print(
+        f"{tally.kept} groups with {tally.iterations} iterations {would}kept,"
+        f" {tally.known} known already, {tally.left_out} left out, {len(tally.refused)} refused;"
+        f" of those kept {tally.unconfirmed} kernels did not say which revision they are"
+    )
+    return 3 if tally.refused else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bench-import",
+        description="Give a testbed its past from a netbenches archive.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("archives", nargs="+", type=Path, metavar="ARCHIVE")
+    parser.add_argument("--workflow", type=Path, default=Path("bench.yml"), help="bench.yml")
+    parser.add_argument(
+        "--master", type=Path, required=True, help="the master's directory, started once before"
+    )
+    parser.add_argument("--db", metavar="URL", help="its database (default: its state.sqlite)")
+    parser.add_argument("--testbed", required=True, help="which of the farm's it was measured on")
+    parser.add_argument(
+        "--workload",
+        action="append",
+        default=[],
+        metavar="CFG=WORKLOAD",
+        help="what the archive calls CFG is the farm's WORKLOAD; the same name needs no saying",
+    )
+    parser.add_argument(
+        "--epoch",
+        help="one epoch for all, as that of the lab today (default: one for each directory)",
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="tell, and keep nothing")
+    return parser
+
+
+def _import(options: argparse.Namespace) -> Tally:
+    workflow = load(options.workflow)
+    workloads = _workloads(workflow, options)
+    push = workflow.on.push
+    branch = push.branches[0] if push else "main"
+    history = MirrorHistory(
+        options.master / "mirror.git", workflow.repository_url, branches=(branch,)
+    )
+    tally = Tally()
+    with _database(options, branch) as engine:
+        for number, found in enumerate(_groups(options.archives), start=1):
+            if number % _STEP == 0:
+                print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
+            match found:
+                case Refused(inconsistent=True):
+                    tally.refused.append(plain(f"{found.place}: {found.reason}", columns=400))
+                case Refused():
+                    tally.left_out += 1
+                case Group():
+                    workload = workloads.get(found.configuration)
+                    if workload is None:
+                        tally.left_out += 1
+                        continue
+                    lane = Lane(
+                        branch=branch,
+                        testbed=options.testbed,
+                        workload=workload,
+                        epoch=options.epoch or found.series,
+                    )
+                    _take(engine, found, lane, history, tally, dry_run=options.dry_run)
+    return tally
+
+
+def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
+    for archive in archives:
+        if not archive.is_dir():
+            raise UsageError(f"{archive} is no directory", hint="name a netbenches tree")
+        yield from read_archive(archive)
+
+
+def _take(
+    engine: sa.Engine,
+    group: Group,
+    lane: Lane,
+    history: MirrorHistory,
+    tally: Tally,
+    *,
+    dry_run: bool,
+) -> None:
+    try:
+        revision = _booted(history, group)
+    except UsageError as error:
+        tally.refused.append(plain(f"{group.place}: {error}", columns=400))
+        return
+    with engine.begin() as conn:
+        if dry_run:
+            new = not is_kept(conn, group, revision, lane)
+        else:
+            take_write_lock(conn)
+            new = keep(conn, group, revision, lane, now=time.time())
+    if not new:
+        tally.known += 1
+        return
+    tally.kept += 1
+    tally.iterations += len(group.boots)
+    tally.unconfirmed += not group.confirmed
+
+
+def _booted(history: MirrorHistory, group: Group) -> Revision:
+    """The revision of the farm's branch; UsageError when another commit was booted.
+
+    A count of commits, as in n257521, is another commit on each branch.
+    """
+    revision = history.resolve(group.revision)
+    if not revision.sha.startswith(group.sha):
+        raise UsageError(
+            f"{group.revision} is {revision.short_sha} here, but {group.sha} was booted"
+        )
+    return revision
+
+
+def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:
+    """The farm's workload for each of the archive's configurations."""
+    jobs = [job for job in workflow.bench_jobs if options.testbed in job.testbeds]
+    if not jobs:
+        beds = ", ".join(sorted(workflow.testbeds))
+        raise UsageError(f"{options.testbed!r} is no testbed of this farm", hint=f"it has {beds}")
+    known = {workload for job in jobs for workload in job.workloads}
+    pairs = {name: name for name in known} | {
+        cfg: workload for cfg, workload in _SAME.items() if workload in known
+    }
+    for text in options.workload:
+        configuration, equals, workload = text.partition("=")
+        if not equals or workload not in known:
+            told = ", ".join(sorted(known))
+            raise UsageError(f"{text!r} is not CFG=WORKLOAD", hint=f"the workloads are {told}")
+        pairs[configuration] = workload
+    return pairs
+
+
+@contextmanager
+def _database(options: argparse.Namespace, branch: str) -> Iterator[sa.Engine]:
+    """The farm's tables, which the farm itself has made."""
+    url = options.db or f"sqlite:///{options.master.resolve()}/state.sqlite"
+    wanted = "start the farm once, so that it makes its tables and knows its branch"
+    try:
+        named = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise UsageError(f"--db {url!r} is no database", hint="as in BENCH_DB") from error
+    if named.get_backend_name() == "sqlite" and not Path(named.database or "").is_file():
+        raise UsageError(f"there is no {named.database}", hint=wanted)
+    engine = sa.create_engine(named)
+    try:
+        with engine.connect() as conn:
+            if not is_current(conn) or newest_commit(conn, branch) is None:
+                raise UsageError("the farm's tables are not ready", hint=wanted)
+        yield engine
+    except sa.exc.OperationalError as error:
+        raise UsageError(f"the database does not answer: {error.orig}", hint="see --db") from error
+    finally:
+        engine.dispose()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""What people say of reports and verdicts, and the farm's record so far; it measures nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.report import Opinion, TrackRecord
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.opinion_rows import MarkRow
+from buildbot_bench.plugin.db.states import MarkKind
+from buildbot_bench.plugin.farm import Farm
+
+Json = dict[str, Any]
+
+# Who marks on a farm without logins.
+NOBODY = "somebody"
+
+
+class MarkDesk:
+    """Takes marks; what `again` asks for, the broker carries out."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def mark_search(self, search_id: int, kind: str, *, author: str, fixed_by: str) -> Json:
+        """Mark the report of a search; raises UsageError when there is none yet."""
+        search = await self._farm.store.search(search_id)
+        if search is None:
+            raise UsageError(f"there is no search {search_id}")
+        if search.ended_at is None:
+            raise UsageError(f"search {search_id} has not ended: there is no report to mark")
+        mark = await self._farm.store.add_mark(
+            kind=_kind(kind),
+            author=author or NOBODY,
+            now=self._farm.now(),
+            search_id=search_id,
+            fix=await self._fix(kind, fixed_by, after=search.old_position),
+        )
+        return self._taken(mark)
+
+    async def mark_verdict(
+        self, comparison_id: int, kind: str, *, author: str, fixed_by: str
+    ) -> Json:
+        """Mark what was made of one sample."""
+        row = await self._farm.store.comparison(comparison_id)
+        if row is None:
+            raise UsageError(f"there is no verdict {comparison_id}")
+        mark = await self._farm.store.add_mark(
+            kind=_kind(kind),
+            author=author or NOBODY,
+            now=self._farm.now(),
+            comparison_id=comparison_id,
+            fix=await self._fix(kind, fixed_by, after=row.old_position),
+        )
+        return self._taken(mark)
+
+    async def _fix(self, kind: str, fixed_by: str, *, after: int) -> Revision | None:
+        """The commit that mended it: one behind what was measured before the change."""
+        if kind != MarkKind.FIXED:
+            if fixed_by:
+                raise UsageError(f"{kind!r} takes no revision; 'fixed' does")
+            return None
+        if not fixed_by:
+            raise UsageError(
+                "'fixed' takes the revision that mended it", hint="as in: fixed r313448"
+            )
+        fix: Revision = await self._farm.git(self._farm.history.resolve, fixed_by)
+        if fix.position <= after:
+            raise UsageError(f"{fix.label} is older than the change: it cannot have mended it")
+        return fix
+
+    def _taken(self, mark: MarkRow) -> Json:
+        if mark.pending:
+            self._farm.wake()
+        return mark_json(mark)
+
+
+def _kind(kind: str) -> MarkKind:
+    try:
+        return MarkKind(kind)
+    except ValueError:
+        known = ", ".join(MarkKind)
+        raise UsageError(f"{kind!r:.80} is no mark", hint=f"one of: {known}") from None
+
+
+def mark_json(mark: MarkRow) -> Json:
+    """A mark as the REST interface shows it."""
+    return {
+        "kind": str(mark.kind),
+        "author": mark.author,
+        "at": mark.at_s,
+        "fixed_by": mark.fixed_label or "",
+        "pending": mark.pending,
+    }
+
+
+def opinion_of(marks: list[MarkRow]) -> Opinion | None:
+    """The last word."""
+    if not marks:
+        return None
+    last = marks[-1]
+    return Opinion(
+        kind=str(last.kind),
+        author=last.author,
+        at_s=last.at_s,
+        fixed_by=last.fixed_label or "",
+    )
+
+
+async def track_record(farm: Farm) -> TrackRecord:
+    """How often the culprits that this farm named were real; `again` is no judgement."""
+    said = await farm.store.opinions()
+    return TrackRecord(
+        right=said.get(MarkKind.EXPECTED, 0) + said.get(MarkKind.FIXED, 0),
+        wrong=said.get(MarkKind.NOISE, 0),
+    )
+
+
+async def record_json(farm: Farm) -> Json:
+    """The record as the REST interface shows it."""
+    record = await track_record(farm)
+    low, high = record.interval
+    return {
+        "right": record.right,
+        "wrong": record.wrong,
+        "precision": record.precision,
+        "low": low,
+        "high": high,
+    }

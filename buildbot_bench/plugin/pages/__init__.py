@@ -1,0 +1,1 @@
+"""What Buildbot's web pages show of the farm: views of the tables, and the files of the browser."""

@@ -1,0 +1,130 @@
+"""The farm's state in Prometheus' text format; what is worth an alert is for who scrapes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.marking import track_record
+from buildbot_bench.plugin.pages.lab import testbed
+from buildbot_bench.plugin.pages.series import SeriesCache
+
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gauge:
+    """One metric: its values by labels."""
+
+    name: str
+    help: str
+    values: Mapping[tuple[tuple[str, str], ...], float]
+
+
+async def metrics(farm: Farm, *, cache: SeriesCache) -> str:
+    """All of them."""
+    gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm, cache)]
+    return exposition([*gauges, await _judged(farm)])
+
+
+def exposition(gauges: Iterable[Gauge]) -> str:
+    """Prometheus' text format, version 0.0.4."""
+    lines: list[str] = []
+    for gauge in gauges:
+        lines += [f"# HELP {gauge.name} {gauge.help}", f"# TYPE {gauge.name} gauge"]
+        lines += [f"{gauge.name}{_braced(to)} {value!r}" for to, value in gauge.values.items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _braced(labels: Iterable[tuple[str, str]]) -> str:
+    inner = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
+    return f"{{{inner}}}" if inner else ""
+
+
+async def _states(farm: Farm) -> list[Gauge]:
+    return [
+        Gauge(
+            name=f"bench_{table}",
+            help=f"Number of {table} in each state.",
+            values={(("state", state),): number for state, number in sorted(numbers.items())},
+        )
+        for table, numbers in (await farm.store.counts()).items()
+    ]
+
+
+async def _judged(farm: Farm) -> Gauge:
+    record = await track_record(farm)
+    return Gauge(
+        name="bench_culprits_judged",
+        help="Culprits that the farm named, by what people said of them.",
+        values={(("was", "real"),): record.right, (("was", "noise"),): record.wrong},
+    )
+
+
+async def _testbeds(farm: Farm) -> list[Gauge]:
+    beds = [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)]
+    told = {
+        "bench_testbed_connected": (
+            "Whether the testbed's worker is connected.",
+            {bed["testbed"]: float(bed["worker"]["connected"]) for bed in beds},
+        ),
+        "bench_testbed_quarantined": (
+            "Whether the testbed is in quarantine.",
+            {bed["testbed"]: float(bed["quarantine"] is not None) for bed in beds},
+        ),
+        "bench_testbed_queue_iterations": (
+            "Iterations that the testbed is asked for and has not done.",
+            {b["testbed"]: sum(e["iterations"] - e["done"] for e in b["queue"]) for b in beds},
+        ),
+        "bench_testbed_recent_failed_ratio": (
+            "Share of the newest iterations that failed.",
+            {bed["testbed"]: bed["failed"] / bed["recent"] for bed in beds if bed["recent"]},
+        ),
+        "bench_testbed_last_iteration_timestamp_seconds": (
+            "When the newest iteration ended.",
+            {bed["testbed"]: bed["last_at"] for bed in beds if bed["last_at"] is not None},
+        ),
+    }
+    told |= _controls({bed["testbed"]: bed["control"] for bed in beds if bed["control"]})
+    return [
+        Gauge(name=name, help=text, values={(("testbed", bed),): v for bed, v in of.items()})
+        for name, (text, of) in told.items()
+    ]
+
+
+def _controls(controls: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, float]]]:
+    """What the control image of each testbed tells, if it has one."""
+
+    def known(field: str) -> dict[str, float]:
+        return {bed: view[field] for bed, view in controls.items() if view[field] is not None}
+
+    return {
+        "bench_control_deviation_ratio": (
+            "How far the newest round of the control image is off its level.",
+            known("deviation"),
+        ),
+        "bench_control_last_good_timestamp_seconds": (
+            "When the newest good round of the control image ended.",
+            known("last_good_at"),
+        ),
+    }
+
+
+async def _series(farm: Farm, cache: SeriesCache) -> list[Gauge]:
+    """The mean of each series' newest measured commit."""
+    newest: dict[tuple[tuple[str, str], ...], float] = {}
+    for lane in lanes(farm.workflow.bench_jobs):
+        series = await cache.read(farm, lane.testbed, lane.workload)
+        for point in series.points[-1:]:
+            labels = (("testbed", lane.testbed), ("workload", lane.workload), ("unit", point.unit))
+            newest[labels] = point.mean
+    return [
+        Gauge(
+            name="bench_throughput",
+            help="Mean of the newest measured commit's iterations, in its unit.",
+            values=newest,
+        )
+    ]

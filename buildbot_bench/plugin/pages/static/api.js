@@ -1,0 +1,100 @@
+// The farm's REST interface, and how a page keeps up with it; it shows nothing.
+
+const { useCallback, useEffect, useState } = window.React;
+
+const ROOT = "api/v2/bench/";
+
+/** What a GET gives: always a list, for Buildbot wraps single things too. */
+export async function get(path) {
+  const answer = await fetch(ROOT + path, { headers: { Accept: "application/json" } });
+  if (!answer.ok) {
+    throw new Error(answer.status === 404 ? `There is no ${path}.` : `${answer.status} for ${path}`);
+  }
+  const { meta, ...lists } = await answer.json();
+  return Object.values(lists)[0];
+}
+
+// What was asked for before the page that wants it was there; each answer is taken once.
+const begun = new Map();
+
+/** As `get`, and kept for the page that asks for it first. */
+export function begin(path) {
+  const answer = get(path);
+  begun.set(path, answer);
+  return answer;
+}
+
+function taken(path) {
+  const answer = begun.get(path) ?? get(path);
+  begun.delete(path);
+  return answer;
+}
+
+/** Call a control method; what Buildbot refuses is thrown with its own words. */
+export async function control(path, method, params = {}) {
+  const answer = await fetch(ROOT + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  const { result, error } = await answer.json();
+  if (error) {
+    throw new Error(answer.status === 403 ? "You are not allowed to: log in, top right." : error.message);
+  }
+  return result;
+}
+
+/** Whether somebody has logged in; what they may do, the master decides. */
+export function isLoggedIn() {
+  const { user } = window.buildbotFrontendConfig ?? {};
+  return Boolean(user) && !user.anonymous;
+}
+
+/**
+ * What is at a path, asked for again and again: { data, error, again }. `data` is null before the
+ * first answer, and stays what it was while the master does not answer. A period of 0 asks once.
+ */
+export function usePolled(path, everyMs) {
+  const [seen, setSeen] = useState({ path, data: null, error: null });
+  const [turn, setTurn] = useState(0);
+  const again = useCallback(() => setTurn((before) => before + 1), []);
+  useEffect(() => {
+    let live = true;
+    let timer;
+    const ask = async () => {
+      try {
+        const data = await taken(path);
+        if (live) setSeen({ path, data, error: null });
+      } catch (error) {
+        if (live) setSeen((old) => ({ path, data: old.path === path ? old.data : null, error }));
+      }
+      // Nobody looks at a hidden page.
+      if (live && everyMs) timer = setTimeout(ask, document.hidden ? 15 * everyMs : everyMs);
+    };
+    ask();
+    return () => {
+      live = false;
+      clearTimeout(timer);
+    };
+  }, [path, everyMs, turn]);
+  const current = seen.path === path ? seen : { data: null, error: null };
+  return { data: current.data, error: current.error, again };
+}
+
+/** What is at a path that changes while one moves about; null until one has stood still. */
+export function useSettled(path) {
+  const [seen, setSeen] = useState({ path: null, data: null });
+  useEffect(() => {
+    if (path === null) return undefined;
+    let live = true;
+    const timer = setTimeout(async () => {
+      const data = await get(path).catch(() => null);
+      if (live) setSeen({ path, data });
+    }, 120);
+    return () => {
+      live = false;
+      clearTimeout(timer);
+    };
+  }, [path]);
+  return seen.path === path ? seen.data : null;
+}

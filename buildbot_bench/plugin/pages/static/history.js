@@ -1,0 +1,85 @@
+// History: what each commit did to each testbed and workload.
+
+import { begin, useSettled, usePolled } from "./api.js";
+import { Chart, pointText } from "./chart.js";
+import { useZoom, ZoomButtons } from "./plot.js";
+import { change, h, LaneLink, lanePath, Page, quantity, SearchLink, Table } from "./ui.js";
+
+const { useState } = window.React;
+const { Link, useParams } = window.ReactRouterDOM;
+
+const NEWS_MS = 30_000;
+
+function Readout({ series, at }) {
+  const path = at === null ? null : `history/${lanePath(series)}/${series.positions[at]}`;
+  const [commit] = useSettled(path) ?? [];
+  return h("p", { className: "readout" },
+    at === null ? h("span", { className: "faint" }, "Point at a revision, or walk along with the arrow keys; + and − zoom.")
+      : h("b", null, pointText(series, at)),
+    commit && h("span", null, " ", commit.subject, commit.author && ` — ${commit.author}`,
+      commit.samples?.length > 0 && h("span", { className: "faint" }, " · ",
+        commit.samples.map((sample) => sample.values.map((v) => quantity(v, "")).join(" ")).join(" | "))));
+}
+
+function Legend() {
+  const part = (kind, words) => h("span", null, h("i", { className: kind, "aria-hidden": true }), words);
+  return h("p", { className: "legend" },
+    part("mean", "mean of a revision"), part("spread", "its lowest to highest iteration"),
+    part("noise", "noise band of the level"), part("culprit", "culprit of a search"), part("alarm", "alarm"));
+}
+
+function Changes({ series }) {
+  return h(Table, {
+    caption: "Changes", rows: [...series.marks].reverse(), id: (mark) => mark.position,
+    empty: "No change of level is known.",
+    columns: [
+      ["revision", (mark) => h("b", null, mark.label)],
+      ["effect", (mark) => change(mark.effect), "number"],
+      ["what", (mark) => mark.kind],
+      ["search", (mark) => mark.searchid && h(SearchLink, { id: mark.searchid })],
+    ],
+  });
+}
+
+function Series({ lane, alone }) {
+  const { data, error } = usePolled(`history/${lanePath(lane)}`, NEWS_MS);
+  const title = h("h2", null, alone ? null : h(LaneLink, { lane }));
+  if (error && !data) return h("section", null, title, h("p", { role: "alert" }, error.message));
+  if (!data) return h("section", { className: "loading" }, title);
+  const [series] = data;
+  if (series.positions.length === 0) return h("section", null, title, h("p", { className: "faint" }, "Nothing was measured yet."));
+  return h(Drawn, { series, lane, alone });
+}
+
+function Drawn({ series, lane, alone }) {
+  const [at, setAt] = useState(null);
+  const first = series.positions[0];
+  const zoom = useZoom(first, Math.max(series.positions.at(-1), first + 1));
+  const shown = at !== null && at < series.positions.length ? at : null;
+  return h("section", { className: "series", "data-points": series.positions.length },
+    h("div", { className: "head" },
+      h("h2", null, alone ? `${series.positions.length} revisions` : h(LaneLink, { lane })),
+      h(ZoomButtons, { zoom, at: shown === null ? null : series.positions[shown] })),
+    h(Chart, { series, height: alone ? 380 : 210, zoom, at: shown, setAt }),
+    h(Readout, { series, at: shown }),
+    alone && h(Changes, { series }));
+}
+
+/** Ask for what the page will show while Buildbot is still busy with its own parts. */
+export async function ahead() {
+  const lanes = await begin("lanes");
+  await Promise.all(lanes.map((lane) => begin(`history/${lanePath(lane)}`)));
+}
+
+export default function History() {
+  const { testbed, workload } = useParams();
+  const alone = testbed !== undefined;
+  const { data, error } = usePolled("lanes", 0);
+  const lanes = alone ? [{ testbed, workload }] : data ?? [];
+  const aside = alone && h("span", null,
+    h(Link, { to: "/bench/history" }, "all series"), " · ",
+    h("a", { href: `api/v2/bench/samples/${lanePath({ testbed, workload })}/csv` }, "CSV"));
+  return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
+    h(Legend),
+    lanes.map((lane) => h(Series, { key: lanePath(lane), lane, alone })));
+}

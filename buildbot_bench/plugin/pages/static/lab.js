@@ -1,0 +1,95 @@
+// Lab: what each testbed does now, whether it is well, and what waits for it.
+
+import { usePolled } from "./api.js";
+import { Control, Quarantine } from "./control.js";
+import { count, duration, h, moment, Page, SearchLink, State, Table } from "./ui.js";
+
+const { Link } = window.ReactRouterDOM;
+
+const LIVE_MS = 3000;
+const SELDOM_MS = 60_000;
+
+function presence(worker) {
+  return h(State, { state: worker.paused ? "paused" : worker.connected ? "connected" : "missing" });
+}
+
+function WorkerLink({ worker }) {
+  return worker.workerid ? h(Link, { to: `/workers/${worker.workerid}` }, worker.name) : worker.name;
+}
+
+function why(entry) {
+  return entry.searchid ? h(SearchLink, { id: entry.searchid }) : entry.reason;
+}
+
+function doing(entry) {
+  const words = entry.doing === "measuring" ? `measuring, ${entry.done} of ${entry.iterations}` : entry.doing;
+  return entry.brid ? h(Link, { to: `/buildrequests/${entry.brid}` }, words) : words;
+}
+
+function starts(entry) {
+  if (entry.doing === "measuring") return "now";
+  return entry.doing.startsWith("held") ? "—" : duration(entry.starts_in_s);
+}
+
+function Testbed({ bed, again }) {
+  const facts = [
+    ["worker", h("span", null, h(WorkerLink, { worker: bed.worker }), " ", presence(bed.worker))],
+    ["iteration", `${duration(bed.boot_s)} boot, ${duration(bed.run_s)} run`],
+    ["last ended", bed.last_at ? moment(bed.last_at) : "none yet"],
+    ["failed of late", bed.recent ? `${bed.failed} of ${bed.recent}` : "—"],
+    bed.last_failure && ["last failure", bed.last_failure],
+  ].filter(Boolean);
+  return h("section", { className: "testbed" },
+    h("h2", null, bed.testbed, bed.queue.length === 0 && h("span", { className: "faint" }, " idle")),
+    h("dl", { className: "facts" }, facts.map(([name, words]) =>
+      h("div", { key: name }, h("dt", null, name), h("dd", null, words)))),
+    bed.quarantine && h(Quarantine, { bed, again }),
+    bed.control && h(Control, { bed }),
+    bed.queue.length > 0 && h(Table, {
+      caption: `Queue of ${bed.testbed}`, rows: bed.queue, id: (entry) => entry.probeid,
+      columns: [
+        ["revision", (entry) => h("b", null, entry.label, entry.image > 0 && ` (image ${entry.image})`)],
+        ["workload", (entry) => entry.workload],
+        ["doing", doing],
+        ["iterations", (entry) => entry.iterations, "number"],
+        ["asked by", why],
+        ["priority", (entry) => entry.priority, "number"],
+        ["starts in about", (entry) => starts(entry), "number"],
+        ["since", (entry) => moment(entry.since), "number"],
+      ],
+    }));
+}
+
+const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+function Kernels() {
+  const { data } = usePolled("kernels", SELDOM_MS);
+  const [kept] = data ?? [];
+  return kept && h("p", null, `${count(kept.count, "kernel")} in ${kept.place}, ${mebibytes(kept.bytes)}; `,
+    `${kept.needed} needed, ${kept.expired} to be deleted (${mebibytes(kept.expired_bytes)}).`);
+}
+
+function Builders({ lab }) {
+  return h("section", { className: "testbed" },
+    h("h2", null, "Builders"),
+    h("dl", { className: "facts" }, lab.builders.map((worker) => h("div", { key: worker.name },
+      h("dt", null, h(WorkerLink, { worker })), h("dd", null, presence(worker))))),
+    h(Kernels),
+    lab.images.length > 0 && h(Table, {
+      caption: "Kernels to be built", rows: lab.images, id: (image) => `${image.label}-${image.image}`,
+      columns: [
+        ["revision", (image) => h("b", null, image.label, image.image > 0 && ` (image ${image.image})`)],
+        ["state", (image) => image.state],
+        ["since", (image) => moment(image.since), "number"],
+      ],
+    }));
+}
+
+export default function Lab() {
+  const { data, error, again } = usePolled("lab", LIVE_MS);
+  const [lab] = data ?? [];
+  return h(Page, { title: lab ? `Lab of ${lab.farm}` : "Lab", error,
+    aside: h("a", { href: "plugins/bench/metrics" }, "metrics") },
+  lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again })),
+  lab && h(Builders, { lab }));
+}

@@ -1,0 +1,89 @@
+// The forms that start a search or a comparison, and say beforehand what a search would cost.
+
+import { control, isLoggedIn, usePolled } from "./api.js";
+import { count, duration, h } from "./ui.js";
+
+const { useState } = window.React;
+const { useNavigate } = window.ReactRouterDOM;
+
+function lanePicked(fields) {
+  const [testbed, workload] = JSON.parse(fields.get("lane"));
+  return { testbed, workload };
+}
+
+/** What the form of a search says, as the control methods want it. */
+function searchAsked(fields) {
+  const effect = Number(fields.get("min_effect"));
+  return {
+    old: fields.get("old").trim(), new: fields.get("new").trim(), ...lanePicked(fields),
+    ...(effect > 0 && { min_effect: effect / 100 }),
+  };
+}
+
+function comparisonAsked(fields) {
+  const { testbed, workload } = lanePicked(fields);
+  return {
+    base: fields.get("base").trim(), new: fields.get("new").trim(),
+    testbeds: [testbed], workloads: [workload], iterations: Number(fields.get("iterations")),
+  };
+}
+
+function Cost({ cost }) {
+  const of = (what, word) => count(cost[what].median, word);
+  return h("p", { role: "status" },
+    `${count(cost.commits, "commit")}: about ${of("iterations", "iteration")} and ${of("images", "image")}, `,
+    `${duration(3600 * cost.hours.median)}; nine of ten such searches take less than ${duration(3600 * cost.hours.p90)}. `,
+    cost.known_iterations > 0 && `${count(cost.known_iterations, "iteration")} are known already.`);
+}
+
+function Field({ name, label, ...more }) {
+  return h("label", null, label, h("input", { name, autoComplete: "off", spellCheck: false, ...more }));
+}
+
+function Lanes({ lanes }) {
+  return h("label", null, "testbed · workload", h("select", { name: "lane" }, (lanes ?? []).map((lane) =>
+    h("option", { key: `${lane.testbed}/${lane.workload}`, value: JSON.stringify([lane.testbed, lane.workload]) },
+      `${lane.testbed} · ${lane.workload}`))));
+}
+
+/** A form whose buttons are control methods of `path`; `start` leads to what it started. */
+function Form({ title, path, asked, started, children }) {
+  const [told, setTold] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const navigate = useNavigate();
+  const submit = async (event) => {
+    event.preventDefault();
+    const method = event.nativeEvent.submitter?.value ?? "start";
+    const question = asked(new FormData(event.currentTarget));
+    setBusy(true);
+    try {
+      const answer = await control(path, method, question);
+      if (method === "start") navigate(started(answer));
+      else setTold(h(Cost, { cost: answer }));
+    } catch (error) {
+      setTold(h("p", { role: "alert", className: "trouble" }, error.message));
+    }
+    setBusy(false);
+  };
+  return h("form", { className: "start", onSubmit: submit },
+    h("h2", null, title), h("fieldset", { disabled: busy || !isLoggedIn() }, children), told);
+}
+
+export function StartForms() {
+  const { data: lanes } = usePolled("lanes", 0);
+  return h("section", { className: "starts" },
+    h(Form, { title: "Search a range", path: "searches", asked: searchAsked, started: (a) => `/bench/searches/${a.searchid}` },
+      h(Field, { name: "old", label: "old end", placeholder: "r311848", required: true }),
+      h(Field, { name: "new", label: "new end", placeholder: "r313448, a hash, main", required: true }),
+      h(Lanes, { lanes }),
+      h(Field, { name: "min_effect", label: "least effect, %", placeholder: "default", type: "number", min: 0.1, max: 90, step: 0.1 }),
+      h("button", { value: "forecast" }, "What would it cost?"),
+      h("button", { value: "start", className: "main" }, "Start")),
+    h(Form, { title: "Compare two variants", path: "trials", asked: comparisonAsked, started: (a) => `/bench/trials/${a.trialid}` },
+      h(Field, { name: "base", label: "base", placeholder: "r317849", required: true }),
+      h(Field, { name: "new", label: "new", placeholder: "r317849+VIMAGE", required: true }),
+      h(Lanes, { lanes }),
+      h(Field, { name: "iterations", label: "boots of each", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
+      h("button", { value: "start", className: "main" }, "Compare")),
+    !isLoggedIn() && h("p", { className: "faint" }, "Log in (top right) to start one; everybody may look."));
+}

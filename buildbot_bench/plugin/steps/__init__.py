@@ -1,0 +1,1 @@
+"""The build steps, one per file."""

@@ -1,0 +1,134 @@
+"""The lab job of one probe, watched from the master: every iteration is stored as it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot.process.buildstep import BuildStep, ShellMixin
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
+from buildbot.util.twisted import async_to_deferred
+
+from buildbot_bench.core.wire import FailureKind, Measured
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ProbeReason
+from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.steps.fetch import worker_path
+from buildbot_bench.plugin.steps.record import Recorder, failure_text
+from buildbot_bench.plugin.steps.restartable import Restartable
+from buildbot_bench.plugin.steps.rows import image_of, probe_of
+
+OPEN_STATES = frozenset({"new", "issued"})
+# A lab that says nothing for this long is lost; the job prints a line at each phase.
+SILENCE_S = 1200
+
+
+class Measure(Restartable, ShellMixin, BuildStep):
+    """Starts `bench-lab run` on the lab worker, or attaches to it, and records what it prints."""
+
+    name = "measure"
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs = self.setupShellMixin(
+            {
+                "command": [],
+                "logEnviron": False,
+                "timeout": SILENCE_S,
+                "workdir": ".",
+                **kwargs,
+            }
+        )
+        super().__init__(haltOnFailure=True, **kwargs)
+        self._result_sets: dict[str, int] = {}
+
+    async def work(self) -> int:
+        """Run the job to its end; its outcome is written into the probe and the image."""
+        self._farm = farm_of(self.master)
+        probe, image = await probe_of(self), await image_of(self)
+        if probe.state not in OPEN_STATES:
+            self.descriptionDone = ["no longer asked for"]
+            return SKIPPED
+        recorder = Recorder(step=self, farm=self._farm, probe=probe)
+        self._unit_workload = probe.workload
+        self.addLogObserver("stdio", recorder)
+        command = await self.makeRemoteShellCommand(command=_job_command(probe, image))
+        await self.runCommand(command)
+        await recorder.drained()
+        if recorder.ending is None and self.build.stopped_reason is not None:
+            return EXCEPTION
+        return await self._conclude(image, failure_text(recorder.ending, recorder.fault))
+
+    async def _conclude(self, image: ImageRow, failure: tuple[FailureKind, str] | None) -> int:
+        store, now = self._farm.store, self._farm.now()
+        probe = await probe_of(self)
+        if failure is None:
+            await store.change_probe(probe, state="done", ended_at=now)
+            return SUCCESS
+        kind, reason = failure
+        self.descriptionDone = [reason]
+        if kind is FailureKind.UNTESTABLE:
+            # With a tunable set, a failure says nothing of the kernel as it is; a control image
+            # has shown before that it boots: there it says something of the lab.
+            if not probe.tunables and probe.reason != ProbeReason.CONTROL:
+                await store.change_image(image, now=now, state="untestable", reason=reason)
+            await store.change_probe(
+                probe, state="done", ended_at=now, failure=reason, failure_kind=kind
+            )
+            return FAILURE
+        await store.change_probe(probe, failure=reason, failure_kind=kind)
+        return EXCEPTION
+
+    @async_to_deferred
+    async def mirror(self, event: Measured) -> None:
+        """Show the iteration in Buildbot's own test results; our tables are the truth."""
+        for unit, value in event.values.items():
+            if unit not in self._result_sets:
+                self._result_sets[unit] = await self.addTestResultSet(
+                    self._unit_workload, "performance", unit
+                )
+            self.addTestResult(
+                self._result_sets[unit],
+                repr(value),
+                test_name=self._unit_workload,
+                line=event.ordinal,
+            )
+
+
+def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
+    return [
+        "bench-lab",
+        "run",
+        f"--testbed={probe.testbed}",
+        f"--artefact={worker_path(image.digest or '')}",
+        f"--digest={image.digest}",
+        f"--workload={probe.workload}",
+        f"--iterations={probe.iterations}",
+        f"--job={probe.token}",
+        *(f"--sysctl={setting}" for setting in probe.tunables.split()),
+    ]
+
+
+class Abandon(ShellMixin, BuildStep):
+    """Ends the job on the lab when nobody asks for it any more; else leaves it alone."""
+
+    name = "abandon"
+
+    def __init__(self) -> None:
+        kwargs = self.setupShellMixin({"command": [], "logEnviron": False, "workdir": "."})
+        super().__init__(alwaysRun=True, flunkOnFailure=False, hideStepIf=_skipped, **kwargs)
+
+    @async_to_deferred
+    async def run(self) -> int:
+        """Cancel the job if its probe is cancelled."""
+        probe = await probe_of(self)
+        if probe.state != "cancelled":
+            return SKIPPED
+        command = await self.makeRemoteShellCommand(
+            command=["bench-lab", "cancel", f"--job={probe.token}"]
+        )
+        await self.runCommand(command)
+        results: int = command.results()
+        return results
+
+
+def _skipped(results: int, _step: BuildStep) -> bool:
+    return results == SKIPPED

@@ -1,0 +1,29 @@
+"""Why a step that a master's shutdown interrupts runs again; it knows no step in particular."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot.process.results import RETRY
+from buildbot.util.twisted import async_to_deferred
+
+
+class Restartable:
+    """Mixed in before a BuildStep: answers RETRY when the master is shut down meanwhile.
+
+    Buildbot 4.3 means to do so itself, but decides after the step was told to stop, and so ends
+    the request as CANCELLED for good (its issue 6029).
+    """
+
+    @async_to_deferred
+    async def run(self) -> int:
+        """Run the step; RETRY when the master stopped it."""
+        results: int = await self.work()
+        return RETRY if self.build.stopped_reason == "Master Shutdown" else results
+
+    async def work(self) -> int:
+        """What the step does; by default what the next class in line does."""
+        results: int = await super().run()  # type: ignore[misc]
+        return results
+
+    build: Any

@@ -1,0 +1,93 @@
+"""Which commit, image and tunables a person means by a variant; patches are had and kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.variant import (
+    Change,
+    PatchFile,
+    Picked,
+    Review,
+    VariantSpec,
+    is_built,
+    parse_variant,
+    recipe,
+    tunables_text,
+    write_variant,
+)
+from buildbot_bench.plugin.broker.ask import Plain
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.reviews import fetch_review
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variant:
+    """What is built, what is set when it runs, and what people call the two together."""
+
+    built: Plain
+    tunables: str
+    label: str
+
+
+async def find_variant(
+    farm: Farm, text: str, *, patches: Mapping[str, bytes], requester: str
+) -> Variant:
+    """The variant that a person wrote; `patches` holds the files that came with the question.
+
+    Raises UsageError for what cannot be understood or had, InfraError when the reviews' site or
+    the mirror does not answer.
+    """
+    spec = parse_variant(text)
+    await farm.mirrored()
+    revision = await farm.git(farm.history.resolve, text.partition("+")[0])
+    digests: dict[Change, str] = {}
+    for change in spec.changes:
+        match change:
+            case Review() | PatchFile() | Picked():
+                body, origin = await _patch(farm, change, patches)
+                kept = await farm.store.add_patch(
+                    body=body, origin=origin, requester=requester, now=farm.now()
+                )
+                digests[change] = kept.digest
+    built = VariantSpec(base=spec.base, changes=tuple(filter(is_built, spec.changes)))
+    return Variant(
+        built=Plain(
+            sha=revision.sha,
+            position=revision.position,
+            label=write_variant(built, base=revision.label),
+            variant=recipe(revision.sha, spec.changes, digests).text,
+        ),
+        tunables=tunables_text(spec.changes),
+        label=write_variant(spec, base=revision.label),
+    )
+
+
+async def _patch(
+    farm: Farm, change: Review | PatchFile | Picked, sent: Mapping[str, bytes]
+) -> tuple[bytes, str]:
+    """The bytes of a patch and where they are from."""
+    match change:
+        case PatchFile(name=name):
+            if name not in sent:
+                raise UsageError(f"the file {name} did not come with the question")
+            check_patch(sent[name], name)
+            return sent[name], name
+        case Picked(revision=revision):
+            fix = await farm.git(farm.history.resolve, revision)
+            name = f"commit:{fix.short_sha}"
+            body = await farm.git(farm.history.patch, fix)
+            check_patch(body, name)
+            return body, name
+        case Review(number=number):
+            site = farm.workflow.reviews
+            if site is None:
+                raise UsageError(
+                    f"this farm does not know where D{number} is reviewed",
+                    hint="let its bench.yml say reviews: https://reviews.freebsd.org, "
+                    "or give the patch as +file:NAME",
+                )
+            return await fetch_review(site, number), f"D{number}"
