@@ -1,0 +1,232 @@
+"""What the farm says of a search, read and made harmless; it knows no HTTP and no terminal.
+
+Every string is cleaned here, so that no display has to think of escape sequences. Unknown keys
+are passed over: a newer farm may say more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.core.errors import InfraError
+
+Fields = Mapping[str, Any]
+
+
+class SearchState(StrEnum):
+    """Where a search stands; all but the first two are final."""
+
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    FOUND = "found"
+    NOT_REPRODUCED = "not-reproduced"
+    INCONCLUSIVE = "inconclusive"
+    FAILED = "failed"
+
+
+class ProbeState(StrEnum):
+    """Where a probe stands; all but the first two are final."""
+
+    NEW = "new"
+    ISSUED = "issued"
+    DONE = "done"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class End:
+    """One end of a range, as the farm resolved it."""
+
+    label: str
+    sha: str
+    position: int
+    subject: str
+    author: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spread:
+    """An expected number: the median, and what nine of ten searches stay below."""
+
+    median: float
+    p90: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """What a search will cost; `known_iterations` were measured before and are not repeated."""
+
+    old: End
+    new: End
+    commits: int
+    testbed: str
+    workload: str
+    images: Spread
+    iterations: Spread
+    hours: Spread
+    known_iterations: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suspect:
+    """A part (old, new] of the range in which a step may lie; `effect` is relative to old."""
+
+    old: str
+    new: str
+    probability: float
+    effect: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Search:
+    """A search as it stands; `text` is the report when there is one."""
+
+    search_id: int
+    state: SearchState
+    testbed: str
+    workload: str
+    old: End
+    new: End
+    commits: int
+    iterations_done: int
+    images_built: int
+    forecast: Forecast | None
+    suspects: tuple[Suspect, ...]
+    now: str
+    created_at_s: float
+    requester: str
+    text: str | None
+    report: Fields | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in {SearchState.RUNNING, SearchState.CANCELLING}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """One measured revision of a search; `values` are in `unit`, one per iteration."""
+
+    probe_id: int
+    serial: int
+    label: str
+    position: int
+    image: int
+    state: ProbeState
+    values: tuple[float, ...]
+    unit: str
+    failure: str | None
+    at_s: float | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in {ProbeState.NEW, ProbeState.ISSUED}
+
+
+@contextmanager
+def _understood(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InfraError(
+            f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
+            hint="install the release of buildbot-bench that the farm runs",
+        ) from error
+
+
+def _number(raw: Any) -> float:
+    value = float(raw)
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no number")
+    return value
+
+
+def _end(raw: Fields) -> End:
+    return End(
+        label=clean_line(raw["label"]),
+        sha=clean_line(raw["sha"]),
+        position=int(raw["position"]),
+        subject=clean_line(raw.get("subject") or ""),
+        author=clean_line(raw.get("author") or ""),
+    )
+
+
+def _spread(raw: Fields) -> Spread:
+    return Spread(median=_number(raw["median"]), p90=_number(raw["p90"]))
+
+
+def _suspect(raw: Fields) -> Suspect:
+    return Suspect(
+        old=clean_line(raw["old"]),
+        new=clean_line(raw["new"]),
+        probability=_number(raw["probability"]),
+        effect=_number(raw["effect"]),
+    )
+
+
+def read_forecast(raw: Fields) -> Forecast:
+    """Read the farm's forecast; raises InfraError when it is none."""
+    with _understood("forecast"):
+        return Forecast(
+            old=_end(raw["old"]),
+            new=_end(raw["new"]),
+            commits=int(raw["commits"]),
+            testbed=clean_line(raw["testbed"]),
+            workload=clean_line(raw["workload"]),
+            images=_spread(raw["images"]),
+            iterations=_spread(raw["iterations"]),
+            hours=_spread(raw["hours"]),
+            known_iterations=int(raw.get("known_iterations") or 0),
+        )
+
+
+def read_search(raw: Fields) -> Search:
+    """Read one search; raises InfraError when it is none."""
+    with _understood("search"):
+        text = raw.get("text")
+        return Search(
+            search_id=int(raw["searchid"]),
+            state=SearchState(raw["state"]),
+            testbed=clean_line(raw["testbed"]),
+            workload=clean_line(raw["workload"]),
+            old=_end(raw["old"]),
+            new=_end(raw["new"]),
+            commits=int(raw["commits"]),
+            iterations_done=int(raw.get("iterations_done") or 0),
+            images_built=int(raw.get("images_built") or 0),
+            forecast=read_forecast(raw["forecast"]) if raw.get("forecast") else None,
+            suspects=tuple(_suspect(suspect) for suspect in raw.get("suspects") or ()),
+            now=clean_line(raw.get("now") or ""),
+            created_at_s=_number(raw["created_at"]),
+            requester=clean_line(raw.get("requester") or ""),
+            text=None if text is None else clean_text(text),
+            report=raw.get("report"),
+        )
+
+
+def read_probe(raw: Fields) -> Probe:
+    """Read one probe; raises InfraError when it is none."""
+    with _understood("probe"):
+        failure, at_s = raw.get("failure"), raw.get("at")
+        return Probe(
+            probe_id=int(raw["probeid"]),
+            serial=int(raw["serial"]),
+            label=clean_line(raw["label"]),
+            position=int(raw["position"]),
+            image=int(raw["image"]),
+            state=ProbeState(raw["state"]),
+            values=tuple(_number(value) for value in raw.get("values") or ()),
+            unit=clean_line(raw.get("unit") or ""),
+            failure=None if failure is None else clean_line(failure),
+            at_s=None if at_s is None else _number(at_s),
+        )

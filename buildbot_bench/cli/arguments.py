@@ -1,0 +1,220 @@
+"""Reads bench-bisect's command line and environment into one request; it does nothing about it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.cli.options import (
+    DEFAULT_FARM,
+    Parser,
+    add_farm_options,
+    farm_url,
+    fraction,
+    release,
+)
+from buildbot_bench.cli.requests import (
+    Cancel,
+    Follow,
+    ListSearches,
+    Mark,
+    Release,
+    Request,
+    Start,
+)
+from buildbot_bench.core.errors import UsageError
+
+_DESCRIPTION = """\
+Find the commit between two revisions that changed how many packets per second
+the kernel forwards. The farm builds and boots what it needs; this command asks,
+waits and prints what was found."""
+
+_EPILOG = """\
+examples:
+  bench-bisect r311848 r313448 --dry-run   what would it cost?
+  bench-bisect r311848 r313448             search; Ctrl-C leaves it running
+  bench-bisect n245062 main --testbed apu2 --workload pf-statefull
+  bench-bisect --follow 7                  come back to search 7
+  bench-bisect --mark 7 fixed r313448      say what became of its culprit
+  bench-bisect --release apu2              end the testbed's quarantine
+  id=$(bench-bisect OLD NEW --no-wait)     from a script
+  bench-bisect OLD NEW --json | jq .steps
+
+exit status:
+    0  answered: what changed was found
+    1  the ends do not differ
+    2  the request is wrong or not allowed
+    3  inconclusive, or cancelled
+    4  the farm, its lab or the network failed
+  130  interrupted; the search goes on
+
+The answer goes to standard output, everything else to standard error."""
+
+# These say how a search is to begin: beside --follow and its like they would be passed over.
+_FOR_START_ONLY = ("testbed", "workload", "min_effect", "fix", "dry_run", "no_wait")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """What is asked of whom, and how to wait for it.
+
+    `farm_argument` is how to name the same farm again: empty when it need not be named.
+    """
+
+    request: Request
+    json: bool
+    farm: str
+    farm_argument: str
+    user: str | None
+    password_file: str | None
+    patience_s: float
+    poll_s: float
+
+
+def parse_command(argv: Sequence[str] | None, environ: Mapping[str, str]) -> Command:
+    """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
+    options = _parser().parse_args(argv)
+    farm = options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM
+    return Command(
+        request=_request(options),
+        json=options.json,
+        farm=farm_url(farm),
+        farm_argument=f" --farm {options.farm}" if options.farm else "",
+        user=options.user or environ.get("BENCH_USER") or None,
+        password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
+        patience_s=options.patience,
+        poll_s=options.poll,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="bench-bisect",
+        usage="bench-bisect OLD NEW [options]\n"
+        "       bench-bisect --follow ID | --cancel ID | --list [options]\n"
+        "       bench-bisect --mark ID expected | noise | fixed REV | again [options]\n"
+        "       bench-bisect --release TESTBED [--false-alarm] [options]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("revisions", nargs="*", metavar="OLD NEW", help=_help_on_ends())
+    parser.add_argument("--version", action="version", version=f"%(prog)s {release()}")
+    _add_search_options(parser)
+    _add_known_searches(parser)
+    parser.add_argument(
+        "--false-alarm",
+        action="store_true",
+        help="with --release: nothing was wrong, what was measured meanwhile counts",
+    )
+    add_farm_options(parser)
+    return parser
+
+
+def _help_on_ends() -> str:
+    return (
+        "the ends of the range, as r311848 (Subversion), n245062 (commit count), "
+        "a commit hash, a tag or a branch; NEW is itself suspected, OLD is not"
+    )
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the search")
+    group.add_argument("--testbed", metavar="T", help="where to measure (default: the farm's)")
+    group.add_argument("--workload", metavar="W", help="what to measure (default: the farm's)")
+    group.add_argument(
+        "--min-effect",
+        metavar="E",
+        type=fraction,
+        help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
+    )
+    group.add_argument(
+        "--with",
+        dest="fix",
+        metavar="REV",
+        help="a commit to apply to each revision that it fits and that lacks it",
+    )
+    group.add_argument(
+        "-n", "--dry-run", action="store_true", help="print the forecast and start nothing"
+    )
+    group.add_argument(
+        "--no-wait", action="store_true", help="print the search's number and do not wait for it"
+    )
+    group.add_argument("--json", action="store_true", help="print the answer as one JSON object")
+
+
+def _add_known_searches(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("searches that the farm knows")
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument("--follow", metavar="ID", type=_search_id, help="come back to a search")
+    kinds.add_argument("--cancel", metavar="ID", type=_search_id, help="end it without an answer")
+    kinds.add_argument(
+        "--mark",
+        metavar="ID",
+        type=_search_id,
+        help="say of its report that the change was expected, is noise, was fixed by a revision, "
+        "or is to be measured again",
+    )
+    kinds.add_argument("--list", action="store_true", help="show the newest ones")
+    kinds.add_argument("--release", metavar="TESTBED", help="end a testbed's quarantine instead")
+
+
+def _request(options: argparse.Namespace) -> Request:
+    if options.false_alarm and options.release is None:
+        raise UsageError("--false-alarm goes with --release TESTBED only")
+    named = (options.follow, options.cancel, options.mark, options.release)
+    if not options.list and all(one is None for one in named):
+        return _start(options)
+    for name in _FOR_START_ONLY:
+        if getattr(options, name):
+            shown = "with" if name == "fix" else name.replace("_", "-")
+            raise UsageError(f"--{shown} goes with OLD NEW only")
+    if options.mark is not None:
+        return _mark(options)
+    if options.revisions:
+        raise UsageError("--follow, --cancel, --release and --list take no revisions")
+    if options.release is not None:
+        return Release(testbed=options.release, false_alarm=options.false_alarm)
+    if options.follow is not None:
+        return Follow(search_id=options.follow)
+    if options.cancel is not None:
+        return Cancel(search_id=options.cancel)
+    return ListSearches()
+
+
+def _mark(options: argparse.Namespace) -> Mark:
+    if len(options.revisions) not in {1, 2}:
+        raise UsageError(
+            "--mark takes what the report was, and the revision that fixed it",
+            hint="as in `bench-bisect --mark 7 noise` or `bench-bisect --mark 7 fixed r313448`",
+        )
+    kind, *fixes = options.revisions
+    return Mark(search_id=options.mark, kind=kind, revision=fixes[0] if fixes else None)
+
+
+def _start(options: argparse.Namespace) -> Start:
+    if len(options.revisions) != 2:
+        raise UsageError(
+            f"a search takes two revisions, {len(options.revisions)} given",
+            hint="as in `bench-bisect r311848 r313448`",
+        )
+    old, new = options.revisions
+    return Start(
+        old=old,
+        new=new,
+        testbed=options.testbed,
+        workload=options.workload,
+        min_effect=options.min_effect,
+        fix=options.fix,
+        dry_run=options.dry_run,
+        wait=not options.no_wait,
+    )
+
+
+def _search_id(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no search; `bench-bisect --list` shows them")
+    return int(text)

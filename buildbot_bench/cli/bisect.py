@@ -1,0 +1,135 @@
+"""The command bench-bisect: does one request and says in its exit status how it went."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from buildbot_bench.cli.answers import read_forecast, read_search
+from buildbot_bench.cli.arguments import Command, parse_command
+from buildbot_bench.cli.client import Farm, FarmUnreachableError
+from buildbot_bench.cli.console import answer, exit_status_of, farm_at, say
+from buildbot_bench.cli.exits import ExitStatus, exit_status
+from buildbot_bench.cli.follow import Pace, follow
+from buildbot_bench.cli.live import LiveDisplay, can_redraw
+from buildbot_bench.cli.progress import Display, LineDisplay
+from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
+from buildbot_bench.cli.wording import (
+    forecast_text,
+    mark_text,
+    outcome_text,
+    release_text,
+    searches_text,
+)
+from buildbot_bench.core.errors import InfraError
+
+_LISTED = 20
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
+    return exit_status_of("bench-bisect", lambda: _main(argv))
+
+
+def _main(argv: list[str] | None) -> int:
+    command = parse_command(argv, os.environ)
+    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+        return _run(command, farm)
+
+
+def _run(command: Command, farm: Farm) -> int:
+    match command.request:
+        case Start() as request:
+            return _start(command, request, farm)
+        case Follow(search_id=search_id):
+            return _follow(command, search_id, farm)
+        case Cancel(search_id=search_id):
+            farm.cancel(search_id)
+            _answer(command, f"search {search_id} is being cancelled", {"searchid": search_id})
+        case Mark() as mark:
+            kept = farm.mark(mark.search_id, mark.kind, mark.revision)
+            _answer(command, mark_text(mark), kept)
+        case Release() as release:
+            farm.release(release.testbed, false_alarm=release.false_alarm)
+            released = {"testbed": release.testbed, "false_alarm": release.false_alarm}
+            _answer(command, release_text(release), released)
+        case ListSearches():
+            rows = farm.searches(limit=_LISTED)
+            text = searches_text([read_search(row) for row in rows])
+            _answer(command, text, {"searches": rows})
+    return ExitStatus.ANSWERED
+
+
+def _start(command: Command, request: Start, farm: Farm) -> int:
+    question = _question(request)
+    raw = farm.forecast(question)
+    text = forecast_text(read_forecast(raw))
+    if request.dry_run:
+        _answer(command, text, raw)
+        return ExitStatus.ANSWERED
+    say(text)
+    search_id = _begin(request, question, farm)
+    if request.wait:
+        return _follow(command, search_id, farm)
+    say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
+    _answer(command, str(search_id), {"searchid": search_id, "forecast": raw})
+    return ExitStatus.ANSWERED
+
+
+def _question(request: Start) -> dict[str, Any]:
+    asked = {
+        "old": request.old,
+        "new": request.new,
+        "testbed": request.testbed,
+        "workload": request.workload,
+        "with": request.fix,
+    }
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _begin(request: Start, question: Mapping[str, Any], farm: Farm) -> int:
+    """Start the search, once: a lost answer is not asked for again, it might start another."""
+    effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
+    unsure = "whether the search began, `bench-bisect --list` shows"
+    try:
+        started = farm.start({**question, **effect})
+    except FarmUnreachableError as error:
+        raise InfraError(error.message, hint=unsure) from error
+    except KeyboardInterrupt:
+        say(f"interrupted; {unsure}")
+        raise
+    search_id = started.get("searchid")
+    if not isinstance(search_id, int):
+        raise InfraError("the farm does not say which search it started", hint=unsure)
+    return search_id
+
+
+def _follow(command: Command, search_id: int, farm: Farm) -> int:
+    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+    try:
+        with _display() as display:
+            search = follow(farm, search_id, display, pace)
+    except KeyboardInterrupt:
+        say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
+        return ExitStatus.INTERRUPTED
+    report = search.report or {"kind": str(search.state), "searchid": search_id}
+    _answer(command, search.text or outcome_text(search), report)
+    return exit_status(search.state)
+
+
+def _display() -> Display:
+    return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
+
+
+def _come_back(command: Command, search_id: int) -> str:
+    return f"bench-bisect --follow {search_id}{command.farm_argument}"
+
+
+def _answer(command: Command, text: str, value: Mapping[str, Any]) -> None:
+    answer(text, value, as_json=command.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""Speaks the farm's REST and turns what goes wrong into our errors; it reads no answer's meaning.
+
+Buildbot takes HTTP Basic at /auth/login alone and answers with a cookie; every other request is
+known by that cookie. Reading is GET, acting is JSON-RPC 2.0 by POST.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from buildbot_bench.cli.clean import clean_line
+from buildbot_bench.cli.credentials import Credentials
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+
+SEARCHES = "api/v2/bench/searches"
+TRIALS = "api/v2/bench/trials"
+TESTBEDS = "api/v2/bench/testbeds"
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
+
+# What a person did wrong, and what the farm itself could not get: a review's patch, its mirror.
+_SAID_BY_THE_FARM: Mapping[int | None, type[BenchError]] = {
+    INVALID_PARAMS: UsageError,
+    INTERNAL_ERROR: InfraError,
+}
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+# A farm on this machine is not asked through a proxy.
+_LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+
+
+class FarmUnreachableError(InfraError):
+    """The farm does not answer, or not now: the same request may succeed later."""
+
+
+class Farm:
+    """A farm's searches and trials, as a context manager that closes its connections.
+
+    Every method raises UsageError for what the farm refuses, FarmUnreachableError when it does not
+    answer (5xx among them) and InfraError when it answers what makes no sense. What they return is
+    the farm's JSON as it came: nothing in it is to be trusted on a terminal.
+    """
+
+    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._credentials = credentials
+        self._logged_in = False
+        try:
+            self._http = httpx.Client(
+                base_url=self.url + "/",
+                timeout=_TIMEOUT,
+                headers={"Accept": "application/json"},
+                mounts=dict.fromkeys(_LOOPBACK),
+            )
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UsageError(f"{url!r} is no URL: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.close()
+
+    def forecast(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """What a search would cost; `question` has old, new and perhaps testbed, workload."""
+        return self._control(SEARCHES, "forecast", question)
+
+    def start(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a search; the answer has its searchid. Never sent twice."""
+        return self._control(SEARCHES, "start", question)
+
+    def cancel(self, search_id: int) -> None:
+        """Ask that a search end without an answer."""
+        self._control(f"{SEARCHES}/{search_id}", "cancel", {})
+
+    def mark(self, search_id: int, kind: str, revision: str | None) -> dict[str, Any]:
+        """Say what a search's report was; gives the mark as the farm keeps it."""
+        fix = {} if revision is None else {"revision": revision}
+        return self._control(f"{SEARCHES}/{search_id}", "mark", {"mark": kind} | fix)
+
+    def release(self, testbed: str, *, false_alarm: bool) -> None:
+        """End a testbed's quarantine; after a false alarm what it measured meanwhile counts."""
+        path = f"{TESTBEDS}/{quote(testbed, safe='')}"
+        self._control(path, "release", {"false_alarm": false_alarm})
+
+    def searches(self, *, limit: int) -> list[dict[str, Any]]:
+        """The newest searches."""
+        return self._collection(SEARCHES, "searches", limit=limit)
+
+    def search(self, search_id: int) -> dict[str, Any]:
+        """One search as it stands."""
+        found = self._collection(f"{SEARCHES}/{search_id}", "searches")
+        if not found:
+            raise _no_such_search()
+        return found[0]
+
+    def probes(self, search_id: int) -> list[dict[str, Any]]:
+        """All probes of a search."""
+        return self._collection(f"{SEARCHES}/{search_id}/probes", "probes")
+
+    def start_trial(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a comparison; the answer has its trialid. Never sent twice."""
+        return self._control(TRIALS, "start", question)
+
+    def cancel_trial(self, trial_id: int) -> None:
+        """Ask that a trial end without an answer."""
+        self._control(f"{TRIALS}/{trial_id}", "cancel", {})
+
+    def decide_trial(self, trial_id: int, decision: str) -> None:
+        """`approve` or `reject` the patches of a trial."""
+        self._control(f"{TRIALS}/{trial_id}", decision, {})
+
+    def trials(self, *, limit: int) -> list[dict[str, Any]]:
+        """The newest trials."""
+        return self._collection(TRIALS, "trials", limit=limit)
+
+    def trial(self, trial_id: int) -> dict[str, Any]:
+        """One trial as it stands."""
+        found = self._collection(f"{TRIALS}/{trial_id}", "trials")
+        if not found:
+            raise _no_such_trial()
+        return found[0]
+
+    def trial_files(self, trial_id: int) -> list[dict[str, Any]]:
+        """The result directory of a trial: path and text of each file."""
+        return self._collection(f"{TRIALS}/{trial_id}/files", "files")
+
+    def _control(self, path: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": 1}
+        answer = self._json(self._send("POST", path, json=body))
+        match answer.get("result"):
+            case dict() as result:
+                return result
+            case _:
+                raise self._senseless(f"{method!r} gave no object")
+
+    def _collection(self, path: str, key: str, **query: int) -> list[dict[str, Any]]:
+        match self._json(self._send("GET", path, params=query)).get(key):
+            case list() as rows:
+                return rows
+            case _:
+                raise self._senseless(f"no {key!r} at /{path}")
+
+    def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """Ask, with a fresh login when the cookie is no longer taken; raise unless it is a 2xx."""
+        fresh = self._login() if not self._logged_in else False
+        response = self._request(method, path, **arguments)
+        if response.status_code in {401, 403} and not fresh and self._login():
+            response = self._request(method, path, **arguments)
+        if not response.is_success:
+            raise self._refusal(response)
+        return response
+
+    def _login(self) -> bool:
+        """Exchange the credentials for a cookie; False when there is nothing to exchange."""
+        if self._credentials is None:
+            return False
+        user = self._credentials.user
+        basic = httpx.BasicAuth(user, self._credentials.password)
+        response = self._request("GET", "auth/login", auth=basic)
+        if response.status_code >= 400 and response.status_code != 501:  # 501: needs no login
+            if response.status_code > 500:
+                raise self._refusal(response)
+            raise UsageError(
+                f"{self.url} does not let {user!r} in (HTTP {response.status_code})",
+                hint="check --user and what --password-file holds",
+            )
+        self._logged_in = True
+        return True
+
+    def _request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, **arguments)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+            raise FarmUnreachableError(
+                f"no farm answers at {self.url}: {_reason(error)}",
+                hint="start it with `make farm` or name it with --farm URL",
+            ) from error
+        except httpx.RequestError as error:
+            raise FarmUnreachableError(
+                f"the farm at {self.url} broke off: {_reason(error)}",
+                hint="look whether it is being restarted",
+            ) from error
+
+    def _refusal(self, response: httpx.Response) -> BenchError:
+        """What an HTTP error of Buildbot's means to the person who asked."""
+        status = response.status_code
+        code, message = _buildbot_error(response)
+        if status < 500 and code in _SAID_BY_THE_FARM:
+            return _SAID_BY_THE_FARM[code](message)
+        if status in {401, 403}:
+            hint = "ask its operator for the role, or log in as somebody else"
+            if self._credentials is None:
+                hint = "log in with --user NAME --password-file FILE"
+            return UsageError(f"{self.url} does not allow this: {message}", hint=hint)
+        for path, nothing in (("/searches/", _no_such_search), ("/trials/", _no_such_trial)):
+            if status == 404 and path in response.url.path and "nvalid path" not in message:
+                return nothing()
+        if status in {404, 501}:
+            return InfraError(
+                f"{self.url} answers, but has no such thing as this command asks for ({message})",
+                hint="check --farm, and that farm and command are of one release",
+            )
+        if status >= 500:
+            return FarmUnreachableError(f"the farm at {self.url} failed: {message}")
+        return self._senseless(message)
+
+    def _json(self, response: httpx.Response) -> dict[str, Any]:
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise self._senseless("no JSON object")
+        return answer
+
+    def _senseless(self, detail: str) -> InfraError:
+        return InfraError(
+            f"{self.url} does not answer as a farm does: {detail}", hint="check --farm"
+        )
+
+
+def _no_such_search() -> UsageError:
+    return UsageError(
+        "the farm knows no such search", hint="`bench-bisect --list` shows those it knows"
+    )
+
+
+def _no_such_trial() -> UsageError:
+    return UsageError(
+        "the farm knows no such trial", hint="`bench-compare --list` shows those it knows"
+    )
+
+
+def _reason(error: Exception) -> str:
+    return clean_line(re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__)
+
+
+def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
+    """Code and message: an object from JSON-RPC, a string from GET, a page from a proxy."""
+    fallback = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+    try:
+        error = response.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return None, clean_line(fallback)
+    match error:
+        case {"code": int(code), "message": str(message)} if message:
+            return code, clean_line(message)
+        case str(message) if message:
+            return None, clean_line(message)
+        case _:
+            return None, clean_line(fallback)

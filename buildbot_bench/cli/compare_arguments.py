@@ -1,0 +1,269 @@
+"""Reads bench-compare's command line and environment into one request; it reads patches alone."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from buildbot_bench.cli.options import (
+    DEFAULT_FARM,
+    Parser,
+    add_farm_options,
+    farm_url,
+    fraction,
+    release,
+)
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
+
+_DESCRIPTION = """\
+Compare two kernels, each a revision with or without changes: the farm builds
+both, boots them in turns (A B B A ...) and compares them by Student's t."""
+
+_EPILOG = """\
+a variant is a revision and its changes:
+  r317849  n245062  HASH  TAG           a commit
+  r299288+D8526                         with the patch of a review
+  r299288+file:my.patch                 with a patch of yours
+  r299288+commit:c255761                with what a commit changes
+  r317849+VIMAGE                        with a kernel option
+  r317849+nooptions:INVARIANTS          without one
+  r311848+sysctl:NAME=VALUE             with a tunable set; nothing is built
+
+examples:
+  bench-compare r317849 r317849+VIMAGE
+  bench-compare main main+file:my.patch --workload forwarding -n 10
+  bench-compare r299288 r299288+D8526 --markdown > comment.md
+  bench-compare --follow 7 --output fbsd12-head.r317849.VIMAGE
+
+exit status:
+    0  answered: a difference is proven, or is not
+    2  the request is wrong or not allowed
+    3  one of the two cannot be tested, or the trial was cancelled
+    4  the farm, its lab or the network failed
+  130  interrupted; the trial goes on
+
+The answer goes to standard output, everything else to standard error."""
+
+# These say how a trial is to begin: beside --follow and its like they would be passed over.
+DECISIONS = ("approve", "reject")
+_FOR_START_ONLY = ("testbed", "workload", "iterations", "min_effect", "no_wait")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartTrial:
+    """Compare two variants; `patches` holds each file that they name, by its name there."""
+
+    base: str
+    new: str
+    testbeds: tuple[str, ...]
+    workloads: tuple[str, ...]
+    iterations: int
+    min_effect: float | None
+    patches: Mapping[str, bytes]
+    wait: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FollowTrial:
+    """Show a trial until it ends, and its answer."""
+
+    trial_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CancelTrial:
+    """End a trial without an answer."""
+
+    trial_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecideTrial:
+    """`approve` or `reject` the patches that somebody without that right wants built and run."""
+
+    trial_id: int
+    decision: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListTrials:
+    """Show the newest trials."""
+
+
+TrialRequest = StartTrial | FollowTrial | CancelTrial | DecideTrial | ListTrials
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompareCommand:
+    """What is asked of whom, how to wait for it, and in which form to answer.
+
+    `form` is text, markdown or json; `output` a directory for the result, or None.
+    """
+
+    request: TrialRequest
+    form: str
+    output: Path | None
+    farm: str
+    farm_argument: str
+    user: str | None
+    password_file: str | None
+    patience_s: float
+    poll_s: float
+
+
+def parse_compare(argv: Sequence[str] | None, environ: Mapping[str, str]) -> CompareCommand:
+    """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
+    options = _parser().parse_args(argv)
+    farm = options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM
+    return CompareCommand(
+        request=_request(options),
+        form="json" if options.json else "markdown" if options.markdown else "text",
+        output=_output(options.output),
+        farm=farm_url(farm),
+        farm_argument=f" --farm {options.farm}" if options.farm else "",
+        user=options.user or environ.get("BENCH_USER") or None,
+        password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
+        patience_s=options.patience,
+        poll_s=options.poll,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="bench-compare",
+        usage="bench-compare BASE NEW [options]\n"
+        "       bench-compare --follow ID | --cancel ID | --list [options]\n"
+        "       bench-compare --approve ID | --reject ID [options]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("variants", nargs="*", metavar="BASE NEW", help="see below")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {release()}")
+    _add_trial_options(parser)
+    _add_answer_options(parser)
+    add_farm_options(parser)
+    return parser
+
+
+def _add_trial_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the trial")
+    for name in ("testbed", "workload"):
+        group.add_argument(
+            f"--{name}",
+            metavar=name[0].upper(),
+            action="append",
+            default=[],
+            help=f"a {name} to compare on; may be given several times (default: all of the farm's)",
+        )
+    group.add_argument("-n", dest="iterations", metavar="N", type=int, help="boots of each (5)")
+    group.add_argument(
+        "--min-effect",
+        metavar="E",
+        type=fraction,
+        help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
+    )
+    group.add_argument(
+        "--no-wait", action="store_true", help="print the trial's number and do not wait for it"
+    )
+    known = group.add_mutually_exclusive_group()
+    known.add_argument("--follow", metavar="ID", type=_trial_id, help="come back to a trial")
+    known.add_argument("--cancel", metavar="ID", type=_trial_id, help="end it without an answer")
+    known.add_argument("--list", action="store_true", help="show the newest ones")
+    for decision in DECISIONS:
+        known.add_argument(
+            f"--{decision}", metavar="ID", type=_trial_id, help=f"{decision} a stranger's patches"
+        )
+
+
+def _add_answer_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the answer")
+    forms = group.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="as one JSON object")
+    forms.add_argument("--markdown", action="store_true", help="as a comment for a review")
+    group.add_argument(
+        "--output", metavar="DIR", help="also write a result directory, as netbenches has them"
+    )
+
+
+def _request(options: argparse.Namespace) -> TrialRequest:
+    known = [options.follow, options.cancel, options.approve, options.reject]
+    if not options.list and not any(known):
+        return _start(options)
+    if options.variants:
+        raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
+    for name in _FOR_START_ONLY:
+        if getattr(options, name):
+            shown = "-n" if name == "iterations" else f"--{name.replace('_', '-')}"
+            raise UsageError(f"{shown} goes with BASE NEW only")
+    if options.follow is not None:
+        return FollowTrial(trial_id=options.follow)
+    if options.cancel is not None:
+        return CancelTrial(trial_id=options.cancel)
+    for decision in DECISIONS:
+        if trial_id := getattr(options, decision):
+            return DecideTrial(trial_id=trial_id, decision=decision)
+    return ListTrials()
+
+
+def _start(options: argparse.Namespace) -> StartTrial:
+    if len(options.variants) != 2:
+        raise UsageError(
+            f"a comparison takes two variants, {len(options.variants)} given",
+            hint="as in `bench-compare r317849 r317849+VIMAGE`",
+        )
+    patches: dict[str, bytes] = {}
+    base, new = (_packed(text, patches) for text in options.variants)
+    return StartTrial(
+        base=base,
+        new=new,
+        testbeds=tuple(options.testbed),
+        workloads=tuple(options.workload),
+        iterations=5 if options.iterations is None else options.iterations,
+        min_effect=options.min_effect,
+        patches=patches,
+        wait=not options.no_wait,
+    )
+
+
+def _packed(text: str, patches: dict[str, bytes]) -> str:
+    """The variant with its files read into `patches`, and named there without directories."""
+    spec = parse_variant(text)
+    changes = tuple(_read(change, patches) for change in spec.changes)
+    return write_variant(replace(spec, changes=changes))
+
+
+def _read(change: Change, patches: dict[str, bytes]) -> Change:
+    if not isinstance(change, PatchFile):
+        return change
+    path = Path(change.name).expanduser()
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the patch {change.name}: {error.strerror}") from error
+    check_patch(body, change.name)
+    if patches.setdefault(path.name, body) != body:
+        raise UsageError(f"two patches are called {path.name}", hint="rename one of them")
+    return PatchFile(name=path.name)
+
+
+def _output(name: str | None) -> Path | None:
+    """The directory for the result: looked at now, so that hours of boots are not in vain."""
+    if name is None:
+        return None
+    path = Path(name)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"--output {name}: there is something already", hint="name a new place")
+    return path
+
+
+def _trial_id(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no trial; `bench-compare --list` shows them")
+    return int(text)

@@ -1,0 +1,47 @@
+"""How the commands that ask a farm speak: one answer to standard output, all else beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from buildbot_bench.cli.clean import clean_line
+from buildbot_bench.cli.client import Farm
+from buildbot_bench.cli.credentials import kept_login, read_credentials
+from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.core.errors import BenchError, UsageError
+
+
+def exit_status_of(name: str, work: Callable[[], int]) -> int:
+    """The status that some work gives; what ends it is said in one line, in the command's name."""
+    try:
+        return work()
+    except BenchError as error:
+        say(f"{name}: {clean_line(str(error))}")
+        return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads has had enough; Python's own last flush must not complain of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.NOBODY_READS
+
+
+def farm_at(url: str, *, user: str | None, password_file: str | None) -> Farm:
+    """The farm, to be asked by whoever is named, or else as was logged in there before."""
+    return Farm(url, read_credentials(user, password_file) or kept_login(url))
+
+
+def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the answer, and nothing else ever, to standard output."""
+    shown = json.dumps(value, indent=2) if as_json else text.rstrip("\n")
+    encoding = sys.stdout.encoding or "utf-8"
+    print(shown.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+def say(message: str) -> None:
+    """Print what is not the answer to standard error."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,34 @@
+"""What the exit status of bench-bisect says; it knows no farm and no arguments."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from buildbot_bench.cli.answers import SearchState
+
+
+class ExitStatus(IntEnum):
+    """The statuses a script can rely on; the last two are the shell's 128 + SIGINT, + SIGPIPE."""
+
+    ANSWERED = 0
+    NO_DIFFERENCE = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    INFRASTRUCTURE = 4
+    INTERRUPTED = 130
+    NOBODY_READS = 141
+
+
+_OF_STATE = {
+    SearchState.FOUND: ExitStatus.ANSWERED,
+    SearchState.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
+    SearchState.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
+    # A cancelled search leaves its suspects, like any other that ended before its answer.
+    SearchState.CANCELLED: ExitStatus.INCONCLUSIVE,
+    SearchState.FAILED: ExitStatus.INFRASTRUCTURE,
+}
+
+
+def exit_status(state: SearchState) -> ExitStatus:
+    """The status for the state in which a search ended; KeyError while it still runs."""
+    return _OF_STATE[state]

@@ -1,0 +1,206 @@
+"""The command bench-ministat: ministat(1)'s flags, messages and exit status; it computes nothing.
+
+Where ministat would crash (infinite values, -w 1) it ends with a message instead, and with the
+status 2 of all other errors.
+"""
+
+from __future__ import annotations
+
+import getopt
+import io
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from buildbot_bench.cli.ministat_input import Column, atoi, read_dataset, strtod, strtol
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.ministat import CONFIDENCE_LEVELS
+from buildbot_bench.core.ministat_text import (
+    DEFAULT_WIDTH,
+    MAX_DATASETS,
+    Options,
+    render_options,
+)
+
+USAGE = """\
+usage: bench-ministat [-AnPqs] [-C column] [-c confidence] [-d delimiters] [-w width] [file ...]
+  -A  print no plot
+  -n  print no plot and no verdict: the figures only
+  -q  print neither names nor heading
+  -s  draw each data set's bar on a line of its own
+  -P  take the data for whole populations: print their deviation, compare nothing
+  -C  the column to read, counted from 1 (default 1)
+  -c  confidence in percent: 80, 90, 95, 98, 99 or 99.5 (default 95)
+  -d  the characters that separate columns (default space and tab)
+  -w  the width of the plot (default 74, or the terminal's)
+Reads 1 to 7 data sets (- or none: standard input) and compares each with the first.
+"""
+_STATUS_USAGE = 2
+_STATUS_INTERRUPTED = 130
+_STDIN_LABEL = "<stdin>"
+
+
+class _OptionError(UsageError):
+    """A command line that is answered with the usage text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Arguments:
+    """The command line, read; `width` is None unless it was given."""
+
+    options: Options
+    column: Column
+    width: int | None
+    files: tuple[str, ...]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; returns the exit status: 0 whatever the verdict, 2 for any error."""
+    try:
+        arguments = _parse(sys.argv[1:] if argv is None else argv)
+        if arguments is None:
+            print(USAGE, end="")
+            return 0
+        width = _stdout_width() if arguments.width is None else arguments.width
+        text = render_options(_datasets(arguments), replace(arguments.options, width=width))
+    except _OptionError as error:
+        print(error.message, USAGE, sep="\n", end="", file=sys.stderr)
+        return _STATUS_USAGE
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return _STATUS_USAGE
+    except KeyboardInterrupt:
+        return _STATUS_INTERRUPTED
+    _write(text)
+    return 0
+
+
+def _parse(argv: list[str]) -> _Arguments | None:
+    """Read the command line; None for a plea for help, _OptionError for a bad one."""
+    try:
+        flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help"])
+    except getopt.GetoptError as error:
+        raise _OptionError(f"ministat: {error.msg}\nUnknown option") from error
+    options = Options(separate=False)
+    column = Column()
+    width: int | None = None
+    confidence_given = False
+    for flag, value in flags:
+        match flag:
+            case "--help":
+                return None
+            case "-C":
+                column = replace(column, number=_column_number(value))
+            case "-d":
+                column = replace(column, delimiters=_delimiters(value))
+            case "-w":
+                width = _width(value)
+            case "-c":
+                options = _with_confidence(options, value, lenient=confidence_given)
+                confidence_given = True
+            case _:
+                options = _switched(options, flag)
+    if len(files) > MAX_DATASETS:
+        raise _OptionError("Too many datasets.")
+    return _Arguments(options=options, column=column, width=width, files=tuple(files))
+
+
+def _switched(options: Options, flag: str) -> Options:
+    match flag:
+        case "-A":
+            return replace(options, plot=False)
+        case "-n":
+            return replace(options, plot=False, compare=False)
+        case "-P":
+            return replace(options, population=True)
+        case "-q":
+            return replace(options, header=False)
+        case _:
+            return replace(options, separate=True)
+
+
+def _with_confidence(options: Options, text: str, *, lenient: bool) -> Options:
+    """Set the confidence; a wrong one after a right one is passed over, as ministat does."""
+    confidence = strtod(text)
+    if confidence is None:
+        raise _OptionError("Not a floating point number")
+    if confidence in CONFIDENCE_LEVELS:
+        return replace(options, confidence=confidence)
+    if lenient:
+        return options
+    raise _OptionError("No support for confidence level")
+
+
+def _column_number(text: str) -> int:
+    column = strtol(text)
+    if column is None:
+        raise _OptionError("Invalid column number.")
+    if column <= 0:
+        raise _OptionError("Column number should be positive.")
+    return column
+
+
+def _width(text: str) -> int:
+    width = strtol(text)
+    if width is None:
+        raise _OptionError("Invalid width, not a number.")
+    if width < 0:
+        raise _OptionError("Unable to move beyond left margin.")
+    return width
+
+
+def _delimiters(text: str) -> str:
+    if not text:
+        raise _OptionError("Can't use empty delimiter string")
+    return text
+
+
+def _stdout_width() -> int:
+    """74, but on a terminal $COLUMNS as it is, else two less than the terminal has."""
+    if not sys.stdout.isatty():
+        return DEFAULT_WIDTH
+    if columns := os.environ.get("COLUMNS"):
+        width = atoi(columns)
+    else:
+        width = os.get_terminal_size(sys.stdout.fileno()).columns - 2
+    # ministat crashes on the other ones, and nobody asked for them by -w.
+    return width if width == 0 or width > 1 else DEFAULT_WIDTH
+
+
+def _datasets(arguments: _Arguments) -> list[tuple[str, list[float]]]:
+    """Open all inputs before the first is read, so that a missing one spoils nothing."""
+    with ExitStack() as stack:
+        inputs: list[tuple[str, BinaryIO]] = []
+        for position, name in enumerate(arguments.files):
+            if name == "-" and position == 0:
+                inputs.append((name, sys.stdin.buffer))
+            else:
+                inputs.append((name, stack.enter_context(_open(name))))
+        if not inputs:
+            inputs = [(_STDIN_LABEL, sys.stdin.buffer)]
+        return [(name, read_dataset(name, stream, arguments.column)) for name, stream in inputs]
+
+
+def _open(name: str) -> BinaryIO:
+    try:
+        return open(name, "rb")  # noqa: PTH123 - a Path would turn "./file" into "file"
+    except OSError as error:
+        raise UsageError(f"ministat: Cannot open {name}: {error.strerror}") from error
+
+
+def _write(text: str) -> None:
+    """Write to stdout; a name that is no text goes out as the bytes that it came in."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; Python would complain again at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

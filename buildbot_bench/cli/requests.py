@@ -1,0 +1,58 @@
+"""What bench-bisect may ask of a farm, one request a command; it neither reads nor sends any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Start:
+    """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along."""
+
+    old: str
+    new: str
+    testbed: str | None
+    workload: str | None
+    min_effect: float | None
+    fix: str | None
+    dry_run: bool
+    wait: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Follow:
+    """Show a search until it ends, and its answer."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cancel:
+    """End a search without an answer."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mark:
+    """Say what a report was; `kind` is the farm's to know, `revision` mended it or is None."""
+
+    search_id: int
+    kind: str
+    revision: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """End a testbed's quarantine; after a `false_alarm` what it measured meanwhile counts."""
+
+    testbed: str
+    false_alarm: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListSearches:
+    """Show the newest searches."""
+
+
+Request = Start | Follow | Cancel | Mark | Release | ListSearches

@@ -1,0 +1,162 @@
+"""What the farm says of a trial, read and made harmless; it knows no HTTP and no terminal."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.core.errors import InfraError
+
+_PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
+
+
+class TrialState(StrEnum):
+    """Where a trial stands; all but the first three are final."""
+
+    AWAITING = "awaiting approval"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    DONE = "done"
+    UNTESTABLE = "untestable"
+    FAILED = "failed"
+
+
+_UNDER_WAY = frozenset({TrialState.AWAITING, TrialState.RUNNING, TrialState.CANCELLING})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patch:
+    """A patch that somebody has to approve, and where it is from."""
+
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """A trial as it stands; `text`, `markdown` and `report` are there when it has ended.
+
+    `patches` are those that await approval.
+    """
+
+    trial_id: int
+    state: TrialState
+    base: str
+    new: str
+    boots_done: int
+    boots: int
+    now: str
+    created_at_s: float
+    requester: str
+    text: str | None
+    markdown: str | None
+    report: Mapping[str, Any] | None
+    patches: tuple[Patch, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in _UNDER_WAY
+
+
+def read_trial(raw: Mapping[str, Any]) -> Trial:
+    """Read one trial; raises InfraError when it is none."""
+    try:
+        return Trial(
+            trial_id=int(raw["trialid"]),
+            state=TrialState(raw["state"]),
+            base=clean_line(raw["base"]),
+            new=clean_line(raw["new"]),
+            boots_done=int(raw["boots_done"]),
+            boots=int(raw["boots"]),
+            now=clean_line(raw.get("now") or ""),
+            created_at_s=float(raw["created_at"]),
+            requester=clean_line(raw.get("requester") or ""),
+            text=_cleaned(raw.get("text")),
+            markdown=_cleaned(raw.get("markdown")),
+            report=raw.get("report"),
+            patches=tuple(
+                Patch(origin=clean_line(one["origin"]), text=clean_text(one["text"]))
+                for one in raw.get("patches") or ()
+            ),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _not_understood("trial", error) from error
+
+
+def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """The files of a result directory by their paths, none of which leads out of it."""
+    try:
+        files = {str(row["path"]): _content(row) for row in rows}
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_understood("result directory", error) from error
+    for path in files:
+        if not _PATH.fullmatch(path):
+            raise InfraError(f"the farm names a file {clean_line(path, limit=80)!r}: not written")
+    return files
+
+
+def _content(row: Mapping[str, Any]) -> bytes:
+    if "base64" in row:
+        return base64.b64decode(row["base64"], validate=True)
+    return str(row["text"]).encode("utf-8", "replace")
+
+
+def progress_line(trial: Trial) -> str:
+    """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
+    clock = time.strftime("%H:%M:%S")
+    return f"{clock}  {trial.boots_done} of {trial.boots} boots  {trial.now}".rstrip()
+
+
+def approval_text(trial: Trial) -> str:
+    """The patches that await approval, whole: whoever approves them has them run."""
+    parts = [f"{trial.requester} asks to build and run:"]
+    parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in trial.patches]
+    return "\n\n".join(parts)
+
+
+def trial_outcome(trial: Trial) -> str:
+    """One line for a trial that has nothing longer to say."""
+    detail = f": {trial.now}" if trial.now else ""
+    return f"trial {trial.trial_id} {trial.state}{detail}"
+
+
+def trials_text(trials: Sequence[Trial]) -> str:
+    """A list of trials as a table with a heading."""
+    if not trials:
+        return "no trials yet"
+    rows = [("ID", "STATE", "BEGUN", "BASE", "NEW", "BOOTS", "BY")]
+    rows += [
+        (
+            str(trial.trial_id),
+            str(trial.state),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(trial.created_at_s)),
+            trial.base,
+            trial.new,
+            f"{trial.boots_done}/{trial.boots}",
+            trial.requester,
+        )
+        for trial in trials
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cleaned(value: Any) -> str | None:
+    return None if value is None else clean_text(value)
+
+
+def _not_understood(what: str, error: Exception) -> InfraError:
+    return InfraError(
+        f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
+        hint="install the release of buildbot-bench that the farm runs",
+    )

@@ -1,0 +1,187 @@
+"""Says in plain ASCII what a forecast, a probe, a search is; it knows no terminal and no clock."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from statistics import median
+
+from buildbot_bench.cli.answers import (
+    End,
+    Forecast,
+    Probe,
+    ProbeState,
+    Search,
+    SearchState,
+    Spread,
+    Suspect,
+)
+from buildbot_bench.cli.requests import Mark, Release
+
+_SUBJECT_WIDTH = 60
+
+_OUTCOMES = {
+    SearchState.RUNNING: "still runs",
+    SearchState.CANCELLING: "is being cancelled",
+    SearchState.CANCELLED: "was cancelled",
+    SearchState.FOUND: "found what changed",
+    SearchState.NOT_REPRODUCED: "ended: the ends do not differ",
+    SearchState.INCONCLUSIVE: "ended without a certain answer",
+    SearchState.FAILED: "failed",
+}
+
+
+def range_text(old: str, new: str, commits: int) -> str:
+    """`(r311848, r313448], 1600 commits`: the old end is not suspected, the new one is."""
+    return f"({old}, {new}], {commits} {'commit' if commits == 1 else 'commits'}"
+
+
+def percent(share: float) -> str:
+    """A probability, rounded down: nothing is said to be surer than it is."""
+    return f"{math.floor(100 * share + 1e-9)} %"
+
+
+def effect_text(effect: float) -> str:
+    """A change relative to the old level, signed."""
+    return f"{100 * effect:+.1f} %"
+
+
+def hours_text(hours: float) -> str:
+    """A time to wait, in the unit a person would say."""
+    seconds = 3600 * hours
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if hours < 1.5:
+        return f"{60 * hours:.0f} min"
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def clock(at_s: float) -> str:
+    """The local time of day."""
+    return time.strftime("%H:%M:%S", time.localtime(at_s))
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """What a search will cost, as a small table."""
+
+    def row(name: str, spread: Spread) -> str:
+        return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
+
+    span = range_text(forecast.old.label, forecast.new.label, forecast.commits)
+    hours = forecast.hours
+    lines = [
+        f"{span}: {forecast.workload} on {forecast.testbed}",
+        f"  old  {_end_text(forecast.old)}",
+        f"  new  {_end_text(forecast.new)}",
+        f"{'forecast':<10}  {'median':>9}  {'9 in 10':>9}",
+        row("images", forecast.images),
+        row("iterations", forecast.iterations),
+        f"{'time':<10}  {hours_text(hours.median):>9}  {hours_text(hours.p90):>9}",
+    ]
+    if forecast.known_iterations:
+        lines.append(f"{forecast.known_iterations} iterations are known already and not repeated.")
+    return "\n".join(lines)
+
+
+def _end_text(end: End) -> str:
+    subject = end.subject
+    if len(subject) > _SUBJECT_WIDTH:
+        subject = subject[: _SUBJECT_WIDTH - 3] + "..."
+    return f"{end.label}  {end.sha[:12]}  {subject}"
+
+
+def remaining_text(search: Search) -> str:
+    """What is done, and what the forecast leaves."""
+    done = f"{search.iterations_done} iterations and {search.images_built} images so far"
+    forecast = search.forecast
+    if forecast is None:
+        return done
+    expected = forecast.iterations
+    left = expected.median - search.iterations_done
+    if left > 0:
+        hours = forecast.hours.median * left / expected.median
+        return f"{done}; about {left:.0f} iterations and {hours_text(hours)} to go"
+    if search.iterations_done <= expected.p90:
+        return f"{done}; longer than most, {expected.p90:.0f} iterations suffice 9 times in 10"
+    return f"{done}; longer than 9 searches in 10"
+
+
+def outcome_text(search: Search) -> str:
+    """One line for a search that has nothing longer to say."""
+    detail = f": {search.now}" if search.now else ""
+    return f"search {search.search_id} {_OUTCOMES[search.state]}{detail}"
+
+
+def mark_text(mark: Mark) -> str:
+    """One line for a mark that the farm has taken."""
+    fix = f" by {mark.revision}" if mark.revision else ""
+    boots = "; fresh boots are on their way" if mark.kind == "again" else ""
+    return f"search {mark.search_id} is marked: {mark.kind}{fix}{boots}"
+
+
+def release_text(release: Release) -> str:
+    """One line for a testbed that works again, and what became of what it measured."""
+    meanwhile = "counts" if release.false_alarm else "stays unused"
+    return f"{release.testbed} is released; what was measured in quarantine {meanwhile}"
+
+
+def likeliest(suspects: Sequence[Suspect]) -> Suspect | None:
+    """The suspect that is most probable; the first of several."""
+    return max(suspects, key=lambda suspect: suspect.probability, default=None)
+
+
+def suspects_text(suspects: Sequence[Suspect]) -> str:
+    """`suspects 3, 93 % in (r311848, r311901]`, or nothing while there are none."""
+    first = likeliest(suspects)
+    if first is None:
+        return ""
+    return f"suspects {len(suspects)}, {percent(first.probability)} in ({first.old}, {first.new}]"
+
+
+def _value_text(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def result_text(probe: Probe) -> str:
+    """What a probe gave: its value, the reason why there is none, or its state."""
+    if probe.values:
+        value = f"{_value_text(median(probe.values))} {probe.unit}".rstrip()
+        return value if len(probe.values) == 1 else f"{value} (median of {len(probe.values)})"
+    if probe.failure:
+        return probe.failure
+    if probe.state is ProbeState.LOST:
+        return "lost"
+    return "no value" if probe.state is ProbeState.DONE else str(probe.state)
+
+
+def revision_text(probe: Probe) -> str:
+    """The probe's revision, with the image's number when it is not the first."""
+    return f"{probe.label}#{probe.image}" if probe.image else probe.label
+
+
+def probe_line(probe: Probe) -> str:
+    """`12:03:41  probe 7  r312648  540123 pps`."""
+    at = "--:--:--" if probe.at_s is None else clock(probe.at_s)
+    return f"{at}  probe {probe.serial}  {revision_text(probe)}  {result_text(probe)}"
+
+
+def searches_text(searches: Sequence[Search]) -> str:
+    """A list of searches as a table with a heading."""
+    if not searches:
+        return "no searches yet"
+    rows = [("ID", "STATE", "BEGUN", "RANGE", "MEASURED", "BY")]
+    rows += [
+        (
+            str(search.search_id),
+            str(search.state),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(search.created_at_s)),
+            f"({search.old.label}, {search.new.label}]",
+            f"{search.workload} on {search.testbed}",
+            search.requester,
+        )
+        for search in searches
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
