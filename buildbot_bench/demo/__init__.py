@@ -1,0 +1,1 @@
+"""A whole farm on one machine, with labs that need no hardware."""

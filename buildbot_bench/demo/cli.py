@@ -1,0 +1,146 @@
+"""The command `bench-farm`: a farm on this machine, to look at or as a demonstration."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.cli.credentials import Credentials, keep_login
+from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
+from buildbot_bench.demo.replay_history import make_replay_history
+from buildbot_bench.demo.scenario import run_demo
+from buildbot_bench.demo.vm_history import make_vm_history
+
+_USAGE, _INFRASTRUCTURE = 2, 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Lab:
+    """A lab that comes with a history to search: what to ask of it, and what makes it."""
+
+    question: str
+    make_history: Callable[[Path], object]
+
+
+_LABS = {
+    "replay": _Lab(question="r311848 r313448", make_history=make_replay_history),
+    "vm": _Lab(question="r320000 r320010 --testbed vm-exact", make_history=make_vm_history),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.command(options)
+    except UsageError as problem:
+        print(f"bench-farm: {problem}", file=sys.stderr)
+        return _USAGE
+    except BenchError as problem:
+        print(f"bench-farm: {problem}", file=sys.stderr)
+        return _INFRASTRUCTURE
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bench-farm",
+        description="A whole farm on this machine: master, builder worker and lab worker.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run", help="keep a farm running until Ctrl-C", description="Keep a farm until Ctrl-C."
+    )
+    what = run.add_mutually_exclusive_group()
+    what.add_argument("--workflow", type=Path, metavar="FILE", help="a bench.yml of your own")
+    what.add_argument(
+        "--lab",
+        choices=_LABS,
+        default="replay",
+        help="recorded measurements of an APU2, or virtual machines (default: %(default)s)",
+    )
+    run.add_argument("--dir", type=Path, help="default: .farm/LAB")
+    _add_ports(run)
+    run.add_argument("--db", default="sqlite:///state.sqlite", help="default: %(default)s")
+    run.set_defaults(command=_run)
+    demo = commands.add_parser(
+        "demo",
+        help="see a regression arrive as commits and leave as a mail",
+        description="Publish a slowdown among innocent commits and wait for the mail about it.",
+    )
+    _add_ports(demo)
+    demo.add_argument(
+        "--expect",
+        default="r311849",
+        metavar="REVISION",
+        help="the culprit that the mail must name (default: %(default)s)",
+    )
+    demo.add_argument(
+        "--plant",
+        default="r311849",
+        metavar="REVISION",
+        help="the commit that gets the slowdown (default: %(default)s)",
+    )
+    demo.set_defaults(command=_demo)
+    return parser
+
+
+def _add_ports(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8010, help="of the pages; default: %(default)s")
+    parser.add_argument("--pb-port", type=int, default=9989, help="of the workers; %(default)s")
+
+
+def _run(options: argparse.Namespace) -> int:
+    directory = (options.dir or Path(".farm") / options.lab).resolve()
+    directory.mkdir(parents=True, exist_ok=True)
+    if options.workflow:
+        workflow = options.workflow.resolve()
+    else:
+        workflow = _generated(options.lab, directory)
+    plan = FarmPlan(
+        directory=directory,
+        workflow=workflow,
+        www_port=options.port,
+        pb_port=options.pb_port,
+        db_url=options.db,
+    )
+    farm = LocalFarm(plan)
+    farm.prepare()
+    login = keep_login(plan.url, Credentials(user=USER, password=plan.password))
+    try:
+        farm.start()
+        print(
+            f"The farm runs: {plan.url}\n"
+            f"Ask it:        bench-bisect {_LABS[options.lab].question} --farm {plan.url}\n"
+            f"Its login:     {login}, where bench-bisect finds it\n"
+            "Ctrl-C stops it; the same command starts it again where it was.",
+            flush=True,
+        )
+        serve(farm)
+    finally:
+        farm.stop()
+    return 0
+
+
+def _generated(lab: str, directory: Path) -> Path:
+    """A lab's workflow beside its generated repository, made when they are missing."""
+    workflow = directory / "bench.yml"
+    shutil.copyfile(Path(__file__).with_name(f"{lab}.yml"), workflow)
+    if not (directory / "src").exists():
+        print("Making the history ...", flush=True)
+        _LABS[lab].make_history(directory / "src")
+    return workflow
+
+
+def _demo(options: argparse.Namespace) -> int:
+    return run_demo(
+        planted=options.plant,
+        expected=options.expect,
+        www_port=options.port,
+        pb_port=options.pb_port,
+    )

@@ -1,0 +1,187 @@
+"""A whole farm on this machine: a real master, a builder worker and a lab worker over the wire."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
+
+CHECKOUT = Path(__file__).parents[2]
+START_S = 60.0
+USER = "bench"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FarmPlan:
+    """Where a farm lives and what it listens on; `labs` are its lab workers.
+
+    `db_url` is SQLAlchemy's.
+    """
+
+    directory: Path
+    workflow: Path
+    testbeds: Path = CHECKOUT / "workers" / "lab" / "testbeds.toml"
+    www_port: int = 8010
+    pb_port: int = 9989
+    db_url: str = "sqlite:///state.sqlite"
+    poll_s: float = 5.0
+    reconcile_s: float = 5.0
+    labs: tuple[str, ...] = ("lab",)
+
+    @property
+    def url(self) -> str:
+        """Where the farm's pages and its REST interface are."""
+        return f"http://localhost:{self.www_port}/"
+
+    @property
+    def password_file(self) -> Path:
+        """The password of the user who may start and cancel searches."""
+        return self.directory / "master" / "secrets" / f"{USER}.login"
+
+    @property
+    def password(self) -> str:
+        """What is in the password file; the farm must have been prepared."""
+        return self.password_file.read_text().strip()
+
+
+class LocalFarm:
+    """The processes of one farm; a directory that held one before is taken over as it is."""
+
+    def __init__(self, plan: FarmPlan) -> None:
+        if not (CHECKOUT / "master.cfg").is_file():
+            raise UsageError(
+                "a local farm needs the project's checkout beside the package",
+                hint="clone the repository and run `make farm` there",
+            )
+        self.plan = plan
+        self.master = self._child(
+            "master", [_tool("twistd"), "--nodaemon", "--no_save", "-y", "buildbot.tac"]
+        )
+        self.workers = {name: self._worker(name) for name in ("builder", *plan.labs)}
+
+    def prepare(self) -> None:
+        """Make the directories, the passwords and the database where they are missing."""
+        master = self.plan.directory / "master"
+        keep = master / "secrets"
+        keep.mkdir(parents=True, exist_ok=True)
+        keep.chmod(0o700)
+        for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login"):
+            _write_secret(keep / secret)
+        for name in self.workers:
+            home = self.plan.directory / name
+            home.mkdir(exist_ok=True)
+            kind = "lab" if name in self.plan.labs else name
+            shutil.copyfile(CHECKOUT / "workers" / kind / "buildbot.tac", home / "buildbot.tac")
+        if not (master / "buildbot.tac").exists():
+            self._run_buildbot(
+                "create-master",
+                "--quiet",
+                "--no-logrotate",
+                f"--config={CHECKOUT / 'master.cfg'}",
+                f"--db={self.plan.db_url}",
+                str(master),
+            )
+
+    def start(self) -> None:
+        """Start the master, then the workers; InfraError with its last words if it dies."""
+        must_be_free(self.plan.www_port, self.plan.pb_port)
+        self.start_master()
+        for worker in self.workers.values():
+            worker.start()
+
+    def start_master(self) -> None:
+        """Start the master and wait until its REST interface listens."""
+        # What a killed master leaves behind; twistd refuses to start beside it.
+        (self.plan.directory / "master" / "twistd.pid").unlink(missing_ok=True)
+        self.master.start()
+        wait_until(
+            lambda: answers(self.plan.www_port),
+            what="the master starts",
+            timeout_s=START_S,
+            child=self.master,
+        )
+
+    def stop(self) -> None:
+        """Stop everything, the workers first."""
+        for child in (*self.workers.values(), self.master):
+            child.stop()
+
+    def dead(self) -> list[str]:
+        """The names of processes that should run and do not."""
+        return [c.name for c in (self.master, *self.workers.values()) if not c.running]
+
+    def _worker(self, name: str) -> Child:
+        return self._child(
+            name, [_tool("twistd"), "--nodaemon", "--pidfile=", "--no_save", "-y", "buildbot.tac"]
+        )
+
+    def _child(self, name: str, command: list[str]) -> Child:
+        home = self.plan.directory / name
+        return Child(
+            name=name,
+            command=command,
+            cwd=home,
+            env=self._environment(name),
+            log=self.plan.directory / f"{name}.log",
+        )
+
+    def _environment(self, name: str) -> dict[str, str]:
+        plan = self.plan
+        here = str(Path(sys.executable).parent)
+        return {
+            "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
+            "BENCH_WORKFLOW": str(plan.workflow),
+            "BENCH_URL": plan.url,
+            "BENCH_DB": plan.db_url,
+            "BENCH_WWW": f"tcp:{plan.www_port}:interface=127.0.0.1",
+            "BENCH_PB": f"tcp:{plan.pb_port}:interface=127.0.0.1",
+            "BENCH_POLL_S": str(plan.poll_s),
+            "BENCH_RECONCILE_S": str(plan.reconcile_s),
+            "BENCH_MASTER": "127.0.0.1",
+            "BENCH_MASTER_PORT": str(plan.pb_port),
+            "BENCH_WORKER": name,
+            "BENCH_PASSWORD_FILE": str(plan.directory / "master" / "secrets" / f"{name}.pass"),
+            "BENCH_LAB_TESTBEDS": str(plan.testbeds),
+            "BENCH_LAB_STATE": str(plan.directory / name / "state"),
+        }
+
+    def _run_buildbot(self, *arguments: str) -> None:
+        done = subprocess.run(  # noqa: S603 - a list of our own making
+            [_tool("buildbot"), *arguments],
+            env={**os.environ, **self._environment("master")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise InfraError(f"buildbot {arguments[0]} failed:\n{done.stdout}{done.stderr}")
+
+
+def serve(farm: LocalFarm) -> None:
+    """Keep a started farm until Ctrl-C or SIGTERM, or until one of its processes dies."""
+    stop = signal.sigtimedwait
+    wanted = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    while stop(wanted, 1.0) is None:
+        if dead := farm.dead():
+            child = farm.workers.get(dead[0], farm.master)
+            raise InfraError(f"the {dead[0]} died:\n{child.tail()}")
+
+
+def _tool(name: str) -> str:
+    """A command of the environment that we run in."""
+    return str(Path(sys.executable).parent / name)
+
+
+def _write_secret(path: Path) -> None:
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(24) + "\n")

@@ -1,0 +1,100 @@
+"""Makes git repositories of generated commits, fast and the same every time; knows no kernel.
+
+Commits go through `git fast-import`, with fixed authors and dates, so that a history has the same
+hashes on any machine. Each commit carries a note of the kind that FreeBSD's Subversion era has
+(`svn path=/head/; revision=311849`); each note is a commit of its own on refs/notes/commits, so
+that the notes can be published together with the commits they belong to.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BRANCH = "refs/heads/main"
+NOTES = "refs/notes/commits"
+_FIRST_COMMIT_S = 1_484_000_000  # January 2017, when r311849 was made
+_BETWEEN_COMMITS_S = 1800
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratedCommit:
+    """One commit to be: its Subversion number, who and what, and the files that it changes."""
+
+    svn: int
+    author: str
+    message: str
+    files: Mapping[str, str]
+
+
+def write_history(path: Path, commits: Sequence[GeneratedCommit]) -> dict[str, str]:
+    """Make a bare repository of a chain of commits; returns the hash of each label (r311849)."""
+    git(path.parent, "init", "--quiet", "--bare", "--initial-branch=main", str(path))
+    labels = [f"r{commit.svn}" for commit in commits]
+    stream = b"".join(_stream(commits))
+    subprocess.run(  # noqa: S603 - a fixed command line
+        ["git", "-C", str(path), "fast-import", "--quiet", "--done"],  # noqa: S607 - git from PATH
+        input=stream,
+        check=True,
+        env=_environment(),
+    )
+    return dict(zip(labels, _chain(path, BRANCH), strict=True))
+
+
+def publish(source: Path, target: Path, label: str, shas: Mapping[str, str]) -> None:
+    """Push a history up to and including a label to a bare repository, which is made if absent."""
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        git(target.parent, "init", "--quiet", "--bare", "--initial-branch=main", str(target))
+    note = _chain(source, NOTES)[list(shas).index(label)]
+    git(source, "push", "--quiet", str(target), f"{shas[label]}:{BRANCH}", f"{note}:{NOTES}")
+
+
+def git(directory: Path, *arguments: str) -> str:
+    """Run git without the user's own settings; raises CalledProcessError when it fails."""
+    result = subprocess.run(  # noqa: S603 - no shell, and git reads no options from our data
+        ["git", "-C", str(directory), *arguments],  # noqa: S607 - git from PATH
+        check=True,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return result.stdout
+
+
+def _chain(repository: Path, ref: str) -> list[str]:
+    return git(repository, "rev-list", "--reverse", ref).split()
+
+
+def _environment() -> dict[str, str]:
+    ours = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | ours
+
+
+def _stream(commits: Sequence[GeneratedCommit]) -> Iterator[bytes]:
+    """The commits, then their notes, in the language of git-fast-import(1)."""
+    for number, commit in enumerate(commits):
+        yield f"commit {BRANCH}\nmark :{number + 1}\n".encode()
+        yield _signed(commit.author, number) + _data(commit.message)
+        for name, content in commit.files.items():
+            yield f"M 100644 inline {name}\n".encode() + _data(content)
+    for number, commit in enumerate(commits):
+        yield f"commit {NOTES}\n".encode()
+        yield _signed("svn2git", number) + _data(f"Note r{commit.svn}\n")
+        yield f"N inline :{number + 1}\n".encode()
+        yield _data(f"svn path=/head/; revision={commit.svn}\n")
+    yield b"done\n"
+
+
+def _signed(author: str, number: int) -> bytes:
+    when = f"{_FIRST_COMMIT_S + number * _BETWEEN_COMMITS_S} +0000"
+    who = f"{author} <{author}@FreeBSD.example> {when}\n"
+    return f"author {who}committer {who}".encode()
+
+
+def _data(text: str) -> bytes:
+    content = text.encode()
+    return b"data %d\n%s\n" % (len(content), content)

@@ -1,0 +1,105 @@
+"""Child processes of a farm on one machine: started, watched, stopped; it knows no Buildbot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+
+STOP_GRACE_S = 20.0
+_TAIL_LINES = 15
+
+
+@dataclass(kw_only=True, slots=True)
+class Child:
+    """One process with its own log file; it may be started again after it ended."""
+
+    name: str
+    command: Sequence[str]
+    cwd: Path
+    env: dict[str, str]
+    log: Path
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    def start(self) -> None:
+        """Start it in a process group of its own, so that Ctrl-C reaches only us."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - a list of our own making
+                self.command,
+                cwd=self.cwd,
+                env={**os.environ, **self.env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self, signum: int = signal.SIGTERM, *, grace_s: float = STOP_GRACE_S) -> None:
+        """Ask it to end, and end it when it does not."""
+        if self.process is None or not self.running:
+            return
+        self.process.send_signal(signum)
+        try:
+            self.process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would."""
+        if self.process is not None and self.running:
+            self.process.kill()
+            self.process.wait()
+
+    def tail(self) -> str:
+        """The last lines of its log."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(lines[-_TAIL_LINES:])
+
+
+def wait_until(
+    condition: Callable[[], bool], *, what: str, timeout_s: float, child: Child | None = None
+) -> None:
+    """Wait for a condition; InfraError when it does not come, with the child's last words."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        ended = child is not None and not child.running
+        if ended or time.monotonic() > deadline:
+            words = f":\n{child.tail()}" if child else ""
+            why = f"{child.name} ended" if child and ended else f"not within {timeout_s:.0f} s"
+            raise InfraError(f"{what}: {why}{words}")
+        time.sleep(0.1)
+
+
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def must_be_free(*ports: int) -> None:
+    """Raise InfraError for a port of this machine that something listens on."""
+    for port in ports:
+        if answers(port):
+            raise InfraError(
+                f"port {port} is taken", hint="stop what listens there, or choose another port"
+            )
+
+
+def free_port() -> int:
+    """A port that nothing listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,56 @@
+"""A repository with the revision numbers of the model case; its kernels are names of themselves.
+
+r311848 to r313448, one commit a number: building one is copying the file `kernel`, whose only
+line is the revision's label, and the replay testbed answers with what that revision measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+
+FIRST_SVN = 311848
+LAST_SVN = 313448
+
+_AUTHORS = ("alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy")
+_AREAS = (
+    ("sys/dev/e1000", "em: correct the interrupt throttling of the 82574"),
+    ("sys/net", "if_lagg: do not sleep while the lock is held"),
+    ("bin/sh", "sh: keep the exit status of a trap"),
+    ("sys/netpfil/ipfw", "ipfw: count dynamic rules per rule"),
+    ("share/man", "netstat.1: mention -R"),
+    ("sys/kern", "subr_taskqueue: say which thread a task waits for"),
+    ("usr.bin/top", "top: show the load of idle threads"),
+    ("sys/vm", "vm_page: drop a check that cannot fail"),
+    ("sys/arm64", "arm64: map the device tree read-only"),
+    ("contrib/llvm", "Merge a fix for the register allocator"),
+    ("sys/netinet", "tcp: use the cached route when the socket is bound"),
+    ("tools/regression", "Add a test of kqueue timers"),
+)
+# Invented like the rest, but for what the archive says: iflib came with r311849.
+_SUBJECTS = {
+    311849: ("heidi", "Convert the e1000 drivers (em, lem, igb) to iflib"),
+    312904: ("heidi", "iflib: let the driver choose the length of its receive queue"),
+    312905: ("heidi", "iflib: prefetch the next descriptor"),
+    313448: ("heidi", "iflib: drain the transmit ring from the receive path"),
+}
+
+
+def make_replay_history(path: Path) -> dict[str, str]:
+    """Make the bare repository; returns the hash of each label, oldest first."""
+    return write_history(path, list(_commits()))
+
+
+def _commits() -> Iterator[GeneratedCommit]:
+    for svn in range(FIRST_SVN, LAST_SVN + 1):
+        author, subject = _SUBJECTS.get(svn) or _plausible(svn)
+        yield GeneratedCommit(
+            svn=svn, author=author, message=f"{subject}\n", files={"kernel": f"r{svn}\n"}
+        )
+
+
+def _plausible(svn: int) -> tuple[str, str]:
+    area, subject = _AREAS[svn * 7 % len(_AREAS)]
+    return _AUTHORS[svn * 3 % len(_AUTHORS)], f"{subject} ({area}, {svn % 9 + 1} of 9)"
