@@ -1,0 +1,1 @@
+"""How well and how cheaply the farm searches and judges, against other ways."""
