@@ -1,0 +1,80 @@
+"""What `make bench` runs: tables, figures as JSON, and the plots that are drawn from them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import judge, plots, search
+from benchmarks.search_grid import BUILD_NOISES, LENGTHS, STEPS_IN_NOISES
+from benchmarks.search_lab import Lab
+from benchmarks.search_peers import pinpoint_like
+from benchmarks.search_runs import ALL_CASES
+from benchmarks.verdicts import Verdict, of_mean, of_share
+
+
+def test_the_search_is_told_as_a_table_as_figures_and_as_plots(tmp_path, capsys):
+    assert search.main(["--only=n 1, step/noise 5", "--replicates=4", f"--out={tmp_path}"]) == 0
+    printed = capsys.readouterr().out
+    assert "ours" in printed
+    assert "git N=5, t" in printed
+    figures = json.loads((tmp_path / "search.json").read_text())
+    ways = {row["policy"] for row in figures["rows"]}
+    assert {"ours", "git N=10, t", "SPRT", "Pinpoint-like", "genie"} <= ways
+    assert figures["calibration"][0]["steps"] >= 4
+    plots.main([f"--out={tmp_path}"])
+    drawn = {path.name for path in tmp_path.glob("*.svg")}
+    assert {"search-wrong.svg", "search-calibration.svg"} <= drawn
+
+
+def test_the_recorded_years_are_drawn(tmp_path, capsys):
+    assert judge.main(["--only=recorded", f"--out={tmp_path}"]) == 0
+    assert "the judge" in capsys.readouterr().out
+    plots.main([f"--out={tmp_path}"])
+    assert b"Alarms on the recorded years" in (tmp_path / "judge-years.svg").read_bytes()
+
+
+def test_the_plain_field_has_no_gaps():
+    cells = {(case.world.n, case.d) for case in ALL_CASES.values() if not case.world.sigma_build}
+    assert {(n, d) for n in LENGTHS for d in STEPS_IN_NOISES} <= cells
+    assert {case.world.sigma_build for case in ALL_CASES.values()} >= set(BUILD_NOISES)
+
+
+def test_pinpoint_measures_a_revision_once_and_not_again_for_each_neighbour():
+    lab = Lab(ALL_CASES["n 16, step/noise 50"].world, 1)
+    assert pinpoint_like(lab) == lab.expected()
+    assert lab.iterations == 10 * len(lab.images)
+
+
+@pytest.mark.parametrize(
+    ("cases", "replicates", "most", "verdict"),
+    [
+        (0, 10, 0.003, Verdict.REACHED),
+        (1, 100, 0.003, Verdict.OPEN),
+        (9, 100, 0.003, Verdict.MISSED),
+    ],
+)
+def test_one_wrong_answer_of_a_hundred_misses_no_target(cases, replicates, most, verdict):
+    assert of_share(cases, replicates, most) is verdict
+
+
+def test_a_mean_misses_a_target_only_beyond_its_error():
+    assert of_mean(12.4, 0.1, 12.5) is Verdict.REACHED
+    assert of_mean(12.6, 0.1, 12.5) is Verdict.OPEN
+    assert of_mean(12.8, 0.1, 12.5) is Verdict.MISSED
+
+
+def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "serach"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 2
+    assert "there are search, judge, pipeline" in done.stderr

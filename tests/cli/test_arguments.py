@@ -1,0 +1,119 @@
+"""The command line: what is understood, and that each mistake is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from buildbot_bench.cli.arguments import Command, parse_command
+from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.render.text import report_text
+from tests.fakes import reports
+
+RANGE = ("r311848", "r313448")
+
+
+def parse(*arguments: str, **environ: str) -> Command:
+    return parse_command(arguments, environ)
+
+
+def test_two_revisions_are_a_search() -> None:
+    assert parse(*RANGE).request == Start(
+        old="r311848",
+        new="r313448",
+        testbed=None,
+        workload=None,
+        min_effect=None,
+        fix=None,
+        dry_run=False,
+        wait=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "request_"),
+    [
+        (("--follow", "7"), Follow(search_id=7)),
+        (("--cancel", "7"), Cancel(search_id=7)),
+        (("--list",), ListSearches()),
+        (("--release", "apu2"), Release(testbed="apu2", false_alarm=False)),
+        (("--release", "apu2", "--false-alarm"), Release(testbed="apu2", false_alarm=True)),
+        (("--mark", "7", "noise"), Mark(search_id=7, kind="noise", revision=None)),
+        (("--mark", "7", "fixed", "r9"), Mark(search_id=7, kind="fixed", revision="r9")),
+    ],
+)
+def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_: object) -> None:
+    assert parse(*arguments).request == request_
+
+
+def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
+    lines = report_text(reports.iflib()).splitlines()
+    commands = [line.split()[1:] for line in lines if line.startswith("  bench-bisect ")]
+    kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, Mark)}
+    assert kinds == {"expected", "noise", "fixed", "again"}
+    assert any(isinstance(parse(*command).request, Start) for command in commands)
+    assert any(isinstance(parse(*command).request, Follow) for command in commands)
+
+
+@pytest.mark.parametrize("text", ["2%", "2 %", "0.02", ".02", "2.0%"])
+def test_smallest_effect_is_a_share_or_a_percentage(text: str) -> None:
+    request = parse(*RANGE, "--min-effect", text).request
+    assert isinstance(request, Start)
+    assert request.min_effect == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(("text", "patience_s"), [("90s", 90.0), ("15m", 900.0), ("1.5h", 5400.0)])
+def test_patience_is_a_time(text: str, patience_s: float) -> None:
+    assert parse("--follow", "7", "--patience", text).patience_s == patience_s
+
+
+def test_argument_goes_before_environment_and_environment_before_default() -> None:
+    assert parse(*RANGE).farm == "http://localhost:8010"
+    assert parse(*RANGE, BENCH_FARM="https://a.example").farm == "https://a.example"
+    command = parse(*RANGE, "--farm", "http://b.example/bb", BENCH_FARM="https://a.example")
+    assert command.farm == "http://b.example/bb"
+    assert command.farm_argument == " --farm http://b.example/bb"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "two revisions, 0 given; as in"),
+        (("r1",), "two revisions, 1 given"),
+        (("r1", "r2", "r3"), "two revisions, 3 given"),
+        ((*RANGE, "--min-effect", "2"), "'2' is no share; write 2% or 0.02"),
+        ((*RANGE, "--min-effect", "nan"), "'nan' is no share"),
+        ((*RANGE, "--min-effect", "0%"), "'0%' is no share"),
+        ((*RANGE, "--patience", "15"), "'15' is no time; write 90s"),
+        ((*RANGE, "--farm", "localhost:8010"), "'localhost:8010' is no farm's URL"),
+        ((*RANGE, "--farm", "http://["), "is no farm's URL"),
+        ((*RANGE, "--farm", "http://me:pw@a.example"), "holds a user; name it with --user"),
+        (("--follow", "seven"), "'seven' is no search; `bench-bisect --list`"),
+        (("--follow", "7", "--cancel", "7"), "not allowed with"),
+        (("--follow", "7", *RANGE), "take no revisions"),
+        (("--follow", "7", "--dry-run"), "--dry-run goes with OLD NEW only"),
+        (("--release", "apu2", "r1"), "take no revisions"),
+        (("--release", "apu2", "--list"), "not allowed with"),
+        ((*RANGE, "--false-alarm"), "--false-alarm goes with --release TESTBED only"),
+        (("--mark", "7"), "takes what the report was"),
+        (("--mark", "7", "fixed", "r1", "r2"), "`bench-bisect --mark 7 fixed r313448`"),
+        (("--list", "--min-effect", "2%"), "--min-effect goes with OLD NEW only"),
+        ((*RANGE, "--frobnicate"), "unrecognized arguments: --frobnicate; see"),
+        ((*RANGE, "--test", "apu2"), "unrecognized arguments: --test"),
+    ],
+)
+def test_mistake_is_named(arguments: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(UsageError) as mistake:
+        parse(*arguments)
+    assert complaint in str(mistake.value)
+    assert "pw" not in str(mistake.value)
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_end_well(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse(option)
+    assert end.value.code == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(("usage: bench-bisect OLD NEW", "bench-bisect 0."))
+    assert max(len(line) for line in printed.splitlines()) <= 80

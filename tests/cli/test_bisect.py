@@ -1,0 +1,248 @@
+"""What bench-bisect prints where, and what its exit status says, against a farm over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from buildbot_bench.cli.bisect import main
+from tests.fakes.farm import FakeFarm
+from tests.fakes.rehearsal import REPORT, TEXT, Probe
+
+Bisect = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+Golden = Callable[[str, str], None]
+RANGE = ("r311848", "r313448")
+
+
+def test_answer_goes_to_stdout_and_progress_to_stderr(
+    bisect: Bisect, capsys: Capture, golden: Golden
+) -> None:
+    assert bisect(*RANGE) == 0
+    printed = capsys.readouterr()
+    assert printed.out == TEXT
+    golden("cli/search.stderr", printed.err)
+
+
+def test_json_is_one_object_on_stdout(bisect: Bisect, capsys: Capture) -> None:
+    assert bisect(*RANGE, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"), [("found", 0), ("not-reproduced", 1), ("inconclusive", 3), ("failed", 4)]
+)
+def test_exit_status_says_how_the_search_ended(
+    farm: FakeFarm, bisect: Bisect, outcome: str, status: int
+) -> None:
+    farm.outcome = outcome
+    assert bisect(*RANGE) == status
+
+
+def test_search_without_a_report_says_how_it_ended(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.outcome, farm.text, farm.report = "failed", None, None
+    assert bisect(*RANGE, "--json") == 4
+    assert json.loads(capsys.readouterr().out) == {"kind": "failed", "searchid": 7}
+    assert bisect("--follow", "7") == 4
+    assert capsys.readouterr().out == "search 7 failed\n"
+
+
+def test_cost_is_printed_before_the_search_starts(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    bisect(*RANGE)
+    lines = capsys.readouterr().err.splitlines()
+    forecast = next(i for i, line in enumerate(lines) if line.startswith("iterations  "))
+    assert forecast < next(i for i, line in enumerate(lines) if line.startswith("search 7"))
+
+
+def test_dry_run_prints_the_forecast_and_starts_nothing(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture, golden: Golden
+) -> None:
+    assert bisect(*RANGE, "--dry-run") == 0
+    printed = capsys.readouterr()
+    golden("cli/forecast.stdout", printed.out)
+    assert (printed.err, farm.searches) == ("", {})
+
+
+def test_dry_run_as_json_is_the_forecast(bisect: Bisect, capsys: Capture) -> None:
+    assert bisect(*RANGE, "-n", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["iterations"] == {"median": 40, "p90": 50}
+
+
+def test_no_wait_prints_the_number_that_follow_takes(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    assert bisect(*RANGE, "--no-wait") == 0
+    printed = capsys.readouterr()
+    assert printed.out == "7\n"
+    assert printed.err.endswith(f"bench-bisect --follow 7 --farm {farm.url}\n")
+    assert bisect("--follow", printed.out.strip()) == 0
+    assert capsys.readouterr().out == TEXT
+
+
+def test_cancelled_search_leaves_no_answer(farm: FakeFarm, bisect: Bisect, capsys: Capture) -> None:
+    farm.hold_after = 2
+    bisect(*RANGE, "--no-wait")
+    assert bisect("--cancel", "7") == 0
+    assert capsys.readouterr().out.endswith("search 7 is being cancelled\n")
+    assert bisect("--follow", "7") == 3
+    assert capsys.readouterr().out == "search 7 was cancelled\n"
+
+
+def test_list_shows_the_newest_first(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture, golden: Golden
+) -> None:
+    farm.hold_after = 2
+    bisect(*RANGE, "--no-wait")
+    bisect("r312904", "r312905", "--no-wait")
+    capsys.readouterr()
+    assert bisect("--list") == 0
+    golden("cli/list.stdout", capsys.readouterr().out)
+    assert bisect("--list", "--json") == 0
+    assert [row["searchid"] for row in json.loads(capsys.readouterr().out)["searches"]] == [8, 7]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nonsense", "r1"), "no revision 'nonsense' in this repository; the oldest is r311848"),
+        (("r313448", "r311848"), "r313448 does not come before r311848"),
+        ((*RANGE, "--testbed", "apu9"), "no testbed 'apu9'; this farm has replay"),
+        (("--follow", "99"), "the farm knows no such search"),
+        (("--cancel", "99"), "the farm knows no such search"),
+    ],
+)
+def test_wrong_question_is_one_line_and_status_2(
+    bisect: Bisect, capsys: Capture, arguments: tuple[str, ...], complaint: str
+) -> None:
+    assert bisect(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"bench-bisect: {complaint}")
+    assert printed.err.count("\n") == 1
+
+
+def test_stopped_farm_is_one_line_and_status_4(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.stop()
+    for arguments in (RANGE, ("--follow", "7")):
+        assert bisect(*arguments) == 4
+        assert capsys.readouterr().err == (
+            f"bench-bisect: no farm answers at {farm.url}: Connection refused; "
+            "start it with `make farm` or name it with --farm URL\n"
+        )
+
+
+def test_farm_is_named_by_the_environment(
+    farm: FakeFarm, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_FARM", farm.url)
+    assert main([*RANGE, "--no-wait"]) == 0
+    assert capsys.readouterr().err.endswith("bench-bisect --follow 7\n")
+
+
+def test_a_fix_to_carry_along_reaches_the_farm(farm: FakeFarm, bisect: Bisect) -> None:
+    bisect("r311848", "r313448", "--with", "c255761", "--no-wait")
+    assert farm.searches[7].question["with"] == "c255761"
+
+
+def test_question_reaches_the_farm_as_it_was_asked(farm: FakeFarm, bisect: Bisect) -> None:
+    place = ("--testbed", "replay", "--workload", "forwarding")
+    assert bisect(*RANGE, *place, "--min-effect", "5%") == 0
+    assert farm.searches[7].question == {
+        "old": "r311848",
+        "new": "r313448",
+        "testbed": "replay",
+        "workload": "forwarding",
+        "min_effect": 0.05,
+    }
+
+
+def test_search_whose_answer_was_lost_is_not_started_again(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.mute = True
+    assert bisect(*RANGE) == 4
+    assert "whether the search began, `bench-bisect --list` shows" in capsys.readouterr().err
+    assert list(farm.searches) == [7]
+
+
+def test_farm_on_this_machine_is_not_asked_through_a_proxy(
+    bisect: Bisect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert bisect("--list") == 0
+
+
+def test_what_was_typed_is_repeated_harmlessly(capsys: Capture) -> None:
+    assert main(["--\x1b[31mred\nline"]) == 2
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert error.count("\n") == 1
+
+
+def test_hostile_text_never_reaches_the_terminal(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    hostile = "fix\x1b]0;owned\x07 [red]x[/] \u202e\udc80\x9b31m\r\nprobe 9"
+    farm.subject, farm.text = hostile, f"{hostile}\n"
+    farm.story = (Probe(svn=311848, value=None, suspects=(), failure=hostile),)
+    assert bisect(*RANGE) == 0
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
+        assert "[red]x[/]" in text
+        assert not set("\x1b\x07\u202e\udc80\x9b\r") & set(text)
+    assert "\nprobe 9" not in printed.err
+
+
+def test_mark_is_taken_and_said(farm: FakeFarm, bisect: Bisect, capsys: Capture) -> None:
+    bisect(*RANGE)
+    capsys.readouterr()
+    assert bisect("--mark", "7", "fixed", "r313448") == 0
+    assert capsys.readouterr().out == "search 7 is marked: fixed by r313448\n"
+    assert bisect("--mark", "7", "again", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["pending"] is True
+    assert [mark["kind"] for mark in farm.searches[7].marks] == ["fixed", "again"]
+
+
+@pytest.mark.parametrize(
+    ("said", "becomes"), [((), "stays unused"), (("--false-alarm",), "counts")]
+)
+def test_a_testbed_is_released(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture, said: tuple[str, ...], becomes: str
+) -> None:
+    farm.quarantined = {"replay"}
+    assert bisect("--release", "replay", *said) == 0
+    told = f"replay is released; what was measured in quarantine {becomes}\n"
+    assert capsys.readouterr().out == told
+    assert (farm.quarantined, bool(farm.trusted)) == (set(), bool(said))
+
+
+@pytest.mark.parametrize(
+    ("testbed", "complaint"),
+    [
+        ("replay", "replay is not in quarantine"),
+        ("apu9", "there is no testbed 'apu9'"),
+        ("../searches/7", "there is no testbed '../searches/7'"),
+    ],
+)
+def test_nothing_to_release_is_one_line_and_status_2(
+    bisect: Bisect, capsys: Capture, testbed: str, complaint: str
+) -> None:
+    assert bisect("--release", testbed) == 2
+    assert capsys.readouterr().err.startswith(f"bench-bisect: {complaint}")
+
+
+def test_farm_refuses_a_mark_that_it_does_not_know(bisect: Bisect, capsys: Capture) -> None:
+    bisect(*RANGE)
+    assert bisect("--mark", "7", "nonsense") == 2
+    assert "is no mark" in capsys.readouterr().err

@@ -1,0 +1,213 @@
+"""What bench-compare asks of a farm, prints where, writes, and says in its exit status."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.cli.compare import main
+from tests.fakes.trials import FILES, MARKDOWN, PNG, REPORT, TEXT, TrialFarm
+
+Compare = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+PAIR = ("r4", "r4+VIMAGE")
+PATCH = b"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+\xe9\n"
+
+
+@pytest.fixture
+def farm() -> Iterator[TrialFarm]:
+    with TrialFarm() as running:
+        yield running
+
+
+@pytest.fixture
+def compare(farm: TrialFarm) -> Compare:
+    """The command against the farm, polling fast."""
+
+    def run(*arguments: str) -> int:
+        return main([*arguments, "--farm", farm.url, "--poll", "0.01s"])
+
+    return run
+
+
+def test_answer_goes_to_stdout_and_progress_to_stderr(compare: Compare, capsys: Capture) -> None:
+    assert compare(*PAIR) == 0
+    printed = capsys.readouterr()
+    assert printed.out == TEXT
+    first, *progress = printed.err.splitlines()
+    assert first == "trial 3: r4+VIMAGE against r4, 3 boots, about 30 min after both are built"
+    assert progress[0].endswith("1 of 3 boots  measuring \ufffd[31mr4")
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"), [("--markdown", MARKDOWN), ("--json", json.dumps(REPORT, indent=2) + "\n")]
+)
+def test_the_answer_may_have_other_forms(
+    compare: Compare, capsys: Capture, form: str, answer: str
+) -> None:
+    assert compare(*PAIR, form) == 0
+    assert capsys.readouterr().out == answer
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("done", 0), ("untestable", 3), ("failed", 4)])
+def test_exit_status_says_how_the_trial_ended(
+    farm: TrialFarm, compare: Compare, outcome: str, status: int
+) -> None:
+    farm.trial_outcome = outcome
+    assert compare(*PAIR) == status
+
+
+def test_question_reaches_the_farm_as_it_was_asked(farm: TrialFarm, compare: Compare) -> None:
+    lanes = ("--testbed", "apu", "--workload", "pf", "--workload", "ipfw")
+    compare(*PAIR, *lanes, "-n", "7", "--min-effect", "3%", "--no-wait")
+    assert farm.trials[3].question == {
+        "base": "r4",
+        "new": "r4+VIMAGE",
+        "testbeds": ["apu"],
+        "workloads": ["pf", "ipfw"],
+        "iterations": 7,
+        "min_effect": 0.03,
+        "patches": {},
+    }
+
+
+def test_a_patch_goes_along_byte_for_byte_and_without_its_directory(
+    farm: TrialFarm, compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "my.patch").write_bytes(PATCH)
+    assert compare("r4", "r4+file:sub/my.patch", "--no-wait") == 0
+    question = farm.trials[3].question
+    assert question["new"] == "r4+file:my.patch"
+    assert base64.b64decode(question["patches"]["my.patch"]) == PATCH
+
+
+def test_the_result_directory_is_written(compare: Compare, tmp_path: Path, capsys: Capture) -> None:
+    place = tmp_path / "results" / "new"
+    assert compare(*PAIR, "--output", str(place)) == 0
+    written = {
+        str(path.relative_to(place)): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file()
+    }
+    assert written == {name: text.encode() for name, text in FILES.items()} | {"graph.png": PNG}
+    assert f"3 files are in {place}" in capsys.readouterr().err
+
+
+def test_a_directory_that_holds_something_is_refused_before_anything_is_booted(
+    farm: TrialFarm, compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").write_text("precious")
+    assert compare(*PAIR, "--output", str(tmp_path)) == 2
+    assert farm.trials == {}
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", ".bashrc", "a//b", "a/./b", ""])
+def test_no_file_is_written_outside_of_the_directory(
+    farm: TrialFarm, compare: Compare, tmp_path: Path, capsys: Capture, path: str
+) -> None:
+    farm.files = {"README.md": "fine", path: "evil"}
+    assert compare(*PAIR, "--output", str(tmp_path / "out")) == 4
+    assert "not written" in capsys.readouterr().err
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_no_wait_prints_the_number_that_follow_takes(
+    farm: TrialFarm, compare: Compare, capsys: Capture
+) -> None:
+    assert compare(*PAIR, "--no-wait") == 0
+    printed = capsys.readouterr()
+    assert printed.out == "3\n"
+    assert printed.err.endswith(f"bench-compare --follow 3 --farm {farm.url}\n")
+    assert compare("--follow", "3") == 0
+    assert capsys.readouterr().out == TEXT
+
+
+def test_a_cancelled_trial_leaves_no_answer(compare: Compare, capsys: Capture) -> None:
+    compare(*PAIR, "--no-wait")
+    assert compare("--cancel", "3") == 0
+    assert compare("--follow", "3") == 3
+    assert capsys.readouterr().out.endswith("trial 3 is being cancelled\ntrial 3 cancelled\n")
+
+
+def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
+    farm: TrialFarm, compare: Compare, capsys: Capture
+) -> None:
+    farm.wary = True
+    compare(*PAIR, "--no-wait")
+    watched = threading.Thread(target=compare, args=("--follow", "3"))
+    watched.start()
+    while "--approve 3" not in (shown := capsys.readouterr().err):
+        assert watched.is_alive()
+    assert "ann asks to build and run:\n\n--- my.patch ---\n+evil" in shown
+    assert "\x1b" not in shown
+    assert compare("--approve", "3") == 0
+    watched.join()
+    assert TEXT in capsys.readouterr().out
+
+
+def test_a_rejected_trial_leaves_no_answer(
+    farm: TrialFarm, compare: Compare, capsys: Capture
+) -> None:
+    farm.wary = True
+    compare(*PAIR, "--no-wait")
+    assert compare("--reject", "3") == 0
+    assert compare("--follow", "3") == 3
+    assert capsys.readouterr().out.endswith("trial 3: reject\ntrial 3 rejected\n")
+
+
+def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
+    compare(*PAIR, "--no-wait")
+    compare("r5", "r6", "--no-wait")
+    capsys.readouterr()
+    assert compare("--list") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ID  STATE    BEGUN             BASE  NEW        BOOTS  BY",
+        "4   running  2016-11-17 12:00  r5    r6         0/3    ann",
+        "3   running  2016-11-17 12:00  r4    r4+VIMAGE  0/3    ann",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("r4",), "a comparison takes two variants, 1 given"),
+        (("r4", "r4"), "they are the same variant"),
+        (("r4", "r4+vimage"), "'vimage' is no change of a kernel"),
+        (("r4", "r4+file:gone.patch"), "cannot read the patch gone.patch: No such file"),
+        (("--follow", "99"), "the farm knows no such trial; `bench-compare --list`"),
+        (("--follow", "3", "-n", "5"), "-n goes with BASE NEW only"),
+        (("r4", "r5", "--json", "--markdown"), "not allowed with"),
+    ],
+)
+def test_wrong_question_is_one_line_and_status_2(
+    compare: Compare, capsys: Capture, arguments: tuple[str, ...], complaint: str
+) -> None:
+    assert compare(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("bench-compare: ")
+    assert complaint in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_a_reviews_site_that_is_away_is_status_4_in_its_own_words(
+    farm: TrialFarm, compare: Compare, capsys: Capture
+) -> None:
+    farm.away = "cannot fetch D8526 from https://reviews.example.org: no answer in time"
+    assert compare("r4", "r4+D8526") == 4
+    assert capsys.readouterr().err == f"bench-compare: {farm.away}\n"
+
+
+def test_stopped_farm_is_one_line_and_status_4(
+    farm: TrialFarm, compare: Compare, capsys: Capture
+) -> None:
+    farm.stop()
+    assert compare(*PAIR) == 4
+    assert capsys.readouterr().err.startswith(f"bench-compare: no farm answers at {farm.url}")

@@ -1,0 +1,119 @@
+"""The words: numbers as a person says them, never surer than they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from buildbot_bench.cli.answers import (
+    Probe,
+    Search,
+    SearchState,
+    read_forecast,
+    read_probe,
+    read_search,
+)
+from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.cli.exits import exit_status
+from buildbot_bench.cli.range_bar import range_bar
+from buildbot_bench.cli.wording import hours_text, percent, remaining_text, result_text
+from buildbot_bench.core.errors import InfraError
+from tests.fakes.rehearsal import STORY, FakeSearch, forecast
+
+QUESTION = {"old": "r311848", "new": "r313448"}
+
+
+def rehearsed(done: int) -> tuple[Search, list[Probe]]:
+    fake = FakeSearch(
+        search_id=7,
+        question=QUESTION,
+        story=STORY,
+        outcome="found",
+        text=None,
+        report=None,
+        hold_after=None,
+        done=done,
+    )
+    return read_search(fake.as_json()), [read_probe(raw) for raw in fake.probes_as_json()]
+
+
+def probe(**changes: object) -> Probe:
+    raw = {"probeid": 1, "serial": 1, "label": "r1", "position": 1, "image": 0, "state": "done"}
+    return read_probe({**raw, "unit": "pps", **changes})
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.99999, "99 %"), (0.93, "93 %"), (0.29, "29 %"), (1.0, "100 %")]
+)
+def test_probability_is_rounded_down(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [(0.01, "36 s"), (0.5, "30 min"), (1.5, "1.5 h"), (47.9, "47.9 h"), (72, "3.0 days")],
+)
+def test_time_is_said_in_the_unit_that_fits(hours: float, text: str) -> None:
+    assert hours_text(hours) == text
+
+
+def test_result_is_the_value_or_the_reason_for_none() -> None:
+    assert result_text(probe(values=[540123.0])) == "540123 pps"
+    assert result_text(probe(values=[1.0, 9000.0, 8000.0])) == "8000 pps (median of 3)"
+    assert result_text(probe(values=[0.1234567])) == "0.1235 pps"
+    assert result_text(probe(failure="does not compile")) == "does not compile"
+    assert result_text(probe(state="lost")) == "lost"
+
+
+def test_remaining_cost_counts_down_and_then_stops_promising() -> None:
+    search, _ = rehearsed(done=4)
+    assert remaining_text(search).endswith("about 36 iterations and 81 min to go")
+    assert "longer than most" in remaining_text(with_iterations(45))
+    assert "longer than 9 searches in 10" in remaining_text(with_iterations(51))
+
+
+def with_iterations(done: int) -> Search:
+    search, _ = rehearsed(done=4)
+    raw = {
+        "searchid": 7,
+        "state": "running",
+        "created_at": 0,
+        "iterations_done": done,
+        **{key: forecast(QUESTION)[key] for key in ("old", "new", "commits")},
+    }
+    place = {"testbed": search.testbed, "workload": search.workload}
+    return read_search({**raw, **place, "forecast": forecast(QUESTION)})
+
+
+def test_range_bar_shows_what_was_measured_asked_failed_and_suspected() -> None:
+    assert range_bar(*rehearsed(done=1), cells=9) == "●───────○"
+    assert range_bar(*rehearsed(done=2), cells=9) == "████○████"
+    assert range_bar(*rehearsed(done=4), cells=9) == "○████───●"
+    assert range_bar(*rehearsed(done=5), cells=9) == "○─✗─●───●"
+
+
+def test_every_final_state_has_a_status_and_no_other_has() -> None:
+    final = set(SearchState) - {SearchState.RUNNING, SearchState.CANCELLING}
+    assert {state: int(exit_status(state)) for state in final} == {
+        SearchState.FOUND: 0,
+        SearchState.NOT_REPRODUCED: 1,
+        SearchState.INCONCLUSIVE: 3,
+        SearchState.CANCELLED: 3,
+        SearchState.FAILED: 4,
+    }
+    with pytest.raises(KeyError):
+        exit_status(SearchState.RUNNING)
+
+
+def test_cleaning_keeps_words_and_removes_what_steers_a_terminal() -> None:
+    assert clean_text("naïve 包\n\tok") == "naïve 包\n\tok"
+    assert clean_text("a\x1b[2Jb\x9bc\u202ed\u2028e\udc80") == "a�[2Jb�c�d�e�"
+    assert clean_line("a\n\n b\tc\r") == "a b c"
+    assert len(clean_line("x" * 10_000)) == 500
+
+
+@pytest.mark.parametrize(
+    "change", [{"hours": None}, {"images": {"median": float("nan"), "p90": 1}}, {"old": "r1"}]
+)
+def test_answer_that_makes_no_sense_is_an_infrastructure_error(change: dict[str, object]) -> None:
+    with pytest.raises(InfraError, match="says of a forecast is not understood"):
+        read_forecast({**forecast(QUESTION), **change})

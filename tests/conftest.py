@@ -1,0 +1,71 @@
+"""Fixtures that every test may use: golden files and the data directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is slow at times: that is no failure of the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+TESTS = Path(__file__).parent
+
+# A transaction of a farm waits for the disk several times, which is most of a test's time where
+# others write too. No test pulls the plug: their files may as well lie in memory.
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+
+
+def pytest_configure() -> None:
+    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and _takes_programs(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: much of what is tested waits for a farm or a lab."""
+    return (os.cpu_count() or 1) + 1
+
+
+def _takes_programs(directory: Path) -> bool:
+    """Whether there is room for what tests build and run."""
+    system = os.statvfs(directory)
+    return system.f_bavail * system.f_frsize > ROOM_BYTES and not system.f_flag & os.ST_NOEXEC
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew from the code"
+    )
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Where the recorded inputs lie."""
+    return TESTS / "data"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with tests/golden/<name>, or write it there with --update-golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = TESTS / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
+
+    return compare
+
+
+@pytest.fixture(autouse=True)
+def _no_login_of_the_person_who_tests(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "config"))

@@ -1,0 +1,63 @@
+"""What the REST contract needs to know of a farm that it is tried on, real or fake."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+Json = dict[str, Any]
+SEARCHES = "/api/v2/bench/searches"
+FINAL = {"cancelled", "found", "not-reproduced", "inconclusive", "failed"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarmUnderTest:
+    """A farm that runs. Searching old..new finds a culprit within `deadline_s`.
+
+    `password` belongs to `user`, who may start searches. A farm without logins has no user.
+    """
+
+    url: str
+    old: str
+    new: str
+    testbed: str
+    workload: str
+    user: str | None = None
+    password: str = ""
+    deadline_s: float = 180.0
+
+    @contextmanager
+    def stranger(self) -> Iterator[httpx.Client]:
+        """Somebody who has not logged in."""
+        with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as client:
+            yield client
+
+    @contextmanager
+    def member(self) -> Iterator[httpx.Client]:
+        """Somebody who may start searches."""
+        with self.stranger() as client:
+            if self.user is not None:
+                login = client.get("/auth/login", auth=(self.user, self.password))
+                assert login.status_code < 400
+            yield client
+
+    def wait(self, client: httpx.Client, search_id: int, until: Callable[[Json], bool]) -> Json:
+        """Look at a search until it is as it should be; the last look."""
+        deadline_s = time.monotonic() + self.deadline_s
+        while True:
+            found: Json = client.get(f"{SEARCHES}/{search_id}").json()["searches"][0]
+            if until(found):
+                return found
+            assert time.monotonic() < deadline_s, f"still {found['state']}: {found['now']}"
+            time.sleep(0.1)
+
+
+def post(client: httpx.Client, path: str, method: str, params: Json) -> httpx.Response:
+    """A JSON-RPC 2.0 call, as Buildbot takes it."""
+    body = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
+    return client.post(path, json=body)

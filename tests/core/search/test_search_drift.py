@@ -1,0 +1,148 @@
+"""A lab that drifts: what the time did is not blamed on a commit."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from simulated_lab import Lab, search
+
+from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
+from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
+from buildbot_bench.core.search.ground import survey
+from buildbot_bench.core.search.noise_model import Noise
+from buildbot_bench.core.search.partition import Partition, StepPrior, in_company
+from buildbot_bench.core.search.readings import Readings, read
+from buildbot_bench.core.search.weighing import weigh
+
+NOISE, SD, PRIOR_SD = 0.005, 0.01, 0.02
+POLICY = SearchPolicy(sigma_run=NOISE, sigma_build=0.0)
+NONE = np.zeros(0, dtype=int)
+
+
+def readings(values: np.ndarray, places: list[int], hour_s: float = 3600.0) -> Readings:
+    """Values in ln, one an hour, at positions in the order of time."""
+    rows = tuple(
+        Measurement(position=p, value=float(np.exp(y)), at_s=hour_s * k)
+        for k, (p, y) in enumerate(zip(places, values, strict=True))
+    )
+    return read(survey(max(places), Evidence(), POLICY), rows)
+
+
+def prior(places: np.ndarray) -> StepPrior:
+    mass = places / places[-1]
+    return StepPrior(gap_mass=np.diff(mass), company=in_company(mass, int(places[-1])))
+
+
+def posterior(seen: Readings, certain: np.ndarray = NONE) -> Partition:
+    told = follow(seen, Noise(run=NOISE, build=0.0), SD, np.ones(len(seen.values), dtype=bool))
+    levels = LevelPrior(middle=0.0, sd=PRIOR_SD, ends=None)
+    return partitions(told, levels, prior(seen.kernels), certain).partition
+
+
+def test_the_posterior_is_the_sum_over_partitions_of_the_joint_normal_density():
+    rng = np.random.default_rng(4)
+    seen = readings(rng.normal(0, 0.01, 8), [0, 40, 10, 20, 30, 40, 0, 10])
+    apart_s = np.abs(seen.at_s[:, None] - seen.at_s)
+    noise = SD**2 * np.exp(-apart_s / (4 * 3600)) + NOISE**2 * np.eye(8)
+    wanted, total = np.zeros(4), 0.0
+    for cuts in (c for count in range(3) for c in combinations(range(4), count)):
+        edges = [0, *(g + 1 for g in cuts), 5]
+        level = np.concatenate([np.full(b - a, k) for k, (a, b) in enumerate(pairwise(edges))])
+        shared = level[seen.place_of_value][:, None] == level[seen.place_of_value]
+        density = multivariate_normal.pdf(seen.values, cov=noise + PRIOR_SD**2 * shared)
+        weight = density * np.exp(prior(seen.kernels).log_of(np.array([cuts], dtype=int))[0])
+        total += weight
+        wanted[list(cuts)] += weight
+    found = posterior(seen)
+    assert found.step == pytest.approx(wanted / total)
+    # The density of the values also says that none of them is an outlier.
+    assert found.log_evidence == pytest.approx(np.log(total) + 8 * np.log(0.97))
+    assert posterior(seen, np.array([2])).step[2] == pytest.approx(1.0)
+
+
+def test_a_drift_is_seen_in_values_that_follow_the_time_and_not_in_noise():
+    rng = np.random.default_rng(1)
+    places = rng.permutation(np.repeat(np.arange(0, 100, 10), 3)).tolist()
+    noise, swing = rng.normal(0, NOISE, 30), 0.015 * np.sin(np.arange(30) / 3)
+    for values, least, most in ((noise, 0.0, 0.05), (noise + swing, 0.95, 1.0)):
+        seen = readings(values, places)
+        views = weigh(survey(90, Evidence(), POLICY), seen, POLICY)
+        drifting = sum(v.weight for v in views if v.ahead is not v.stretches)
+        assert least <= drifting <= most
+
+
+def test_an_outlier_does_not_bend_the_drift():
+    places = [0, 40, 10, 20, 30, 40, 0, 10, 20, 30]
+    odd = np.arange(10) == 4
+    levels = LevelPrior(middle=0.0, sd=PRIOR_SD, ends=None)
+    found = []
+    for value in (0.0, -0.15):
+        seen = readings(np.where(odd, value, 0.0), places)
+        heard = seen.at_s != 4 * 3600
+        told = follow(seen, Noise(run=NOISE, build=0.0), SD, heard)
+        found.append(partitions(told, levels, prior(seen.kernels), NONE).partition.step)
+    assert found[1] == pytest.approx(found[0])
+
+
+def test_long_after_the_last_value_nothing_is_known_of_the_drift():
+    seen = readings(np.array([0.01, 0.0]), [0, 1], hour_s=1e7)
+    told = follow(seen, Noise(run=1e-5, build=0.0), SD, np.array([True, False]))
+    assert told.now_variance == pytest.approx(1e-10, rel=0.1)
+    told = follow(seen, Noise(run=10.0, build=0.0), SD, np.array([True, True]))
+    assert told.now_variance == pytest.approx(SD**2, rel=0.1)
+
+
+def test_a_lab_that_turns_back_is_not_a_step():
+    """The new end was booted when the lab was slow, and others there again when it was fast."""
+    level, hours = -0.02, np.arange(24)
+    swing = 0.01 * np.cos(2 * np.pi * hours / 16)
+    places = [
+        0,
+        64,
+        32,
+        48,
+        40,
+        36,
+        34,
+        33,
+        48,
+        64,
+        56,
+        60,
+        32,
+        33,
+        33,
+        32,
+        34,
+        33,
+        32,
+        33,
+        62,
+        63,
+        64,
+        63,
+    ]
+    truth = np.array([level if p >= 33 else 0.0 for p in places])
+    noise = np.random.default_rng(3).normal(0, NOISE, 24)
+    seen = readings(truth + swing + noise, places)
+    found = posterior(seen).step
+    assert seen.kernels[np.argmax(found)] == 32
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_step_is_found_in_a_lab_that_warms_up(seed):
+    commit = 10 + 9 * seed
+    lab = Lab(n=64, steps={commit: -0.04}, seed=seed, warming=0.003)
+    answer, evidence = search(lab, SearchPolicy(sigma_run=0.005, sigma_build=0.0))
+    assert [(s.old, s.new) for s in answer.steps] == [(commit - 1, commit)]
+    assert len(evidence.measurements) < 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lab_that_warms_up_makes_no_step(seed):
+    lab = Lab(n=64, steps={}, seed=seed, warming=0.003)
+    answer, _ = search(lab, SearchPolicy(sigma_run=0.005, sigma_build=0.0))
+    assert not answer.steps

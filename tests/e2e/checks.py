@@ -1,0 +1,63 @@
+"""What must hold of a farm whatever was done to it, by its tables and the lab's own files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tests.e2e.replay_farm import ReplayFarm
+
+CANCELLED = 6  # as buildbot.process.results has it
+
+
+def steps_of(report: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    """The steps of a report: between which two revisions, and whether down or up."""
+    return [
+        (step["old"]["label"], step["new"]["label"], 1 if step["effect"] > 0 else -1)
+        for step in report["steps"]
+    ]
+
+
+def wait_until_idle(farm: ReplayFarm) -> None:
+    """Wait until nothing is asked of the lab."""
+    open_probes = "SELECT count(*) FROM bench_probe WHERE state IN ('new', 'issued')"
+    farm.wait(lambda: farm.value(open_probes) == 0, "the last probe")
+
+
+def assert_each_iteration_is_there_once(farm: ReplayFarm) -> None:
+    """What the lab measured is what the tables have, nothing was lost and nothing done twice."""
+    wait_until_idle(farm)
+    measured = Counter(
+        (job, event["ordinal"], event["values"].get("pps"))
+        for job in farm.job_names()
+        for event in farm.events(job)
+        if event["event"] == "measured"
+    )
+    recorded = Counter(
+        (row["token"], row["ordinal"], row["value"])
+        for row in farm.rows(
+            "SELECT token, ordinal, value FROM bench_iteration"
+            " JOIN bench_probe ON bench_probe.id = probe_id"
+        )
+    )
+    assert recorded == measured
+    assert set(measured.values()) == {1}
+    assert farm.boots() == sum(measured.values())
+    assert len({(job, ordinal) for job, ordinal, _ in measured}) == sum(measured.values())
+
+
+def assert_each_probe_got_what_it_asked_for(farm: ReplayFarm) -> None:
+    """Every probe is one lab job with as many iterations as were asked for, at the first try."""
+    for probe in farm.rows("SELECT * FROM bench_probe"):
+        values = farm.value(
+            "SELECT count(value) FROM bench_iteration WHERE probe_id = :id", id=probe["id"]
+        )
+        assert (probe["state"], values) == ("done", probe["iterations"]), probe
+        assert (probe["attempt"], probe["failure"], probe["failure_kind"]) == (0, None, None), probe
+
+
+def assert_nothing_was_cancelled(farm: ReplayFarm) -> None:
+    """No request of Buildbot's ended for good because a process ended."""
+    query = "SELECT count(*) FROM buildrequests WHERE results = :cancelled"
+    assert farm.value(query, cancelled=CANCELLED) == 0

@@ -1,0 +1,30 @@
+"""Real farms for tests: each module shares one; a failed test shows the ends of its farm's logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.e2e.farms import module_farms
+from tests.e2e.replay_farm import ReplayFarm
+
+# Its assertions are to say what they compared, like a test's own.
+pytest.register_assert_rewrite("tests.e2e.checks")
+
+
+@pytest.fixture(scope="module")
+def farms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., ReplayFarm]]:
+    """Makes farms and starts them; whatever becomes of the test, none of their processes stays."""
+    with module_farms(tmp_path_factory) as make:
+        yield make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        for farm in getattr(item, "funcargs", {}).values():
+            if isinstance(farm, ReplayFarm):
+                report.sections.extend(farm.tails())
+    return report

@@ -1,0 +1,54 @@
+"""A guest's patch on a real farm: over HTTP, with the roles of the master.cfg that is shipped."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from tests.contracts.subject import post
+from tests.e2e.replay_farm import ReplayFarm, Shape
+
+pytestmark = pytest.mark.e2e
+
+TRIALS = "/api/v2/bench/trials"
+PATCH = b"--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+evil\n"
+HELD = "SELECT state FROM bench_image WHERE variant LIKE '%+patch:%'"
+
+
+@contextmanager
+def logged_in(farm: ReplayFarm, user: str, password: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+        assert client.get("/auth/login", auth=(user, password)).status_code < 400
+        yield client
+
+
+def test_a_guests_patch_waits_for_who_may_approve(farms: Callable[..., ReplayFarm]) -> None:
+    farm = farms(Shape(tip="r311849"))
+    plan = farm.local.plan
+    (plan.password_file.parent / "guest.login").write_text("come in\n")
+    files = {"my.patch": base64.b64encode(PATCH).decode()}
+    question = {"base": "r311848", "new": "r311848+file:my.patch", "patches": files}
+    with (
+        logged_in(farm, "guest", "come in") as guest,
+        logged_in(farm, "bench", plan.password_file.read_text().strip()) as ann,
+    ):
+        forged = question | {"roles": ["approve"], "ROLES": ["approve"]}
+        started = post(guest, TRIALS, "start", forged).json()["result"]
+        assert started["state"] == "awaiting approval"
+        mine = f"{TRIALS}/{started['trialid']}"
+
+        for path, method in ((mine, "approve"), (mine, "reject"), (mine, "cancel")):
+            assert post(guest, path, method, {}).status_code == 403
+        search = {"old": "r311848", "new": "r311849"}
+        assert post(guest, "/api/v2/bench/searches", "start", search).status_code == 403
+
+        (shown,) = ann.get(mine).json()["trials"]
+        assert shown["patches"][0]["text"] == PATCH.decode()
+        assert farm.value(HELD) == "held"
+        assert post(ann, mine, "approve", {}).status_code == 200
+        farm.wait(lambda: farm.value(HELD) == "built", "the build of what was approved")
+        assert post(ann, mine, "cancel", {}).status_code == 200

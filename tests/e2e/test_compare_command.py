@@ -1,0 +1,63 @@
+"""A comparison on a real farm whose master dies meanwhile: no boot is lost, none made twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.replay_farm import ReplayFarm, Shape
+
+pytestmark = pytest.mark.e2e
+
+PAIR = ("r311848", "r311849")
+BOOTS = 5
+
+
+def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_path: Path) -> None:
+    farm = farms(Shape(tip="r311849", blast_s=0.5))
+    place = tmp_path / "result"
+    login = ["--user", "bench", "--password-file", str(farm.local.plan.password_file)]
+    command = [sys.executable, "-m", "buildbot_bench.cli.compare", "--farm", farm.url, *login]
+    asked = subprocess.Popen(
+        [*command, *PAIR, "--json", "--output", str(place)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for boots in (2, 6):
+            farm.wait(lambda boots=boots: measured(farm) >= boots, f"{boots} boots")
+            farm.kill("master")
+            farm.resume("master")
+        answer, progress = asked.communicate(timeout=300)
+    finally:
+        asked.kill()
+    assert asked.returncode == 0, progress
+    # Who boots first, commit or trial, has the recorded values; the other's are redrawn from them.
+    (comparison,) = json.loads(answer)["comparisons"]
+    assert comparison["verdict"] == "worse"
+    assert comparison["effect"] == pytest.approx(-0.256, abs=0.01)
+    assert measured(farm) == 2 * BOOTS
+    sides = farm.rows(
+        "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
+        " ON p.id = i.probe_id WHERE p.trial_id IS NOT NULL GROUP BY i.image_id"
+    )
+    assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
+    assert (place / "README.md").read_text().startswith("r311849 against r311848")
+    assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
+
+
+def measured(farm: ReplayFarm) -> int:
+    """How many boots of trials are in the tables."""
+    return int(
+        farm.value(
+            "SELECT count(*) FROM bench_iteration i JOIN bench_probe p ON p.id = i.probe_id"
+            " WHERE p.trial_id IS NOT NULL"
+        )
+        or 0
+    )

@@ -1,0 +1,42 @@
+"""The configuration as it is shipped: short, plain, and taken by Buildbot from a fresh copy."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.demo.farm import CHECKOUT
+
+pytestmark = pytest.mark.e2e
+
+MASTER_CFG = CHECKOUT / "master.cfg"
+LOGIC = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.For, ast.While)
+
+
+def test_master_cfg_is_one_short_page_without_logic() -> None:
+    text = MASTER_CFG.read_text()
+    assert len(text.splitlines()) <= 60
+    assert not [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, (*LOGIC, ast.comprehension))
+    ]
+
+
+def test_fresh_copy_passes_checkconfig(tmp_path: Path) -> None:
+    for name in ("master.cfg", "bench.yml"):
+        shutil.copyfile(CHECKOUT / name, tmp_path / name)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "buildbot", "checkconfig", "master.cfg"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if not name.startswith("BENCH_")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Config file is good!" in done.stdout

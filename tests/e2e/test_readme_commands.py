@@ -1,0 +1,61 @@
+"""Every command that the README tells a reader to type does what it says."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.vm_kernels import need_machine
+from tests.readme import commands, of, run
+
+pytestmark = pytest.mark.e2e
+
+# Each of these installs the package or is a test itself.
+ELSEWHERE = {
+    "make demo": "tests/e2e/test_demo.py",
+    "make farm": "tests/e2e/test_iflib.py, on other ports",
+    "make check": ".ci/run",
+    "make test": ".ci/run",
+    "make bench": "tests/benchmarks",
+    "make test-vm": ".ci/run",
+    "bench-farm run --lab vm": "tests/vm/test_vm_bisect.py, on other ports",
+    "python3 -m venv /opt/buildbot-bench": "the Makefile's own recipe",
+    "/opt/buildbot-bench/bin/pip install -c constraints.txt '.[master,postgresql]'": "likewise",
+}
+SERVER = "postgresql+psycopg://bench@localhost/bench"
+
+
+def setting_up() -> list[str]:
+    """The commands that make a farm that stays, in order."""
+    wanted = ("buildbot", "mkdir", "(umask", "BENCH_DB")
+    return [command for command in commands() if command.startswith(wanted)]
+
+
+def test_no_command_is_forgotten() -> None:
+    here = {*of("bench-bisect"), *of("bench-compare"), *of("bench-lab"), *setting_up()}
+    assert set(commands()) == here | set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("command", of("bench-lab"))
+def test_the_lab_shows_its_testbeds(command: str, tmp_path: Path) -> None:
+    if " vm" in command:
+        need_machine()
+    done = run(command, BENCH_LAB_STATE=str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "embedded" in done.stdout or "ok" in done.stdout
+
+
+def test_a_farm_that_stays_is_set_up_and_starts(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/state.sqlite"
+    environment = {
+        "HOME": str(tmp_path),
+        "BENCH_WWW": "tcp:0:interface=127.0.0.1",
+        "BENCH_PB": "tcp:0:interface=127.0.0.1",
+    }
+    try:
+        for command in setting_up():
+            done = run(command.replace(SERVER, database), **environment)
+            assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        run("buildbot stop ~/master", **environment)
+        shutil.rmtree(tmp_path / "master", ignore_errors=True)

@@ -1,0 +1,179 @@
+"""Kernels that are really compiled, by a real farm: patched, with an option, and the same again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.demo.embedded_history import make_embedded_history
+from buildbot_bench.demo.farm import CHECKOUT, USER, FarmPlan, LocalFarm
+from buildbot_bench.demo.generated_history import publish
+from buildbot_bench.demo.processes import free_port, wait_until
+from tests.e2e.checks import steps_of
+from tests.e2e.replay_farm import end_processes_in
+
+pytestmark = pytest.mark.e2e
+
+# r311843 changes a comment of r311842; r311844 is slow, and crashes at start until r311845.
+BEFORE, COMMENT, SLOW, REPAIR = "r311842", "r311843", "r311844", "r311845"
+WAIT_S = 240.0  # as long as a machine on which many others work may take
+IMAGES = "(SELECT id FROM bench_image WHERE label = '{}')"
+TESTBEDS = """\
+[testbeds.embedded]
+driver = "embedded"
+epoch = "1"
+duration_s = 0.2
+"""
+PATCH = """\
+--- a/src/forward.c
++++ b/src/forward.c
+@@ -1,3 +1,3 @@
+-/* What is done to each packet between the receiving and the sending interface. */
++/* What is done to a packet between the receiving and the sending interface. */
+ #include <arpa/inet.h>
+ #include <stdbool.h>
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Farm:
+    """A farm of the embedded testbed, whose commits are published when the test wants them."""
+
+    directory: Path
+    local: LocalFarm
+    shas: dict[str, str]
+
+    def publish(self, label: str) -> None:
+        publish(self.directory / "history", self.directory / "src", label, self.shas)
+
+    def count(self, query: str) -> int:
+        with sqlite3.connect(self.directory / "master" / "state.sqlite") as database:
+            return int(database.execute(query).fetchone()[0])
+
+    @property
+    def boots(self) -> int:
+        """How many iterations the lab ran; each has a row for each of its figures."""
+        return self.count(
+            "SELECT count(*) FROM (SELECT DISTINCT probe_id, ordinal FROM bench_iteration)"
+        )
+
+    @property
+    def builds(self) -> int:
+        """How often the builder was asked for a kernel."""
+        return self.count(
+            "SELECT count(*) FROM buildsets WHERE external_idstring LIKE 'bench-image:%'"
+        )
+
+    def wait(self, query: str, what: str) -> None:
+        wait_until(lambda: self.count(query) > 0, what=what, timeout_s=WAIT_S)
+
+    def ask(self, command: str, *words: str) -> dict:
+        """What bench-COMMAND answers, as somebody at a shell in the farm's directory asks it."""
+        login = {
+            "BENCH_FARM": self.local.plan.url,
+            "BENCH_USER": USER,
+            "BENCH_PASSWORD_FILE": str(self.local.plan.password_file),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", f"buildbot_bench.cli.{command}", *words, "--json"],
+            cwd=self.directory,
+            env=os.environ | login,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    directory = tmp_path_factory.mktemp("farm").resolve()
+    workflow = (CHECKOUT / "bench.yml").read_text().replace(".farm/src", "src")
+    workflow = workflow.replace("iterations: 5", "iterations: 3").replace(", profile: 2m", "")
+    (directory / "bench.yml").write_text(workflow[: workflow.index("mail:")])
+    (directory / "testbeds.toml").write_text(TESTBEDS)
+    (directory / "my.patch").write_text(PATCH)
+    plan = FarmPlan(
+        directory=directory,
+        workflow=directory / "bench.yml",
+        testbeds=directory / "testbeds.toml",
+        www_port=free_port(),
+        pb_port=free_port(),
+        poll_s=60.0,
+        reconcile_s=2.0,
+    )
+    shas = make_embedded_history(directory / "history", culprit=SLOW)
+    farm = Farm(directory=directory, local=LocalFarm(plan), shas=shas)
+    farm.publish(BEFORE)
+    try:
+        farm.local.prepare()
+        farm.local.start()
+        yield farm
+    finally:
+        farm.local.stop()
+        end_processes_in(directory)
+
+
+@pytest.fixture(scope="module")
+def settled(farm: Farm) -> Farm:
+    """The farm when it has measured the first commits that it saw."""
+    done = "SELECT count(*) FROM bench_probe WHERE state = 'done' AND image_id IN "
+    farm.wait(f"{done} {IMAGES.format(BEFORE)}", f"{BEFORE} is measured")
+    return farm
+
+
+def test_a_commit_that_changes_a_comment_is_built_and_not_booted(settled: Farm) -> None:
+    settled.publish(COMMENT)
+    settled.wait(
+        "SELECT count(*) FROM bench_comparison"
+        f" WHERE verdict LIKE '%no-op change: same kernel as {BEFORE}%'",
+        f"{COMMENT} is a no-op change",
+    )
+    booted = "SELECT count(*) FROM bench_iteration WHERE image_id IN "
+    assert settled.count(booted + IMAGES.format(COMMENT)) == 0
+    both = f"FROM bench_image WHERE label IN ('{BEFORE}', '{COMMENT}')"
+    assert settled.count(f"SELECT count(DISTINCT digest) {both}") == 2
+    assert settled.count(f"SELECT count(DISTINCT kernel_digest) {both}") == 1
+
+
+def test_a_patch_is_compiled_once_and_seen_to_change_no_code(settled: Farm) -> None:
+    wish = (BEFORE, f"{BEFORE}+file:my.patch")
+    assert "no-op change" in json.dumps(settled.ask("compare", *wish))
+    assert settled.count("SELECT count(*) FROM bench_image WHERE variant LIKE '%+patch:%'") == 1
+    builds, boots = settled.builds, settled.boots
+    assert "no-op change" in json.dumps(settled.ask("compare", *wish))
+    assert (settled.builds, settled.boots) == (builds, boots)
+
+
+def test_an_option_is_compiled_and_measured_with_the_patch(settled: Farm) -> None:
+    boots = settled.boots
+    wish = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
+    (measured,) = settled.ask("compare", *wish)["comparisons"]
+    assert measured["workload"] == "forwarding"
+    assert settled.boots == boots + 6
+    kernels = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE variant LIKE '{}%'"
+    assert settled.count(kernels.format(settled.shas[BEFORE])) == 2
+
+
+def test_the_culprit_is_named_where_it_crashes_without_a_later_repair(settled: Farm) -> None:
+    settled.publish(REPAIR)
+    seen = f"SELECT count(*) FROM bench_commit WHERE sha = '{settled.shas[REPAIR]}'"
+    settled.wait(seen, f"{REPAIR} is seen")
+    report = settled.ask("bisect", BEFORE, REPAIR, "--with", REPAIR)
+    assert steps_of(report) == [(COMMENT, SLOW, -1)]
+    fix = settled.shas[REPAIR][:12]
+    told = " ".join(report["summary"])
+    assert f"{fix} was applied to 1 revision" in told
+    assert f"it does not fit {BEFORE}" in told
+    patched = f"label = '{SLOW}+commit:{fix}'"
+    assert settled.count(f"SELECT count(*) FROM bench_image WHERE state = 'built' AND {patched}")

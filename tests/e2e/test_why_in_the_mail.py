@@ -1,0 +1,79 @@
+"""A culprit's kernel and its predecessor's are sampled, and the mail says where the cycles went."""
+
+from __future__ import annotations
+
+import shutil
+from email import message_from_bytes, policy
+from pathlib import Path
+
+import httpx
+import pytest
+
+from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.smtp import sink
+from tests.core.profiles import SIMPLE_TX
+from tests.e2e.replay_farm import History, ReplayFarm, Shape
+from tests.gitrepo import Commit, add_commits, make_repository
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+OLD, CULPRIT = "r313447", "r313448"
+CHANGE = "int\niflib_if_transmit(if_t ifp)\n{\n\treturn (%s);\n}\n"
+
+
+def commit(number: int, action: str) -> Commit:
+    files = {"kernel": f"r{number}\n", "sys/net/iflib.c": CHANGE % action}
+    return Commit(files=files, subject=f"Change {number}", svn=number)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    path = tmp_path_factory.mktemp("history") / "src"
+    make_repository(path, [])
+    actions = {OLD: "iflib_simple_transmit(ifp)", CULPRIT: "ifmp_ring_enqueue(ifp)"}
+    shas = {
+        label: add_commits(path, [commit(int(label[1:]), action)])[0]
+        for label, action in actions.items()
+    }
+    return History(path=path, shas=shas)
+
+
+@pytest.fixture(scope="module")
+def farm(farms, history: History, data: Path, tmp_path_factory) -> ReplayFarm:
+    """A farm whose lab answers with captures that were recorded of another change."""
+    captures = tmp_path_factory.mktemp("captures")
+    for label, name in zip((CULPRIT, OLD), SIMPLE_TX, strict=True):
+        source = data / "pmc" / f"{name}.pmc.graph.gz"
+        shutil.copyfile(source, captures / f"{label}.forwarding.pmc.graph.gz")
+    port = free_port()
+    farm: ReplayFarm = farms(Shape(tip=CULPRIT, smtp_port=port, captures=captures), history)
+    server = sink(farm.directory / "mails", port=port, log=farm.directory / "smtp.log")
+    server.start()
+    try:
+        yield farm
+    finally:
+        server.stop()
+
+
+def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(farm) -> None:
+    farm.begin_search(OLD, CULPRIT)
+    asked = "SELECT count(*) FROM bench_profile"
+    farm.wait(lambda: farm.value(asked), "both sides are asked for")
+    farm.kill("master")
+    farm.resume("master")
+    farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail was taken")
+    assert farm.rows("SELECT state FROM bench_profile") == [{"state": "done"}] * 2
+    (path,) = (farm.directory / "mails").glob("*.eml")
+    mail = message_from_bytes(path.read_bytes(), policy=policy.default)
+    text = mail.get_body(("plain",)).get_content()
+    assert "(BU_CPU_CLK_UNHALTED):" in text
+    assert "ifmp_ring_enqueue             0.00%    6.32%   +6.32" in text
+    assert "sys/net/iflib.c: changes iflib_if_transmit (likely why); names" in text
+    links = [line.strip() for line in text.splitlines() if "/flamegraph/" in line]
+    assert len(links) == 3
+    for link in links:
+        answer = httpx.get(link, timeout=60)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("image/svg+xml")
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert "iflib_rxeof" in answer.text

@@ -1,0 +1,242 @@
+"""A farm that runs nothing: Buildbot's REST manners and one rehearsed search, over real HTTP.
+
+It answers what a master with the plugin answers: logins by cookie, JSON-RPC errors in Buildbot's
+shape, a search that gets on by one probe each time somebody looks. The contract suite
+holds it to the same tests as a real farm.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.rehearsal import (
+    INVALID_PARAMS,
+    REPORT,
+    STORY,
+    TEXT,
+    FakeSearch,
+    Json,
+    Probe,
+    RefusalError,
+    forecast,
+)
+
+
+@dataclass
+class User:
+    password: str
+    may_act: bool = True
+
+
+@dataclass
+class FakeFarm:
+    """A context manager; `users` empty makes an open farm. The other fields may be changed freely.
+
+    `hold_after` is the number of probes after which a search that is started waits; `broken` is an
+    HTTP status that every request is answered with; a `mute` farm does what it is told to, but its
+    answer is lost.
+    """
+
+    users: dict[str, User] = field(default_factory=dict)
+    story: tuple[Probe, ...] = STORY
+    outcome: str = "found"
+    text: str | None = TEXT
+    report: Json | None = field(default_factory=lambda: dict(REPORT))
+    subject: str = "Convert the drivers to iflib"
+    hold_after: int | None = None
+    broken: int | None = None
+    mute: bool = False
+    logins: int = 0
+    searches: dict[int, FakeSearch] = field(default_factory=dict)
+    quarantined: set[str] = field(default_factory=set)
+    trusted: set[str] = field(default_factory=set)
+    _sessions: dict[str, str] = field(default_factory=dict)
+    _port: int = 0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Serve, on the same port as before if there was one."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), _Handler)
+        self._server.daemon_threads = True
+        self._server.farm = self  # type: ignore[attr-defined]
+        self._port = self._server.server_address[1]
+        poll = {"poll_interval": 0.01}
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Be gone: connections are refused; a stopped farm may be stopped again."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def forget_sessions(self) -> None:
+        """Take no cookie any more that was given out."""
+        self._sessions.clear()
+
+    def release(self) -> None:
+        """Let the searches that wait get on."""
+        for search in self.searches.values():
+            search.hold_after = None
+
+    def log_in(self, authorization: str | None) -> str:
+        """A session for HTTP Basic."""
+        if not self.users:
+            raise RefusalError(501, "not implemented")
+        basic = (authorization or "").removeprefix("Basic ")
+        name, _, password = base64.b64decode(basic).decode().partition(":")
+        if name not in self.users or self.users[name].password != password:
+            raise RefusalError(401, "Unauthorized")
+        self.logins += 1
+        session = secrets.token_hex(16)
+        self._sessions[session] = name
+        return session
+
+    def assert_allowed(self, session: str) -> None:
+        if self.users:
+            user = self.users.get(self._sessions.get(session, ""))
+            if user is None or not user.may_act:
+                raise RefusalError(403, "you need to have role 'bench'")
+
+    def control(self, path: str, method: str, params: Json) -> Json:
+        if path == "searches" and method == "forecast":
+            return forecast(params, self.subject)
+        if path == "searches" and method == "start":
+            cost = forecast(params, self.subject)
+            return {"searchid": self._start(params), "forecast": cost}
+        match = re.fullmatch(r"searches/(\d+)", path)
+        if match and method == "cancel":
+            search = self._search(int(match[1]))
+            search.cancelled = search.state == "running"
+            return {}
+        if match and method == "mark":
+            return self._search(int(match[1])).mark(params, author="olivier")
+        if path.startswith("testbeds/") and method == "release":
+            return self._end_quarantine(unquote(path.removeprefix("testbeds/")), **params)
+        raise RefusalError(501, f"action: {method} is not supported", -32601)
+
+    def _end_quarantine(self, testbed: str, *, false_alarm: bool = False) -> Json:
+        if testbed != "replay":
+            raise RefusalError(400, f"there is no testbed {testbed!r}", INVALID_PARAMS)
+        if testbed not in self.quarantined:
+            raise RefusalError(400, f"{testbed} is not in quarantine", INVALID_PARAMS)
+        self.quarantined.remove(testbed)
+        self.trusted |= {testbed} if false_alarm else set()
+        return {}
+
+    def collection(self, path: str, limit: int) -> Json:
+        if path == "searches":
+            newest = sorted(self.searches, reverse=True)[:limit]
+            rows = [self.searches[search_id].as_json() for search_id in newest]
+            return {"searches": rows, "meta": {"total": len(self.searches)}}
+        if match := re.fullmatch(r"searches/(\d+)(/probes)?", path):
+            search = self._search(int(match[1]))
+            if match[2]:
+                return {"probes": search.probes_as_json(), "meta": {}}
+            search.get_on()
+            return {"searches": [search.as_json()], "meta": {}}
+        raise RefusalError(404, f"Invalid path: bench/{path}")
+
+    def _start(self, params: Json) -> int:
+        effect = params.get("min_effect", 0.02)
+        if not isinstance(effect, float) or not 0 < effect < 1:
+            raise RefusalError(400, f"min_effect {effect!r} is no share", INVALID_PARAMS)
+        search_id = max(self.searches, default=6) + 1
+        self.searches[search_id] = FakeSearch(
+            search_id=search_id,
+            question=dict(params),
+            story=self.story,
+            outcome=self.outcome,
+            text=self.text,
+            report=self.report,
+            hold_after=self.hold_after,
+        )
+        return search_id
+
+    def _search(self, search_id: int) -> FakeSearch:
+        if search_id not in self.searches:
+            raise RefusalError(404, "not found while getting from <SearchEndpoint>")
+        return self.searches[search_id]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """HTTP as Buildbot speaks it; HTTP/1.0, so that no connection outlives the server."""
+
+    @property
+    def _farm(self) -> FakeFarm:
+        return self.server.farm  # type: ignore[attr-defined,no-any-return]
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        try:
+            self._refuse_if_broken()
+            if url.path == "/auth/login":
+                session = self._farm.log_in(self.headers["Authorization"])
+                self._answer(302, {}, cookie=f"TWISTED_SESSION={session}; Path=/")
+                return
+            limit = int(parse_qs(url.query).get("limit", ["1000"])[0])
+            self._answer(200, self._farm.collection(self._bench_path(url.path), limit))
+        except RefusalError as refusal:
+            self._answer(refusal.status, {"error": refusal.message})
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            self._refuse_if_broken()
+            call = self._call(body)
+            cookie = self.headers["Cookie"] or ""
+            self._farm.assert_allowed(cookie.removeprefix("TWISTED_SESSION="))
+            path = self._bench_path(urlsplit(self.path).path)
+            result = self._farm.control(path, call["method"], call["params"])
+            if self._farm.mute and call["method"] == "start":
+                return
+            self._answer(200, {"jsonrpc": "2.0", "id": call["id"], "result": result})
+        except RefusalError as refusal:
+            error = {"code": refusal.code, "message": refusal.message}
+            self._answer(refusal.status, {"jsonrpc": "2.0", "id": None, "error": error})
+
+    def _call(self, body: bytes) -> Json:
+        if self.headers["Content-Type"] != "application/json":
+            raise RefusalError(400, "Invalid content-type (use application/json)")
+        call: Json = json.loads(body)
+        return call
+
+    def _refuse_if_broken(self) -> None:
+        if self._farm.broken is not None:
+            raise RefusalError(self._farm.broken, "the database is locked", -32603)
+
+    def _bench_path(self, path: str) -> str:
+        if not path.startswith("/api/v2/bench/"):
+            raise RefusalError(404, f"Invalid path: {path}")
+        return path.removeprefix("/api/v2/bench/")
+
+    def _answer(self, status: int, value: Json, cookie: str | None = None) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if cookie:
+            self.send_header("Set-Cookie", cookie)
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,171 @@
+"""The DUT's firmware, loader and power supply; how a kernel behaves stands in its own file.
+
+A kernel's file has a line `way: HANG`, and one `pps: 700000`. The ways:
+
+    PANIC       panics as it boots, and the DUT boots again
+    HANG        says nothing and does nothing
+    DEBUGGER    waits at the debugger's prompt
+    LOOP        boots again and again, whatever nextboot.conf says, until the power is cycled
+    NOT_READY   comes up, and its ports do not
+    LATE        comes up, and panics before it is ready
+    NO_TRAFFIC  comes up, and forwards nothing but pings
+    DIES        panics under traffic
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from pathlib import Path
+
+from tests.fakes.lab_host.machines import Host, Network
+
+TICK_S = 0.01
+FIRST_BOOT_S = 1_700_000_000
+KNOWN_GOOD = "FreeBSD 14.0-RELEASE #0 known-good: Fri Nov 10 05:57:23 UTC 2023\n    root@lab\n"
+
+
+class Dut(Host):
+    """A machine whose kernel can be chosen. `script` has what shall go wrong beside kernels."""
+
+    def __init__(self, network: Network, *, pps: int = 700_000) -> None:
+        super().__init__(network, "dut", {"igb0": "00:0d:b9:41:ca:3c", "igb1": "00:0d:b9:41:ca:3d"})
+        self.console = self.directory / "console.log"
+        self.console.touch()
+        self._boots = 0
+        self._events: list[tuple[float, str]] = []  # when something is due, and what
+        self._way = ""
+        self._stopping = threading.Event()
+        self.known_good(f"{KNOWN_GOOD}pps: {pps}\n")
+        self._power_on()
+        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread.start()
+
+    def known_good(self, text: str) -> None:
+        """What the known-good kernel's file says."""
+        (self.directory / "boot/kernel/kernel").write_text(text)
+
+    def script(self, name: str) -> None:
+        """`slow-shutdown`, `hung-shutdown`, `ignores-nextboot`, `other-kernel`, `full-disk`, …"""
+        (self.directory / "script" / name).touch()
+
+    @property
+    def running(self) -> str:
+        """kern.bootfile."""
+        return (self.directory / "run/bootfile").read_text().strip()
+
+    @property
+    def power_file(self) -> Path:
+        """Touch it to cycle the power."""
+        return self.directory / "run/power"
+
+    @property
+    def boots(self) -> int:
+        """How often it was booted."""
+        return self._boots
+
+    def close(self) -> None:
+        """Be off."""
+        self._stopping.set()
+        self._thread.join()
+        self.stop_sshd()
+
+    def _live(self) -> None:
+        while not self._stopping.wait(TICK_S):
+            if self._asked("power"):
+                self._power_on()
+            elif self._asked("reboot", unless="hung-shutdown"):
+                slow = (self.directory / "script/slow-shutdown").exists()
+                self._events.append((time.monotonic() + (0.7 if slow else 0.0), "down"))
+            elif self._way == "DIES" and (self.network.wire / "blasted").exists():
+                self._panic()
+            for due_s, event in list(self._events):
+                if time.monotonic() >= due_s:
+                    self._events.remove((due_s, event))
+                    self._panic() if event == "panic" else self._power_on()
+
+    def _power_on(self) -> None:
+        """From the firmware to the kernel, and on to what that one does."""
+        self.stop_sshd()
+        self._events.clear()
+        self._passes("0")
+        (self.network.wire / "blasted").unlink(missing_ok=True)
+        (self.directory / "run/forwards").unlink(missing_ok=True)
+        again = self._way == "LOOP" and not self._asked("was-cycled")
+        name = self.running.split("/")[2] if again else self._next_kernel()
+        file = self.directory / f"boot/{name}/kernel"
+        text = file.read_text() if file.exists() else "way: HANG\n"
+        found = re.search(r"^way: (\w+)", text, re.MULTILINE)
+        self._way = found[1] if found else ""
+        self._boots += 1
+        (self.directory / "run/boottime").write_text(f"{FIRST_BOOT_S + 60 * self._boots}\n")
+        (self.directory / "run/bootfile").write_text(f"/boot/{name}/kernel\n")
+        (self.directory / "run/version").unlink(missing_ok=True)
+        self._say(f"Copyright (c) 1992-2026 The FreeBSD Project.\n{text.splitlines()[0]}\n")
+        self._behave(text)
+
+    def _behave(self, text: str) -> None:
+        if (self.directory / "script/other-kernel").exists() and "known-good" not in text:
+            (self.directory / "run/version").write_text("FreeBSD 13.0 #0 r308680: another\n")
+        match self._way:
+            case "PANIC":
+                self._panic()
+            case "LOOP":
+                self._events.append((time.monotonic() + 0.05, "down"))
+            case "HANG":
+                pass
+            case "DEBUGGER":
+                self._say("panic: mutex not owned\nKDB: enter: panic\ndb> \n")
+            case _:
+                self._come_up(text)
+
+    def _come_up(self, text: str) -> None:
+        if self._way not in {"LATE", "NOT_READY"}:
+            (self.directory / "run/forwards").touch()
+        self.start_sshd()
+        self._say("login:\n")
+        if self._way == "LATE":
+            self._events.append((time.monotonic() + 0.5, "panic"))
+        found = re.search(r"^pps: (\d+)", text, re.MULTILINE)
+        pps = found[1] if found and self._way != "NO_TRAFFIC" else "0"
+        self._passes("until it dies" if self._way == "DIES" else pps)
+
+    def _panic(self) -> None:
+        self._way = ""
+        self._say("panic: page fault\nUptime: 1s\n")
+        self._events.append((time.monotonic() + 0.05, "down"))
+        self.stop_sshd()
+        self._passes("0")
+
+    def _next_kernel(self) -> str:
+        """nextboot.conf is heeded once."""
+        conf = self.directory / "boot/nextboot.conf"
+        text = conf.read_text() if conf.exists() else ""
+        conf.unlink(missing_ok=True)
+        if (self.directory / "script/ignores-nextboot").exists():
+            return "kernel"
+        if (self.directory / "script/forgets-tunables").exists():
+            text = re.sub(r"^[\w.]+\.[\w.]+=.*$", "", text, flags=re.MULTILINE)
+        for name, value in re.findall(r'^([\w.]+\.[\w.]+)="(.*)"$', text, re.MULTILINE):
+            (self.directory / "run/sysctl" / name).write_text(f"{value}\n")
+        found = re.search(r'^kernel="(.*)"$', text, re.MULTILINE)
+        return found[1] if found else "kernel"
+
+    def _passes(self, pps: str) -> None:
+        fresh = self.network.wire / "passes.new"
+        fresh.write_text(pps)
+        fresh.rename(self.network.wire / "passes")
+
+    def _asked(self, name: str, unless: str = "") -> bool:
+        path = self.directory / "run" / name
+        if not path.exists():
+            return False
+        path.unlink()
+        if name == "power":
+            (self.directory / "run/was-cycled").touch()
+        return not (unless and (self.directory / "script" / unless).exists())
+
+    def _say(self, text: str) -> None:
+        with self.console.open("a") as file:
+            file.write(text)

@@ -1,0 +1,124 @@
+"""What a farm would tell of its lab: a testbed out of control, a week; all figures invented."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from buildbot_bench.core.report.alive import AliveBed, AliveReport, harmless_alive
+from buildbot_bench.core.report.lab import ControlRun, LabReport, harmless_lab
+from tests.fakes.reports import HOSTILE
+
+DAY_S = 86400.0
+NOW_S = 1_795_220_184.0
+
+
+def run(days_ago: float, deviation: float | None, average: float, remark: str = "") -> ControlRun:
+    level = 622_500.0 * (1 + (deviation or 0.0))
+    values = (level * 0.999, level, level * 1.002) if deviation is not None else ()
+    return ControlRun(
+        at_s=NOW_S - days_ago * DAY_S,
+        values=values,
+        deviation=deviation,
+        average=average,
+        remark=remark,
+    )
+
+
+LEAPT = LabReport(
+    farm="netlab",
+    testbed="apu2",
+    workload="forwarding",
+    label="r311848",
+    unit="pps",
+    shift=-0.0498,
+    reason="the control image r311848 is off by -5.0%",
+    since_s=NOW_S - DAY_S,
+    begun_at=NOW_S + 2,
+    reference=622_512.4,
+    limit=0.0139,
+    average_limit=0.01,
+    rounds=24,
+    runs=(
+        run(3, 0.0011, 0.0004),
+        run(2, -0.0019, -0.0001),
+        run(1, 0.0006, 0.0001),
+        run(0, -0.0498, -0.0099, "out of control"),
+    ),
+    iterations=35,
+    images=7,
+    searches=("search 12: [bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]",),
+    url="https://bench.example.org/#/bench/lab",
+    operator="Lab Keeper <keeper@example.org>",
+)
+
+
+def leapt() -> LabReport:
+    """Five percent slower overnight, after a search had found something."""
+    return harmless_lab(LEAPT)
+
+
+def silent() -> LabReport:
+    """The control image does not boot any more; nothing else was measured since."""
+    failure = "the DUT does not answer after 3 boots and 2 power cycles"
+    return harmless_lab(
+        replace(
+            LEAPT,
+            shift=None,
+            reason=f"the control image r311848 gave no value: {failure}",
+            runs=(*LEAPT.runs[:3], run(0, None, 0.0001, failure)),
+            iterations=0,
+            images=0,
+            searches=(),
+            operator="",
+        )
+    )
+
+
+def hostile() -> LabReport:
+    """Every text is an attack."""
+    return harmless_lab(
+        replace(
+            LEAPT,
+            farm=HOSTILE,
+            label=HOSTILE,
+            reason=HOSTILE,
+            runs=(run(0, None, 0.0, HOSTILE),),
+            searches=(HOSTILE,),
+            url=HOSTILE,
+            operator=HOSTILE,
+        )
+    )
+
+
+def week() -> AliveReport:
+    """One testbed is well, one is held, one has no control image."""
+    return harmless_alive(
+        AliveReport(
+            farm="netlab",
+            since_s=NOW_S - 7 * DAY_S,
+            until_s=NOW_S,
+            mails=3,
+            beds=(
+                AliveBed(
+                    testbed="apu2",
+                    iterations=310,
+                    failed=2,
+                    control="r311848",
+                    rounds=7,
+                    spread=0.0041,
+                    last_good_s=NOW_S - 3600,
+                ),
+                AliveBed(
+                    testbed="c2558",
+                    iterations=121,
+                    failed=9,
+                    control="r311848",
+                    last_good_s=NOW_S - 8 * DAY_S,
+                    quarantines=1,
+                    held=True,
+                ),
+                AliveBed(testbed="xeon", iterations=1, failed=0),
+            ),
+            url="https://bench.example.org/#/bench/lab",
+        )
+    )

@@ -1,0 +1,186 @@
+"""Lets a farm have lived through something: commits, images, measurements, searches.
+
+Revision rN is the commit at position N of the repository that the plugin's tests share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import count
+from random import Random
+
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, NewCommit, ProbeRow, SearchRow
+from buildbot_bench.plugin.farm import Farm
+
+TESTBED, WORKLOAD = "apu", "forwarding"
+RUN_NOISE = 0.004  # what boots of one image differ by, as a fraction
+
+
+def boots(level: float, iterations: int = 5, *, series: int = 0) -> tuple[float, ...]:
+    """What so many boots of one image measure; another series differs, the same one does not."""
+    noise = Random(series)
+    return tuple(level * (1 + noise.gauss(0, RUN_NOISE)) for _ in range(iterations))
+
+
+class Past:
+    """Writes rows as the broker and the steps would have; everything may be said otherwise."""
+
+    def __init__(self, farm: Farm, shas: Mapping[int, str]) -> None:
+        self.farm = farm
+        self.shas = shas
+        self._serial = count(1)
+
+    async def commits(self, *positions: int, important: bool = True) -> None:
+        """These came to the branch."""
+        rows = [
+            NewCommit(
+                sha=self.shas[position],
+                position=position,
+                parent_sha=self.shas.get(position - 1),
+                svn=position,
+                subject=f"Change {position}",
+                important=important,
+            )
+            for position in positions
+        ]
+        await self.farm.store.add_commits("main", rows)
+
+    async def image(self, position: int, *, ordinal: int = 0, **columns) -> ImageRow:
+        """One build of a revision; by default it is there, with a digest of its own."""
+        name = columns.pop("sha", self.shas[position])
+        built = {"state": "built", "digest": f"{position:x}-{ordinal}".ljust(64, "0"), "size": 9}
+        image = await self.farm.store.ensure_image(
+            sha=name,
+            variant=name,
+            ordinal=ordinal,
+            position=position,
+            label=f"r{position}",
+            now=self.farm.now(),
+        )
+        changed = await self.farm.store.change_image(
+            image, now=self.farm.now(), **(columns if "state" in columns else built | columns)
+        )
+        assert changed is not None
+        return changed
+
+    async def probe(self, image: ImageRow | int, **columns) -> ProbeRow:
+        """A request for iterations; by default a commit's, which nobody has issued yet."""
+        if isinstance(image, int):
+            image = await self.image(image)
+        serial = next(self._serial)
+        asked = {
+            "key": f"past:{serial}",
+            "token": f"job-{serial}",
+            "testbed": TESTBED,
+            "workload": WORKLOAD,
+            "epoch": "",
+            "iterations": 5,
+            "priority": 10,
+            "reason": "commit",
+            "search_id": None,
+            "now": self.farm.now(),
+        }
+        given = {name: columns.pop(name) for name in list(columns) if name in asked}
+        probe = await self.farm.store.ensure_probe(image_id=image.id, **asked | given)
+        if not columns:
+            return probe
+        changed = await self.farm.store.change_probe(probe, **columns)
+        assert changed is not None
+        return changed
+
+    async def measured(
+        self, image: ImageRow | int, values: Sequence[float], *, unit: str = "pps", **columns
+    ) -> ProbeRow:
+        """A probe that ended well, with these values, each measured after all that was before."""
+        columns = {"state": "done", "iterations": len(values)} | columns
+        probe = await self.probe(image, **columns)
+        for ordinal, value in enumerate(values):
+            await self.add(probe, ordinal, value, unit=unit)
+        return probe
+
+    async def add(
+        self, probe: ProbeRow, ordinal: int, value: float | None, *, unit: str = "pps"
+    ) -> None:
+        """One iteration of a probe, a second after the one before; no value: it failed."""
+        self.farm.master.reactor.advance(1)
+        await self.farm.store.add_iteration(
+            probe=probe,
+            ordinal=ordinal,
+            unit="" if value is None else unit,
+            value=value,
+            failure="no traffic" if value is None else None,
+            at_s=self.farm.now(),
+            duration_s=2.0,
+        )
+
+    async def lab_answers(self, level: Callable[[int], float | None]) -> int:
+        """Build and measure all that is asked for; `level` of a position, None if untestable.
+
+        Says how many probes there were.
+        """
+        store = self.farm.store
+        probes = await store.probes(state="new")
+        for probe in probes:
+            image = await store.image(probe.image_id)
+            value = level(image.position)
+            if value is None:
+                await store.change_image(image, now=self.farm.now(), state="untestable")
+                failed = {"failure": "panic", "failure_kind": "untestable"}
+                await store.change_probe(probe, state="done", **failed)
+                continue
+            if image.state == "wanted":
+                image = await self.image(image.position, ordinal=image.ordinal)
+            for ordinal, one in enumerate(boots(value, probe.iterations, series=probe.id)):
+                await self.add(probe, ordinal, one)
+            await store.change_probe(probe, state="done", ended_at=self.farm.now())
+        return len(probes)
+
+    async def search(self, old: int = 1, new: int = 11, **columns) -> SearchRow:
+        """A search that a person started; it runs."""
+        asked = {
+            "key": None,
+            "testbed": TESTBED,
+            "unit": "pps",
+            "claimed": None,
+            "min_effect": 0.02,
+            "error": 0.01,
+            "reason": "person",
+            "requester": "ann",
+        }
+        given = {name: columns.pop(name) for name in list(columns) if name in asked}
+        search = await self.farm.store.add_search(
+            branch="main",
+            workload=WORKLOAD,
+            old_sha=self.shas[old],
+            old_position=old,
+            new_sha=self.shas[new],
+            new_position=new,
+            now=self.farm.now(),
+            **asked | given,
+        )
+        if not columns:
+            return search
+        changed = await self.farm.store.change_search(search, **columns)
+        assert changed is not None
+        return changed
+
+    async def answered(self, answer: Answer, state: str = "found", **columns) -> SearchRow:
+        """A search that has ended with an answer."""
+        ended = {"state": state, "answer": asdict(answer), "ended_at": self.farm.now()}
+        return await self.search(**ended | columns)
+
+    async def comparison(self, old: int, new: int, **columns) -> ComparisonRow:
+        """A verdict on a revision, by default that it made things worse."""
+        return await self.farm.store.ensure_comparison(
+            testbed=TESTBED,
+            workload=WORKLOAD,
+            unit="pps",
+            old_sha=self.shas[old],
+            old_position=old,
+            new_sha=self.shas[new],
+            new_position=new,
+            now=self.farm.now(),
+            **{"state": "regression"} | columns,
+        )

@@ -1,0 +1,370 @@
+"""Reports as a finished search would give them, made from recorded or invented measurements.
+
+The IFLIB figures are those of the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause), series
+fbsd12-head.iflib on an AMD GX-412TC with Intel i210AT: the median of each iteration, in pps. What
+surrounds them (digests, facts of the lab, other workloads and testbeds) is invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.report import (
+    Capture,
+    Captures,
+    ControlRecord,
+    ImageRecord,
+    LaneSamples,
+    ProbeRecord,
+    Report,
+    Setting,
+    Stage,
+    Surroundings,
+    compose,
+    plain,
+)
+from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.sample import PPS, Iteration, Sample
+from buildbot_bench.core.search import Answer, Step, Suspect
+from tests.core.profiles import SIMPLE_TX, recorded
+
+FIRST_SVN = 311848
+IFLIB = {
+    0: (622368.5, 624595.5, 621955.0, 625651.0, 628503.5),  # r311848
+    1: (465402.0, 463375.5, 466679.0, 462666.5, 465755.5),  # r311849
+    1056: (570701.5, 572311.5, 575035.5, 574741.5, 572907.0),  # r312904
+    1057: (586193.0, 581032.0, 587969.0, 588829.0, 584949.0),  # r312905
+    1600: (502255.0, 505580.0, 508331.0, 506829.0, 508858.5),  # r313448
+}
+SETTING = Setting(
+    testbed="apu2",
+    workload="forwarding",
+    metric=PPS,
+    confidence=95.0,
+    min_effect=0.02,
+    farm="netlab",
+    search_id=7,
+    url="https://bench.example.org/#/bench/searches/7",
+    operator="Lab Keeper <keeper@example.org>",
+)
+HOSTILE = (
+    "<script>alert('x')</script>\r\nBcc: everyone@example.org\r\n\r\n\x1b]0;owned\x07\x1b[2J"
+    '\u202egnp.exe\u2066 \U000e0041 {{ 7 * 7 }} & "quotes" \ud800 ' + "A" * 5000
+)
+
+
+SIMPLE_TX_DIFF = """\
+diff --git a/sys/net/iflib.c b/sys/net/iflib.c
+--- a/sys/net/iflib.c
++++ b/sys/net/iflib.c
+@@ -4321,2 +4321,3 @@ iflib_if_transmit(if_t ifp, struct mbuf *m)
+-\tif (ctx->ifc_sysctl_simple_tx)
+-\t\treturn (iflib_simple_transmit(ifp, m));
++\terr = ifmp_ring_enqueue(txq->ift_br, (void **)&m, 1, TX_BATCH_SIZE, abdicate);
+diff --git a/share/man/man4/iflib.4 b/share/man/man4/iflib.4
+--- a/share/man/man4/iflib.4
++++ b/share/man/man4/iflib.4
+@@ -200 +199,0 @@
+-.It Va simple_tx
+"""
+
+
+def hostile_captures() -> Captures:
+    """A kernel names its functions as it likes, and a commit its files."""
+    name = plain(HOSTILE).replace(" ", "_").replace(";", ":")
+    sides = [
+        Profile(stacks=(Stack(frames=(name,), samples=count), Stack(frames=("f",), samples=900)))
+        for count in (100, 500)
+    ]
+    old, new = (Capture(label=HOSTILE, profile=side, link=HOSTILE) for side in sides)
+    diff = f"diff --git a/{name} b/{name}\n@@ -1 +1 @@ f(void)\n-{HOSTILE}\n"
+    return Captures(counter=HOSTILE, old=old, new=new, difference=HOSTILE, diff=diff)
+
+
+def revision(index: int, **fields: object) -> Revision:
+    known = {
+        "sha": f"{index + 0xA1B2C3D4E5:010x}" + "0" * 30,
+        "position": 200_000 + index,
+        "svn": FIRST_SVN + index,
+        "subject": f"Change number {index}",
+        "author": "A Committer <committer@example.org>",
+        "committed_at_s": 1_484_000_000 + 600 * index,
+    }
+    return Revision(**(known | fields))
+
+
+CONTROL = ControlRecord(
+    label="r311800", rounds=41, spread=0.0042, every_s=86400.0, last_good_s=1_484_499_000.0
+)
+
+
+def history(n: int, **at: Mapping[str, object]) -> RevisionRange:
+    """n + 1 revisions; `at` changes the fields of one: `_3={"subject": …}`."""
+    fields = {int(name[1:]): changed for name, changed in at.items()}
+    return RevisionRange(
+        revisions=tuple(revision(index, **fields.get(index, {})) for index in range(n + 1))
+    )
+
+
+def samples(values: Mapping[int, Sequence[float]], *, image: int = 0) -> list[Sample]:
+    return [
+        Sample(
+            label=f"r{FIRST_SVN + position}",
+            position=position,
+            image=image,
+            iterations=tuple(Iteration(value=value) for value in each),
+        )
+        for position, each in values.items()
+    ]
+
+
+def log(values: Mapping[int, Sequence[float]], **failures: str) -> list[ProbeRecord]:
+    """One probe after the other as a search would have run them, each a boot of half a minute."""
+    probes = [
+        ProbeRecord(serial=0, label=f"r{FIRST_SVN + position}", value=value, unit="pps")
+        for position, each in values.items()
+        for value in each
+    ]
+    probes += [ProbeRecord(serial=0, label=label, failure=why) for label, why in failures.items()]
+    return [
+        replace(probe, serial=serial, at_s=1_484_500_000.0 + 41 * serial, duration_s=38.5)
+        for serial, probe in enumerate(probes, start=1)
+    ]
+
+
+def step(old: int, new: int, effect: float, probability: float = 0.9962) -> Step:
+    return Step(
+        old=old,
+        new=new,
+        effect=effect,
+        low=effect - 0.0046,
+        high=effect + 0.0046,
+        probability=probability,
+    )
+
+
+def answer(*steps: Step, **fields: object) -> Answer:
+    known = {
+        "reproduced": True,
+        "unresolved": (),
+        "reason": "each step is located; the answer is wrong with probability 0.0038",
+    }
+    return Answer(steps=steps, **(known | fields))
+
+
+def images(
+    values: Mapping[int, Sequence[float]], *, ordinal: int = 0, **facts: str
+) -> tuple[ImageRecord, ...]:
+    """What these values were measured on; no two digests are alike."""
+    return tuple(
+        ImageRecord(
+            position=position,
+            label=f"r{FIRST_SVN + position}",
+            ordinal=ordinal,
+            digest=f"{position:04x}{ordinal:x}".ljust(64, "c0ffee"[ordinal])[:64],
+            build_s=850.0,
+            iterations=len(each),
+            facts=frozenset(({"dut": "AMD GX-412TC", "system": "FreeBSD 12"} | facts).items()),
+        )
+        for position, each in values.items()
+    )
+
+
+def lane(testbed: str, workload: str, values: Mapping[int, Sequence[float]]) -> LaneSamples:
+    return LaneSamples(testbed=testbed, workload=workload, samples=tuple(samples(values)))
+
+
+def besides() -> Surroundings:
+    """What a whole farm would know around the IFLIB range: three workloads on two testbeds."""
+    left = {0: 1600, 1: 544, 1056: 380, 1057: 44, 1600: 4}
+    times = iter(probe.at_s for probe in log(IFLIB))
+    return Surroundings(
+        images=images(IFLIB),
+        lanes=(
+            lane("apu2", "ipfw-statefull", {0: (401e3, 399e3, 400e3), 1: (340e3, 342e3, 341e3)}),
+            lane("apu2", "pf-statefull", {-20: (280e3, 281e3, 280e3), 9: (281e3, 280e3, 281e3)}),
+            lane("xeon", "forwarding", {0: (9.0e6, 9.4e6, 9.2e6), 1: (9.3e6, 9.1e6, 8.7e6)}),
+            lane("xeon", "pf-statefull", {0: (8.0e6,)}),
+        ),
+        tip=revision(1604),
+        stages=tuple(
+            Stage(
+                at_s=next(times),
+                position=position,
+                left=left[position],
+                suspects=(Suspect(old=0, new=left[position], probability=0.9, effect=-0.25),),
+            )
+            for position, each in IFLIB.items()
+            for _ in each
+        ),
+        runners_up=(Suspect(old=1, new=1055, probability=0.0021, effect=-0.03),),
+        control=CONTROL,
+    )
+
+
+def iflib() -> Report:
+    """The model case: four steps in 1600 commits, down, up, up and down again."""
+    subject = "Migrate e1000 to the IFLIB framework:"
+    return compose(
+        range=history(1600, _1={"subject": subject, "author": "Iff Lib <iflib@example.org>"}),
+        answer=answer(
+            step(0, 1, -0.2559),
+            step(1055, 1056, 0.2331),
+            step(1056, 1057, 0.0226),
+            step(1599, 1600, -0.1358),
+        ),
+        samples=samples(IFLIB),
+        setting=SETTING,
+        probes=log(IFLIB),
+        known=besides(),
+    )
+
+
+def proven() -> Report:
+    """All that can be checked was checked, and passed; nothing else is measured on the farm."""
+    values = {0: (1000.0, 1004, 996, 1001, 999), 1: (748.0, 752, 750, 751, 749)}
+    newest = {2: (751.0, 750, 749)}
+    return compose(
+        range=history(1, _1={"parent_sha": revision(0).sha}),
+        answer=answer(step(0, 1, -0.25)),
+        samples=[*samples(values), *samples(values, image=1)],
+        setting=SETTING,
+        known=Surroundings(
+            images=(*images(values), *images(values, ordinal=1, firmware="1.2")),
+            later=tuple(samples(newest)),
+            tip=revision(2),
+            control=CONTROL,
+        ),
+    )
+
+
+def broken_range() -> Report:
+    """The step lies behind revisions that do not build: three suspects, one no-op change."""
+    values = {0: (1000.0, 1004, 996, 1001, 999), 1: (1001.0, 1002), 6: (748.0, 752, 750, 751, 749)}
+    return compose(
+        range=history(8),
+        answer=answer(step(1, 6, -0.25), unresolved=((6, 8),)),
+        samples=samples(values),
+        setting=SETTING,
+        probes=log(values, r311850="kernel does not build: if_em.c:42: error: expected ';'"),
+        untestable={2: "does not build", 3: "does not build", 5: "panics at boot"},
+        no_ops={4},
+        known=Surroundings(
+            images=(
+                *images({0: values[0], 1: values[1]}, firmware="1.16.3"),
+                *images({6: values[6]}, firmware="1.17.0"),
+            ),
+            tip=revision(8),
+        ),
+    )
+
+
+def improvement() -> Report:
+    """What the IFLIB range also holds: it became better again."""
+    values = {0: IFLIB[1], 1: IFLIB[1056]}
+    return compose(
+        range=history(1, _1={"subject": "Let iflib's rx path prefetch"}),
+        answer=answer(step(0, 1, 0.2331)),
+        samples=samples(values),
+        setting=replace(SETTING, search_id=9),
+    )
+
+
+def hostile_improvement() -> Report:
+    """A stranger made it better."""
+    return compose(
+        range=history(1, _1={"subject": HOSTILE, "author": HOSTILE}),
+        answer=answer(step(0, 1, 0.25)),
+        samples=samples({0: (750.0, 752, 748), 1: (1000.0, 1004, 996)}),
+        setting=replace(SETTING, workload=HOSTILE, farm=HOSTILE, operator=HOSTILE, url=HOSTILE),
+    )
+
+
+def profiled(data: Path) -> Report:
+    """A culprit with captures of both sides: those of one kernel with and without `simple_tx`.
+
+    The commit, the boots and the diff are invented; the captures are the archive's.
+    """
+    values = {0: (1000.0, 1004, 996, 1001, 999), 1: (748.0, 752, 750, 751, 749)}
+    new, old = (recorded(data, name) for name in SIMPLE_TX)
+    page = "https://bench.example.org/plugins/bench/flamegraph"
+    return compose(
+        range=history(1, _1={"subject": "iflib: send through the ring again"}),
+        answer=answer(step(0, 1, -0.25)),
+        samples=samples(values),
+        setting=SETTING,
+        known=Surroundings(
+            captures=Captures(
+                counter="BU_CPU_CLK_UNHALTED",
+                old=Capture(label="r311848", profile=old, link=f"{page}/1.svg"),
+                new=Capture(label="r311849", profile=new, link=f"{page}/2.svg"),
+                difference=f"{page}/1-2.svg",
+                diff=SIMPLE_TX_DIFF,
+            )
+        ),
+    )
+
+
+def unprofiled() -> Report:
+    """The captures that were wanted could not be had."""
+    values = {0: (1000.0, 1004, 996), 1: (748.0, 752, 750)}
+    idle = "r311848: 94.3% of 224953 samples are idle"
+    return compose(
+        range=history(1),
+        answer=answer(step(0, 1, -0.25)),
+        samples=samples(values),
+        setting=SETTING,
+        known=Surroundings(captures=Captures(missing=idle)),
+    )
+
+
+def hostile() -> Report:
+    """Every text that a stranger can write is an attack."""
+    values = {0: (1000.0, 1004, 996), 1: (750.0, 752, 748)}
+    return compose(
+        range=history(2, _1={"subject": HOSTILE, "author": HOSTILE}),
+        answer=answer(step(0, 1, -0.25), step(1, 2, 0.1), reason=HOSTILE),
+        samples=samples(values),
+        setting=replace(
+            SETTING, workload=HOSTILE, testbed=HOSTILE, farm=HOSTILE, operator=HOSTILE, url=HOSTILE
+        ),
+        probes=[ProbeRecord(serial=1, label=HOSTILE, failure=HOSTILE, note=HOSTILE)],
+        untestable={2: HOSTILE},
+        known=Surroundings(
+            images=images(values, **{HOSTILE: HOSTILE}),
+            lanes=(lane(HOSTILE, HOSTILE, values), lane(HOSTILE, "pf", {})),
+            tip=revision(2, subject=HOSTILE),
+            captures=hostile_captures(),
+        ),
+    )
+
+
+def not_reproduced() -> Report:
+    """The two ends do not differ."""
+    values = {0: IFLIB[0], 3: (623001.0, 625377.5, 622944.5, 626110.0, 624020.5)}
+    return compose(
+        range=history(3),
+        answer=answer(reproduced=False, reason="the ends do not differ by what matters"),
+        samples=samples(values),
+        setting=SETTING,
+        probes=log(values),
+    )
+
+
+def inconclusive() -> Report:
+    """A step is there, but the measurements that were allowed did not suffice to place it."""
+    values = {0: IFLIB[0], 4: (600100.0, 612000.0), 8: IFLIB[1]}
+    return compose(
+        range=history(8),
+        answer=answer(
+            step(3, 4, -0.2559, 0.614),
+            unresolved=((0, 8),),
+            reason="12 measurements were not enough",
+        ),
+        samples=samples(values),
+        setting=SETTING,
+        probes=log(values),
+    )

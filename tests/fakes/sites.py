@@ -1,0 +1,115 @@
+"""GitHub and Phabricator as far as a notice needs them, over real HTTP; what was said is kept.
+
+Shapes: GitHub's REST API, "commit statuses" and "commit comments"; Phabricator's Conduit, whose
+parameters come as a form and whose errors come with HTTP 200.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+TOKEN = "s3cret-token"
+SHA = re.compile(r"/repos/owner/src/(statuses|commits)/([0-9a-f]{40})(/comments)?")
+
+
+@dataclass
+class Sites:
+    """`broken` is an HTTP status for every request, with those `headers`.
+
+    A `deaf` site acts, but its answer is lost.
+    """
+
+    statuses: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    comments: dict[str, list[str]] = field(default_factory=dict)
+    broken: int | None = None
+    deaf: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+
+    def github(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        match = SHA.fullmatch(path)
+        if match is None:
+            return 404, {"message": "Not Found"}
+        kind, sha, _ = match.groups()
+        if kind == "statuses":
+            assert body["state"] in {"error", "failure", "pending", "success"}
+            if len(body["description"]) > 140:
+                return 422, {"message": "description is too long (maximum is 140 characters)"}
+            self.statuses.append((sha, body))
+            return 201, {"id": len(self.statuses)}
+        if method == "GET":
+            return 200, [{"body": text} for text in self.comments.get(sha, [])]
+        self.comments.setdefault(sha, []).append(body["body"])
+        return 201, {"id": 1}
+
+    def conduit(self, method: str, form: dict[str, str]) -> dict[str, Any]:
+        if form.get("api.token") != TOKEN:
+            return {"error_code": "ERR-INVALID-AUTH", "error_info": "API token is not valid."}
+        target = form["objectIdentifier"]
+        if not re.fullmatch(r"D\d+", target) or target == "D404":
+            return {"error_code": "ERR-CONDUIT-CORE", "error_info": f"No object {target}"}
+        said = self.comments.setdefault(target, [])
+        if method == "transaction.search":
+            data = [{"type": "comment", "comments": [{"content": {"raw": t}}]} for t in said]
+            return {"result": {"data": data}, "error_code": None, "error_info": None}
+        assert form["transactions[0][type]"] == "comment"
+        said.append(form["transactions[0][value]"])
+        return {"result": {"object": {"id": 1}}, "error_code": None, "error_info": None}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self._serve("GET", b"")
+
+    def do_POST(self) -> None:
+        self._serve("POST", self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _serve(self, method: str, raw: bytes) -> None:
+        sites: Sites = self.server.sites  # type: ignore[attr-defined]
+        path = urlsplit(self.path).path
+        if sites.broken is not None:
+            status, answer = sites.broken, {"message": "no"}
+        elif path.startswith("/api/"):
+            form = {name: values[0] for name, values in parse_qs(raw.decode()).items()}
+            status, answer = 200, sites.conduit(path.removeprefix("/api/"), form)
+        elif self.headers["Authorization"] != f"Bearer {TOKEN}":
+            status, answer = 401, {"message": "Bad credentials"}
+        else:
+            status, answer = sites.github(method, path, json.loads(raw or b"null"))
+        if sites.deaf and method == "POST" and "search" not in path:
+            self.close_connection = True
+            return
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        for name, value in sites.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def sites() -> Iterator[Sites]:
+    """Both on one port, until the context ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    told = Sites(url=f"http://127.0.0.1:{server.server_address[1]}")
+    server.sites = told  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield told
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,19 @@
+"""A repository that tests write, and a history that mirrors it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.history import MirrorHistory
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Path:
+    return tmp_path / "origin"
+
+
+@pytest.fixture
+def history(tmp_path: Path, origin: Path) -> MirrorHistory:
+    return MirrorHistory(tmp_path / "mirror", str(origin))

@@ -1,0 +1,149 @@
+"""Which commit a person means: numbers, hashes, tags, branches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.history import MirrorHistory
+from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
+
+
+def test_r_number_is_found_by_its_note(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, numbered(311848, 311852))
+    history.fetch()
+    found = history.resolve("r311849")
+    assert found == Revision(
+        sha=shas[1],
+        position=2,
+        svn=311849,
+        parent_sha=shas[0],
+        subject="Change 311849",
+        author="A Committer <committer@example.org>",
+        committed_at_s=1_484_000_120,
+    )
+
+
+def test_r_number_of_another_branch_names_its_neighbours(
+    origin: Path, history: MirrorHistory
+) -> None:
+    shas = make_repository(origin, [Commit(svn=n) for n in (10, 20, 30)])
+    add_commits(origin, [Commit(svn=25)], branch="stable", on=shas[1])
+    history.fetch()
+    with pytest.raises(UsageError) as refused:
+        history.resolve("r25")
+    assert str(refused.value) == "r25 is no commit of main; the nearest are r20 and r30"
+
+
+def test_r_number_is_looked_for_on_each_branch_that_was_given(tmp_path: Path, origin: Path) -> None:
+    shas = make_repository(origin, [Commit(svn=n) for n in (10, 20, 30)])
+    add_commits(origin, [Commit(svn=25)], branch="stable", on=shas[1])
+    history = MirrorHistory(tmp_path / "mirror", str(origin), branches=("main", "stable"))
+    history.fetch()
+    assert history.resolve("r25").position == 3
+
+
+def test_r_number_without_notes_says_where_they_should_be(
+    origin: Path, history: MirrorHistory
+) -> None:
+    make_repository(origin, [Commit()])
+    history.fetch()
+    with pytest.raises(UsageError, match="no Subversion numbers in refs/notes/commits"):
+        history.resolve("r1")
+
+
+def test_notes_that_come_after_their_commits_are_seen(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, [*numbered(1, 3), Commit(subject="late")])
+    history.fetch()
+    assert history.resolve("r3").label == "r3"
+    assert history.resolve("main").label == "n4"
+    git(origin, "notes", "add", "-m", "svn path=/head/; revision=4", shas[3])
+    history.fetch()
+    assert history.resolve("r4").sha == shas[3]
+
+
+def test_commits_that_come_later_are_found_by_number(origin: Path, history: MirrorHistory) -> None:
+    make_repository(origin, numbered(1, 3))
+    history.fetch()
+    assert history.resolve("r3").position == 3
+    add_commits(origin, numbered(4, 6))
+    history.fetch()
+    assert [history.resolve(f"r{n}").position for n in (1, 4, 6)] == [1, 4, 6]
+
+
+def test_notes_of_a_long_history_are_found_in_their_directories(
+    origin: Path, history: MirrorHistory
+) -> None:
+    make_repository(origin, numbered(311848, 313448))
+    history.fetch()
+    assert "/" in git(origin, "ls-tree", "-r", "--name-only", "refs/notes/commits")
+    assert history.resolve("r313448").position == 1601
+    assert history.resolve("n1000").label == "r312847"
+
+
+def test_n_number_counts_first_parents(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, [Commit(), Commit()])
+    side = add_commits(origin, [Commit(), Commit()], branch="side", on=shas[0])
+    merge = add_commits(origin, [Commit(merged=side[-1])], on=shas[1])
+    history.fetch()
+    assert history.resolve("n3").sha == merge[0]
+    assert history.resolve(side[-1]).position == 3
+    with pytest.raises(UsageError, match="there is no n4; main has n1 to n3"):
+        history.resolve("n4")
+
+
+def test_hashes_tags_and_branches(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, numbered(1, 4))
+    git(origin, "tag", "light", shas[1])
+    git(origin, "tag", "-a", "-m", "A release", "release/1.0", shas[2])
+    history.fetch()
+    found = {n: history.resolve(n).sha for n in ("light", "release/1.0", "main")}
+    assert found == {"light": shas[1], "release/1.0": shas[2], "main": shas[3]}
+    assert history.resolve(shas[0]).sha == shas[0]
+    assert history.resolve(shas[0][:12].upper()).sha == shas[0]
+
+
+def test_a_branch_that_looks_like_a_hash_is_a_branch(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, numbered(1, 2))
+    git(origin, "branch", shas[1][:8], shas[0])
+    history.fetch()
+    assert history.resolve(shas[1][:8]).sha == shas[0]
+
+
+def test_an_ambiguous_abbreviation_lists_the_commits(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, numbered(1, 1601))
+    history.fetch()
+    prefixes = [sha[:4] for sha in shas]
+    ambiguous = next(prefix for prefix in prefixes if prefixes.count(prefix) > 1)
+    with pytest.raises(UsageError) as refused:
+        history.resolve(ambiguous)
+    assert f"{ambiguous} is short for" in refused.value.message
+    candidates = [sha[:12] for sha in shas if sha.startswith(ambiguous)]
+    assert all(candidate in refused.value.hint for candidate in candidates)
+
+
+def test_a_tree_is_no_commit(origin: Path, history: MirrorHistory) -> None:
+    make_repository(origin, numbered(1, 1))
+    history.fetch()
+    with pytest.raises(UsageError, match="is no commit"):
+        history.resolve(git(origin, "rev-parse", "main^{tree}"))
+
+
+def test_a_tag_of_a_file_names_no_revision(origin: Path, history: MirrorHistory) -> None:
+    make_repository(origin, numbered(1, 1))
+    git(origin, "tag", "key", git(origin, "rev-parse", "main:sys/kernel.c"))
+    history.fetch()
+    with pytest.raises(UsageError, match="there is no commit, tag or branch 'key'"):
+        history.resolve("key")
+
+
+def test_an_unknown_name_offers_the_nearest(origin: Path, history: MirrorHistory) -> None:
+    make_repository(origin, numbered(1, 1))
+    history.fetch()
+    with pytest.raises(UsageError, match="'maim'; did you mean main"):
+        history.resolve("maim")
+    with pytest.raises(UsageError, match="no branch 'master'"):
+        history.tip("master")

@@ -1,0 +1,12 @@
+"""What the tests of the lab share."""
+
+import gzip
+import json
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def archive(data):
+    with gzip.open(data / "lab" / "receiver_logs.jsonl.gz", "rt") as file:
+        return [json.loads(row) for row in file]

@@ -1,0 +1,161 @@
+"""The parts of the qemu driver that need no QEMU: frames, traces, ELF files, settings."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.virtual.console import build_id_in, last_words
+from buildbot_bench.lab.virtual.elf import Symbols, read_symbols
+from buildbot_bench.lab.virtual.frames import FRAME, PACKETS, PREFIX, burst, forwarded, ping
+from buildbot_bench.lab.virtual.trace import as_table, by_function, executed
+from buildbot_bench.lab.virtual.wires import Lost, Wires
+
+TRACE = b"""\
+Trace 0: 0x7ff9f0149ac0 [0000000000000000/00000000001002c0/000000b0/ff020201]
+Trace 0: 0x7ff9f0149b00 [0000000000000000/00000000001002c4/000000b0/ff020201] ip_forward
+Stopped execution of TB chain before 0x7ff9f0149b00 [00000000001002c4]
+Trace 0: 0x7ff9f0149b00 [0000000000000000/00000000001002c4/000000b0/ff020201] ip_forward
+Trace 0: 0x7ff9f0149b40 [0000000000000000/0000000000100300/000000b0/ff020201]
+cpu_io_recompile: rewound execution of TB to 0000000000100300
+Trace 0: 0x7ff9f0149b80 [0000000000000000/0000000000100300/000000b0/ff028001]
+something else
+"""
+
+
+def routed(sent: bytes) -> bytes:
+    """What a router makes of frames: the time to live one less, the checksum by RFC 1071."""
+    size, out = PREFIX + FRAME, b""
+    for start in range(0, len(sent), size):
+        frame = bytearray(sent[start : start + size])
+        ip = PREFIX + 14
+        frame[ip + 8] -= 1
+        frame[ip + 10 : ip + 12] = b"\0\0"
+        total = sum(struct.unpack("!10H", frame[ip : ip + 20]))
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        frame[ip + 10 : ip + 12] = struct.pack("!H", ~total & 0xFFFF)
+        out += bytes(frame)
+    return out
+
+
+def test_what_a_router_sends_on_is_known_and_anything_else_is_told():
+    answer = routed(burst())
+    assert forwarded(answer) == ""
+    assert "packet 1 of a burst came out as" in forwarded(burst())
+    damaged = answer[:-1] + b"\1"
+    assert f"packet {PACKETS} of a burst" in forwarded(damaged)
+
+
+def test_frames_are_the_smallest_and_their_checksums_are_right():
+    assert len(ping()) == PREFIX + FRAME
+    assert burst()[: len(ping())] == ping()
+    header = burst()[PREFIX + 14 : PREFIX + 34]
+    assert sum(struct.unpack("!10H", header)) % 0xFFFF == 0
+
+
+@pytest.fixture
+def wires():
+    (sender, inside), (outside, receiver) = socket.socketpair(), socket.socketpair()
+    yield Wires(sender, receiver, stall_s=0.2), inside, outside
+    for end in (sender, inside, outside, receiver):
+        end.close()
+
+
+def answer_with(inside, outside, answer):
+    thread = threading.Thread(target=lambda: outside.sendall(answer(inside.recv(1 << 20))))
+    thread.start()
+    return thread
+
+
+def test_a_burst_that_comes_back_takes_some_time(wires):
+    ours, inside, outside = wires
+    thread = answer_with(inside, outside, routed)
+    assert 0 < ours.send_burst() < 1
+    thread.join()
+
+
+def test_packets_that_stay_away_are_counted(wires):
+    ours, inside, outside = wires
+    thread = answer_with(inside, outside, lambda sent: routed(sent)[: -2 * (PREFIX + FRAME)])
+    with pytest.raises(Lost, match=r"62 of 64 packets came back within 0\.2 s"):
+        ours.send_burst()
+    thread.join()
+
+
+def test_a_wire_that_is_cut_is_a_loss_and_no_answer(wires):
+    ours, inside, outside = wires
+    inside.close()
+    outside.close()
+    assert not ours.answers()
+    with pytest.raises(Lost, match="0 of 64"):
+        ours.send_burst()
+
+
+def test_each_instruction_that_ran_is_counted_once():
+    assert executed(TRACE.splitlines()) == Counter({0x1002C0: 1, 0x1002C4: 1, 0x100300: 1})
+
+
+def test_instructions_are_counted_by_function():
+    symbols = Symbols(addresses=(0x1002C0, 0x100300), names=("ip_forward", "memcpy"))
+    profile = by_function(executed(TRACE.splitlines()), symbols)
+    assert [(s.leaf, s.samples) for s in profile.stacks] == [("ip_forward", 2), ("memcpy", 1)]
+    assert as_table(profile, 2).splitlines()[1:] == ["      1.00  ip_forward", "      0.50  memcpy"]
+    assert symbols.name_at(0x1000) == "?"
+
+
+@pytest.mark.parametrize("start", [b"", b"\x7fELF\x01\x01", b"\x7fELF\x02\x01"])
+@given(rest=st.binary(max_size=400))
+def test_a_damaged_kernel_file_says_nothing_and_breaks_nothing(start, rest, tmp_path_factory):
+    path: Path = tmp_path_factory.getbasetemp() / "damaged"
+    path.write_bytes(start + rest)
+    read_symbols(path)
+
+
+def test_a_program_of_this_machine_has_its_functions(tmp_path):
+    import subprocess
+
+    source = tmp_path / "main.c"
+    source.write_text("int square(int n) { return n * n; }\nint main(void) { return square(0); }")
+    program = tmp_path / "program"
+    subprocess.run(
+        ["cc", "-O0", "-Wl,--build-id=sha1", "-o", str(program), str(source)], check=True
+    )
+    found = read_symbols(program)
+    assert {"square", "main"} <= set(found.names)
+    assert list(found.addresses) == sorted(found.addresses)
+    assert len(found.build_id) == 40
+
+
+def test_a_console_tells_the_build_and_the_last_words():
+    said = "release 1\r\nbuild-id: 0123456789abcdef\r\nforwarding\r\n"
+    assert build_id_in(said) == "0123456789abcdef"
+    assert last_words(said) == "its last words: forwarding"
+    assert last_words("a\npanic: no mbufs\nuptime: 1s\n") == "panic: no mbufs"
+    assert last_words(" \n") == "its console stayed silent"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('metric = "furlongs"', "metric is 'furlongs'"),
+        ('accelerator = "warp"', "accelerator is 'warp'"),
+        ('metric = "instructions/packet"\naccelerator = "auto"', "translator alone"),
+        ("bursts = 0", "must be above zero"),
+        ("burst = 5", "unknown key 'burst'"),
+    ],
+)
+def test_a_testbed_that_cannot_be_is_refused(line, complaint, tmp_path):
+    path = tmp_path / "testbeds.toml"
+    path.write_text(f'[testbeds.vm]\ndriver = "qemu"\n{line}\n')
+    with pytest.raises(UsageError, match=complaint):
+        load_testbeds(path)

@@ -1,0 +1,132 @@
+"""A stranger's patch: nothing of it is built or run before somebody with the right approves."""
+
+from __future__ import annotations
+
+import pytest
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.trials import Trials
+from buildbot_bench.plugin.comparing import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.trial_views import TrialViews
+
+PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
+
+
+@pytest.fixture
+def ask(farm):
+    async def ask(*, trusted=False, new="r4+file:my.patch", by="guest") -> int:
+        question = TrialQuestion(base="r4", new=new, patches={"my.patch": PATCH})
+        return (await TrialDesk(farm).start(question, by, trusted=trusted))["trialid"]
+
+    return ask
+
+
+@pytest.fixture
+def turns(farm, master):
+    async def turns(times=3) -> None:
+        for _ in range(times):
+            await Trials(farm).advance()
+            await Issuer(farm, master).issue()
+
+    return turns
+
+
+async def patched(farm):
+    """The state of the image with the patch."""
+    (image,) = [image for image in await farm.store.images() if "+patch:" in image.variant]
+    return image.state
+
+
+def built(master) -> set[str]:
+    return {request.reason for request in master.requests}
+
+
+async def test_nothing_is_built_before_approval(ask, turns, farm, master):
+    trial_id = await ask()
+    await turns()
+    assert built(master) == {"build r4"}
+    assert (await farm.store.trial(trial_id)).state == "awaiting approval"
+    assert await patched(farm) == "held"
+    assert await farm.store.probes() == []
+
+
+async def test_the_patch_is_shown_to_whoever_decides(ask, farm):
+    found = await TrialViews(farm).describe(await ask())
+    assert found["now"] == "its patches await approval"
+    (patch,) = found["patches"]
+    assert (patch["origin"], patch["text"]) == ("my.patch", PATCH.decode())
+
+
+async def test_what_is_approved_is_built(ask, turns, farm, master):
+    trial_id = await ask()
+    await TrialDesk(farm).decide(trial_id, "ann", approved=True)
+    await turns()
+    assert built(master) == {"build r4", "build r4+file:my.patch"}
+    trial = await farm.store.trial(trial_id)
+    assert (trial.state, trial.decided_by) == ("running", "ann")
+    assert (await TrialViews(farm).describe(trial_id))["patches"] == []
+
+
+async def test_what_is_rejected_never_is(ask, turns, farm, master):
+    trial_id = await ask()
+    await TrialDesk(farm).decide(trial_id, "ann", approved=False)
+    await turns()
+    trial = await farm.store.trial(trial_id)
+    assert (trial.state, trial.detail) == ("rejected", "its patches were rejected by ann")
+    assert trial.ended
+    assert built(master) == {"build r4"}
+
+
+async def test_a_second_guest_waits_for_the_same_patch_too(ask, turns, master):
+    await ask()
+    await ask(by="other")
+    await turns()
+    assert built(master) == {"build r4"}
+
+
+async def test_who_may_approve_need_not_ask(ask, turns, farm, master):
+    trial_id = await ask(trusted=True, by="ann")
+    await turns()
+    assert (await farm.store.trial(trial_id)).state == "running"
+    assert "build r4+file:my.patch" in built(master)
+
+
+async def test_what_somebody_who_may_has_had_built_is_run_for_a_guest_too(ask, farm):
+    await ask(trusted=True, by="ann")
+    trial_id = await ask()
+    assert (await farm.store.trial(trial_id)).state == "running"
+
+
+async def test_an_option_is_nobodys_code(ask, farm):
+    trial_id = await ask(new="r4+VIMAGE")
+    assert (await farm.store.trial(trial_id)).state == "running"
+
+
+async def test_a_guest_may_take_it_back(ask, turns, farm, master):
+    trial_id = await ask()
+    await TrialDesk(farm).cancel(trial_id)
+    await turns()
+    assert (await farm.store.trial(trial_id)).state == "cancelled"
+    assert built(master) == {"build r4"}
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_one_decision_is_enough(ask, farm, first):
+    trial_id = await ask()
+    await TrialDesk(farm).decide(trial_id, "ann", approved=first)
+    with pytest.raises(UsageError, match=f"trial {trial_id} awaits no approval: it is r"):
+        await TrialDesk(farm).decide(trial_id, "bob", approved=not first)
+
+
+async def test_of_two_who_decide_at_once_one_is_told(ask, farm, monkeypatch):
+    trial_id = await ask()
+    seen = await farm.store.trial(trial_id)
+    await TrialDesk(farm).decide(trial_id, "ann", approved=False)
+
+    async def stale(_trial_id):
+        return seen
+
+    monkeypatch.setattr(farm.store, "trial", stale)
+    with pytest.raises(UsageError, match="somebody else was quicker"):
+        await TrialDesk(farm).decide(trial_id, "bob", approved=True)

@@ -1,0 +1,204 @@
+"""bench-import: a lab starts with the past that the archive has of it, on both databases."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from buildbot_bench.core.noise import learn
+from buildbot_bench.history import MirrorHistory
+from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.importing.command import main
+from tests.gitrepo import Commit, add_commits, make_repository
+
+SVN = (293069, 293643, 300000, 311848, 311849)
+WORKFLOW = """
+name: Tests
+repository: {source}
+on: {{push: {{branches: [main]}}}}
+testbeds: {{apu2: {{worker: lab}}}}
+jobs:
+  kernel:
+    runs-on: builder
+    steps:
+      - uses: checkout
+      - {{name: Build, run: make}}
+      - {{uses: upload-artefact, with: {{path: kernel}}}}
+  bench:
+    needs: kernel
+    runs-on: apu2
+    strategy: {{matrix: {{workload: [forwarding, pf-statefull]}}}}
+    iterations: 5
+"""
+
+
+@pytest.fixture
+def archive(tmp_path, data) -> Path:
+    with tarfile.open(data / "netbenches" / "firewalls.tar.gz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    return tmp_path / "firewalls"
+
+
+@pytest.fixture
+def shas(tmp_path) -> list[str]:
+    commits = [Commit(files={"sys/a.c": f"{n}\n"}, subject=f"Change {n}", svn=n) for n in SVN]
+    return make_repository(tmp_path / "src", commits)
+
+
+@pytest.fixture
+def bench_import(engine, store, shas, tmp_path, archive):
+    """The command on a farm's tables; the farm was started once, so that it knows its tip."""
+    workflow = tmp_path / "bench.yml"
+    workflow.write_text(WORKFLOW.format(source=tmp_path / "src"))
+    MirrorHistory(tmp_path / "master" / "mirror.git", str(tmp_path / "src")).fetch()
+    url = engine.url.render_as_string(hide_password=False)
+
+    async def run(*arguments: str, started: bool = True) -> int:
+        if started:
+            tip = NewCommit(sha=shas[-1], position=len(shas), svn=SVN[-1])
+            await store.add_commits("main", [tip])
+        where = ["--workflow", str(workflow), "--master", str(tmp_path / "master"), "--db", url]
+        return main([str(archive), *where, "--testbed", "apu2", *arguments])
+
+    return run
+
+
+async def samples(store, workload: str = "forwarding"):
+    where = {"testbed": "apu2", "workload": workload, "branch": "main"}
+    return await store.samples(first_position=0, last_position=99, **where)
+
+
+async def test_the_past_is_there_with_its_values_logs_and_noise(bench_import, store, capsys):
+    assert await bench_import() == 0
+    told = capsys.readouterr().out
+    assert "4 groups with 20 iterations kept, 0 known already, 1 left out, 0 refused" in told
+    assert "1 kernels did not say which revision they are" in told
+    before, after, iflib = await samples(store)
+    assert (before.label, before.values) == (
+        "r293069",
+        (553160.0, 550485.0, 541341.0, 552382.0, 543643.0),
+    )
+    assert (before.epoch, after.epoch, iflib.epoch) == (
+        "fbsd.2016",
+        "fbsd.2016",
+        "fbsd12-head.iflib",
+    )
+    # The profiled boot's log is passed over, the archive's own value taken.
+    assert sorted(iflib.values) == [621955.0, 622368.5, 624595.5, 625651.0, 628503.5]
+    assert learn([before, after]).df_run > learn([]).df_run + 4  # the past has taught it
+    (pf,) = await samples(store, "pf-statefull")
+    assert len(pf.values) == 5
+
+
+async def test_logs_and_their_kernels_are_kept_beside_the_values(bench_import, store):
+    await bench_import()
+    image = await store.image_at("main", 1)
+    forwarding, _ = await store.probes_of([image.id])
+    row = (await store.iterations_of_probe(forwarding.id))[0]
+    assert "main_thread" in row.log
+    assert "r293069" in row.facts["uname"]
+    assert row.at_s == pytest.approx(1465223741, abs=1)  # Mon Jun  6 14:35:41 2016
+
+
+async def test_what_is_imported_twice_is_there_once_wherever_the_archive_lies(
+    bench_import, store, archive, capsys
+):
+    await bench_import()
+    moved = archive.rename(archive.with_name("elsewhere"))
+    archive.symlink_to(moved)
+    assert await bench_import() == 0
+    assert "0 groups with 0 iterations kept, 4 known already" in capsys.readouterr().out
+    assert [len(sample.values) for sample in await samples(store)] == [5, 5, 5]
+
+
+async def test_a_dry_run_keeps_nothing(bench_import, store, capsys):
+    assert await bench_import("--dry-run") == 0
+    assert "4 groups with 20 iterations would be kept" in capsys.readouterr().out
+    assert await samples(store) == []
+    assert await store.images() == []
+
+
+async def test_nothing_is_built_or_measured_because_of_it(bench_import, store):
+    await bench_import()
+    assert await store.images("wanted") == []
+    assert await store.probes("new") == []
+    assert await store.unjudged_probes() == []
+    unmeasured = await store.unmeasured("main", "apu2", "pf-statefull")
+    assert [commit.position for commit in unmeasured] == [len(SVN)]
+
+
+@pytest.mark.parametrize(
+    "contradiction",
+    [
+        ("bench.293069.fastforwarding.info", "r293069", "r293643", "r293643 was booted"),
+        ("293069.fastforwarding.pps", "553160", "553161", "the logs give 553160 pps"),
+        ("293069.fastforwarding.pps", "553160", "many", "holds what is no number"),
+        ("bench.293069.fastforwarding.info", "293069", "299999", "r299999"),
+    ],
+)
+async def test_what_contradicts_itself_is_refused_and_listed(
+    bench_import, store, archive, capsys, contradiction
+):
+    file, old, new, reason = contradiction
+    path = archive / "fbsd.2016" / "RAW" / file
+    path.write_text(path.read_text().replace(old, new))
+    assert await bench_import() == 3
+    told = capsys.readouterr().out
+    assert "refused  fbsd.2016/RAW/bench.293069.fastforwarding.info: " in told
+    assert reason in told
+    assert "3 groups with 15 iterations kept" in told
+    assert [sample.label for sample in await samples(store)] == ["r293643", "r311848"]
+
+
+async def test_a_revision_of_another_branch_is_refused_and_forgets_no_commit(
+    bench_import, store, shas, archive, tmp_path
+):
+    path = archive / "fbsd.2016" / "RAW" / "bench.293069.fastforwarding.info"
+    path.write_text(path.read_text().replace("293069", "293070"))
+    stable = [Commit(files={"sys/b.c": "1"}, svn=293070)]
+    add_commits(tmp_path / "src", stable, branch="stable", on=shas[0])
+    MirrorHistory(tmp_path / "master" / "mirror.git", str(tmp_path / "src")).fetch()
+    assert await bench_import() == 3
+    assert "r293070" not in [sample.label for sample in await samples(store)]
+    assert (await store.newest_commit("main")).sha == shas[-1]
+
+
+@pytest.mark.parametrize("right", [True, False])
+async def test_a_count_of_commits_names_the_commit_that_was_booted(
+    bench_import, store, shas, archive, right
+):
+    path = archive / "fbsd.2016" / "RAW" / "bench.293069.fastforwarding.info"
+    text = 'IMAGE="n00001"\nCFG="forwarding"\nUNAME="FreeBSD apu2 14.0 main-n00001-{}-dirty"\n'
+    path.write_text(text.format(shas[0 if right else 1][:12]))
+    assert await bench_import() == (0 if right else 3)
+    assert ("r293069" in [sample.label for sample in await samples(store)]) is right
+
+
+async def test_one_epoch_for_all_joins_the_lab_s_own(bench_import, store):
+    assert await bench_import("--epoch", "2026") == 0
+    assert {sample.epoch for sample in await samples(store)} == {"2026"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--testbed", "xeon"), "'xeon' is no testbed of this farm; it has apu2"),
+        (("--workload", "ipfw=nonsense"), "is not CFG=WORKLOAD"),
+        (("--db", "nonsense"), "is no database"),
+    ],
+)
+async def test_a_mistake_is_told_in_one_line(bench_import, capsys, arguments, complaint):
+    assert await bench_import(*arguments) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1
+
+
+async def test_a_farm_that_never_ran_is_told_apart(bench_import, engine, capsys):
+    assert await bench_import(started=False) == 2
+    assert "start the farm once" in capsys.readouterr().err
+    with engine.connect() as conn:
+        assert conn.execute(sa.text("SELECT count(*) FROM bench_image")).scalar_one() == 0

@@ -1,0 +1,160 @@
+"""The tables come to be, once, whoever starts first and however often."""
+
+from __future__ import annotations
+
+import multiprocessing
+from types import SimpleNamespace
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.db import migrate
+from buildbot_bench.plugin.db.migrate import VERSION_TABLE, upgrade
+from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.plugin.db.transactions import take_write_lock
+from tests.fakes.database import DirectPool
+
+MASTERS = 3
+
+
+async def test_an_empty_database_is_brought_up_to_date(empty):
+    store = BenchStore(DirectPool(empty))
+    assert not await store.is_current()
+    await store.upgrade()
+    assert await store.is_current()
+
+
+async def test_asking_whether_tables_are_current_creates_none(empty):
+    await BenchStore(DirectPool(empty)).is_current()
+    assert sa.inspect(empty).get_table_names() == []
+
+
+async def test_upgrading_twice_changes_nothing(store):
+    await store.add_commits("main", [])
+    await store.upgrade()
+    assert await store.is_current()
+
+
+def test_the_migrations_lead_to_the_schema(engine):
+    with engine.connect() as conn:
+        context = MigrationContext.configure(
+            conn, opts={"version_table": VERSION_TABLE, "compare_type": True}
+        )
+        assert compare_metadata(context, METADATA) == []
+
+
+async def test_buildbots_own_version_is_left_alone(empty):
+    with empty.begin() as conn:
+        conn.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        conn.execute(sa.text("INSERT INTO alembic_version VALUES ('buildbot')"))
+    await BenchStore(DirectPool(empty)).upgrade()
+    with empty.connect() as conn:
+        assert conn.execute(sa.text("SELECT version_num FROM alembic_version")).all() == [
+            ("buildbot",)
+        ]
+
+
+async def test_a_database_of_a_newer_release_is_refused(empty):
+    store = BenchStore(DirectPool(empty))
+    await store.upgrade()
+    with empty.begin() as conn:
+        conn.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+    assert not await store.is_current()
+    with pytest.raises(UsageError, match=r"9999.*newer buildbot-bench"):
+        await store.upgrade()
+
+
+def test_another_database_is_refused_by_name():
+    with pytest.raises(UsageError, match=r"mysql.*postgresql\+psycopg"):
+        upgrade(SimpleNamespace(dialect=SimpleNamespace(name="mysql")))
+
+
+async def test_a_failed_upgrade_leaves_nothing_behind(empty):
+    with empty.begin() as conn:
+        conn.execute(sa.text("CREATE TABLE bench_report (in_the_way INTEGER)"))
+    with pytest.raises(sa.exc.DBAPIError):
+        await BenchStore(DirectPool(empty)).upgrade()
+    assert sa.inspect(empty).get_table_names() == ["bench_report"]
+
+
+def _start_master(url: str, together, outcomes) -> None:
+    engine = sa.create_engine(url)
+    together.wait()
+    try:
+        with engine.begin() as conn:
+            take_write_lock(conn)
+            upgrade(conn)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the test shall show it
+        outcomes.put(repr(error))
+    else:
+        outcomes.put("upgraded")
+
+
+def test_masters_that_start_at_once_do_not_collide(empty):
+    spawn = multiprocessing.get_context("spawn")
+    together, outcomes = spawn.Barrier(MASTERS), spawn.Queue()
+    url = empty.url.render_as_string(hide_password=False)
+    masters = [
+        spawn.Process(target=_start_master, args=(url, together, outcomes)) for _ in range(MASTERS)
+    ]
+    for master in masters:
+        master.start()
+    assert [outcomes.get(timeout=120) for _ in masters] == ["upgraded"] * MASTERS
+    for master in masters:
+        master.join()
+
+
+def test_no_row_vanishes_with_another():
+    keys = [key for table in METADATA.tables.values() for key in table.foreign_keys]
+    assert keys
+    assert {key.ondelete for key in keys} == {None}
+
+
+def _upgrade_to(engine: sa.Engine, release: str) -> None:
+    with engine.begin() as conn:
+        config = migrate._config()
+        config.attributes["connection"] = conn
+        command.upgrade(config, release)
+
+
+def test_mails_outlive_the_change_that_lets_them_be_about_something_else(empty):
+    _upgrade_to(empty, "0003")
+    search = dict.fromkeys(("branch", "testbed", "workload", "unit", "requester"), "x")
+    search |= {"id": 7, "old_sha": "a", "old_position": 1, "new_sha": "b", "new_position": 2}
+    search |= {"min_effect": 0.02, "error": 0.01, "reason": "person", "state": "found"}
+    mail = {"id": 3, "search_id": 7, "state": "new", "message_id": "<1@x>", "subject": "s"}
+    mail |= {"recipients": "[]", "message": b"m", "attempts": 1, "next_try_at": 9, "version": 2}
+    with empty.begin() as conn:
+        for table, row in (("search", search | {"version": 0}), ("report", mail)):
+            names = ", ".join(row)
+            values = ", ".join(f":{name}" for name in row)
+            query = f"INSERT INTO bench_{table} ({names}, created_at) VALUES ({values}, 1)"
+            conn.execute(sa.text(query), row)
+    _upgrade_to(empty, "head")
+    with empty.connect() as conn:
+        (kept,) = conn.execute(sa.text("SELECT * FROM bench_report")).mappings()
+    assert kept["key"] == "search:7"
+    assert {name: kept[name] for name in mail} == mail
+
+
+def test_kernels_from_before_are_known_to_lie_there(empty):
+    _upgrade_to(empty, "0007")
+    built = {"sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0, "version": 1}
+    rows = [
+        built | {"variant": "a", "state": "built", "digest": "d" * 64, "size": 9, "changed_at": 2},
+        built | {"variant": "b", "state": "built", "digest": "d" * 64, "size": 9, "changed_at": 5},
+        built | {"variant": "c", "state": "untestable", "digest": None, "size": 0, "changed_at": 7},
+    ]
+    names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
+    with empty.begin() as conn:
+        query = f"INSERT INTO bench_image ({names}, created_at) VALUES ({values}, 1)"
+        conn.execute(sa.text(query), rows)
+    _upgrade_to(empty, "head")
+    with empty.connect() as conn:
+        kept = conn.execute(sa.text("SELECT digest, size, stored_at FROM bench_artefact")).all()
+    assert kept == [("d" * 64, 9, 5.0)]

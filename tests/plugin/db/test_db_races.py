@@ -1,0 +1,54 @@
+"""Several masters at once: threads with connections of their own, all starting together."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from buildbot_bench.plugin.db.rows import NewCommit
+from tests.fakes.database import sha
+
+MASTERS = 4
+
+
+@pytest.fixture
+def at_once():
+    """What each of the masters got for the same question."""
+
+    def ask(question):
+        together = Barrier(MASTERS)
+
+        def master(_):
+            together.wait()
+            return asyncio.run(question())
+
+        with ThreadPoolExecutor(MASTERS) as threads:
+            return list(threads.map(master, range(MASTERS)))
+
+    return ask
+
+
+def test_all_masters_want_the_same_image(an_image, at_once):
+    images = at_once(an_image)
+    assert images == [images[0]] * MASTERS
+
+
+def test_one_master_changes_a_row(store, a_probe, at_once):
+    probe = asyncio.run(a_probe())
+    changed = at_once(lambda: store.change_probe(probe, state="issued"))
+    assert sorted(row is None for row in changed) == [False] + [True] * (MASTERS - 1)
+
+
+def test_one_master_keeps_an_iteration(store, a_probe, at_once):
+    probe = asyncio.run(a_probe())
+    result = {"ordinal": 0, "unit": "pps", "value": 1.0, "failure": None, "at_s": 1.0}
+    kept = at_once(lambda: store.add_iteration(probe=probe, duration_s=1.0, **result))
+    assert sorted(kept) == [False] * (MASTERS - 1) + [True]
+
+
+def test_a_burst_seen_by_all_masters_is_recorded_once(store, at_once):
+    burst = [NewCommit(sha=sha(position), position=position) for position in range(1, 301)]
+    assert sum(at_once(lambda: store.add_commits("main", burst))) == 300

@@ -1,0 +1,133 @@
+"""Comparisons, searches and reports: each known by one key, each changed by one at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.database import sha
+
+
+@pytest.fixture
+def a_comparison(store):
+    async def make(**columns):
+        values = {
+            "testbed": "apu", "workload": "forwarding", "unit": "pps", "old_sha": sha(10),
+            "old_position": 10, "new_sha": sha(11), "new_position": 11, "state": "suspicion",
+            "effect": -0.256, "verdict": {"p": 0.001}, "now": 3.0,
+        }  # fmt: skip
+        return await store.ensure_comparison(**values | columns)
+
+    return make
+
+
+@pytest.fixture
+def a_report(store):
+    async def make(search, **columns):
+        values = {
+            "message_id": "<1@bench>", "subject": "r311849", "recipients": ("a@x", "b@x"),
+            "message": b"Subject: r311849\r\n\r\n\xff\0", "now": 5.0,
+        }  # fmt: skip
+        return await store.add_report(search.id, **values | columns)
+
+    return make
+
+
+async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, a_comparison):
+    first = await a_comparison()
+    assert await a_comparison(state="nothing", effect=0.0) == first
+    assert (await a_comparison(workload="pf-statefull")).id != first.id
+    assert first.verdict == {"p": 0.001}
+    assert await store.comparison(first.id) == first
+
+
+async def test_a_suspicion_becomes_a_regression_once(store, a_comparison, a_search):
+    suspicion = await a_comparison()
+    search = await a_search()
+    changes = {"state": "regression", "rounds": 1, "search_id": search.id}
+    alarm = await store.change_comparison(suspicion, now=4.0, **changes)
+    assert (alarm.state, alarm.rounds, alarm.changed_at) == ("regression", 1, 4.0)
+    assert await store.change_comparison(suspicion, now=5.0, **changes) is None
+
+
+async def test_comparisons_are_found_by_state_and_by_revision(store, a_comparison):
+    first = await a_comparison()
+    second = await a_comparison(old_sha=sha(9), old_position=9, state="nothing")
+    assert await store.comparisons() == [second, first]
+    assert await store.comparisons(state="suspicion") == [first]
+    assert await store.comparisons_of(sha(11)) == [first, second]
+    on = {"testbed": "apu", "workload": "forwarding", "new_sha": sha(11)}
+    assert await store.comparison_of(old_sha=sha(9), **on) == second
+    assert await store.comparison_of(old_sha=sha(8), **on) is None
+
+
+async def test_the_same_alarm_starts_one_search(store, a_search):
+    first = await a_search(claimed=-0.25, forecast={"images": 11})
+    assert await a_search(now=9.0) == first
+    assert (first.state, first.claimed, first.forecast) == ("running", -0.25, {"images": 11})
+    assert await store.search_by_key("alarm:1") == first
+
+
+async def test_searches_without_a_key_are_each_their_own(store, a_search):
+    first, second = await a_search(key=None), await a_search(key=None)
+    assert first.id != second.id
+    assert await store.search(second.id) == second
+
+
+async def test_searches_are_listed_by_state_newest_first(store, a_search):
+    first, second, third = [await a_search(key=str(n)) for n in range(3)]
+    found = await store.change_search(second, state="found", answer={"steps": []}, ended_at=9.0)
+    assert await store.searches() == [third, found, first]
+    assert await store.searches(states=("running", "cancelling")) == [third, first]
+    assert await store.searches(states={"found"}, limit=1) == [found]
+    assert await store.searches(limit=1) == [third]
+
+
+async def test_only_one_master_ends_a_search(store, a_search):
+    search = await a_search()
+    assert await store.change_search(search, state="cancelling")
+    assert await store.change_search(search, state="found") is None
+    assert (await store.search(search.id)).state == "cancelling"
+
+
+async def test_searches_over_a_range_share_a_suspect_with_it(store, a_search):
+    search = await a_search()
+    assert await store.searches_over("apu", "forwarding", 19, 25) == [search]
+    assert await store.searches_over("apu", "forwarding", 20, 25) == []
+    assert await store.searches_over("apu", "forwarding", 1, 10) == []
+    assert await store.searches_over("apu", "pf-statefull", 10, 20) == []
+
+
+async def test_a_search_has_one_report_written_once(store, a_search, a_report):
+    search = await a_search()
+    first = await a_report(search)
+    assert await a_report(search, subject="another") == first
+    assert first.recipients == ["a@x", "b@x"]
+    assert first.message == b"Subject: r311849\r\n\r\n\xff\0"
+    assert await store.report_of_search(search.id) == first
+    assert await store.report(first.id) == first
+
+
+async def test_a_mail_is_owed_for_what_was_found_and_not_yet_written(store, a_search, a_report):
+    owed, written, _running = [await a_search(key=key) for key in "abc"]
+    owed = await store.change_search(owed, state="found")
+    await store.change_search(written, state="found")
+    await a_report(written)
+    await store.change_search(await a_search(key="d"), state="inconclusive")
+    failed = await store.change_search(await a_search(key="e"), state="failed")
+    assert await store.unreported_searches() == [owed, failed]
+
+
+async def test_a_report_is_due_until_it_is_sent_or_refused(store, a_search, a_report):
+    states = {"new": True, "sending": True, "sent": False, "refused": False}
+    for state, is_due in states.items():
+        report = await a_report(await a_search(key=state))
+        changed = await store.change_report(report, state=state, attempts=1, next_try_at=100.0)
+        assert (changed in await store.due_reports(100.0)) is is_due
+    assert await store.due_reports(99.0) == []
+
+
+async def test_two_masters_do_not_send_the_same_report(store, a_search, a_report):
+    report = await a_report(await a_search())
+    assert await store.change_report(report, state="sending", next_try_at=60.0)
+    assert await store.change_report(report, state="sending", next_try_at=60.0) is None
+    assert await store.due_reports(5.0) == []

@@ -1,0 +1,119 @@
+"""What programs read: samples as CSV, Prometheus' metrics, the badge."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.series import ExportRow
+from buildbot_bench.plugin.pages.badge import badge, state
+from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
+from buildbot_bench.plugin.pages.samples import as_csv, samples_csv
+from buildbot_bench.plugin.pages.series import SeriesCache
+from buildbot_bench.render.badge import Tone, badge_svg
+from tests.fakes.past import boots
+
+DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
+ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
+ROW = ExportRow(
+    label="r1",
+    sha="a" * 40,
+    position=1,
+    image=0,
+    testbed="apu",
+    workload="forwarding",
+    epoch="1",
+    iteration=0,
+    unit="pps",
+    value=1e6,
+    failure=None,
+    at_s=1.5,
+    duration_s=2.0,
+    in_doubt=False,
+)
+
+
+async def test_every_iteration_is_a_line_failed_ones_too(farm, past):
+    probe = await past.measured(3, (1e6, 1234567.25))
+    await past.add(probe, 2, None)
+    rows = list(csv.DictReader(io.StringIO(await samples_csv(farm, "apu", "forwarding"))))
+    assert [row["value"] for row in rows] == ["1000000.0", "1234567.25", ""]
+    assert [row["failure"] for row in rows] == ["", "", "no traffic"]
+    assert {row["label"] for row in rows} == {"r3"}
+
+
+@pytest.mark.parametrize("words", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(words):
+    (row,) = csv.DictReader(io.StringIO(as_csv([replace(ROW, failure=words)]), newline=""))
+    assert row["failure"] == f"'{words}"
+
+
+def test_commas_quotes_and_lines_stay_in_their_cell():
+    words = 'panic: "page fault", line 1\nline 2'
+    (row,) = csv.DictReader(io.StringIO(as_csv([replace(ROW, failure=words)]), newline=""))
+    assert row["failure"] == words
+
+
+def test_prometheus_text_has_help_type_and_escaped_labels():
+    gauge = Gauge(name="bench_x", help="X.", values={(): 1, (("state", 'a"b\\c\nd'),): 2.5})
+    assert exposition([gauge]).splitlines() == [
+        "# HELP bench_x X.",
+        "# TYPE bench_x gauge",
+        "bench_x 1",
+        r'bench_x{state="a\"b\\c\nd"} 2.5',
+    ]
+
+
+async def test_metrics_tell_states_queues_and_levels(farm, past):
+    await past.measured(2, (1e6,))
+    await past.measured(3, (2e6, 4e6))
+    await past.probe(4, iterations=5)
+    await past.search()
+    lines = (await metrics(farm, cache=SeriesCache())).splitlines()
+    assert 'bench_probes{state="new"} 1' in lines
+    assert 'bench_probes{state="done"} 2' in lines
+    assert 'bench_searches{state="running"} 1' in lines
+    assert 'bench_testbed_queue_iterations{testbed="apu"} 5' in lines
+    assert 'bench_culprits_judged{was="real"} 0' in lines
+    assert 'bench_testbed_connected{testbed="apu"} 0.0' in lines
+    level = 'bench_throughput{testbed="apu",workload="forwarding",unit="pps"} 3000000.0'
+    assert level in lines
+
+
+async def test_metrics_of_a_new_farm_have_no_levels(farm):
+    assert "bench_throughput{" not in await metrics(farm, cache=SeriesCache())
+
+
+async def test_badge_says_what_the_newest_search_came_to(farm, past):
+    assert await state(farm) == ("measuring", Tone.CALM)
+    await past.measured(7, boots(0.8e6))
+    await past.answered(ANSWER)
+    assert await state(farm) == ("r7 -20.0%", Tone.ALARM)
+    await past.search()
+    assert await state(farm) == ("searching", Tone.BUSY)
+    await past.search(state="not-reproduced", ended_at=1.0)
+    assert await state(farm) == ("no known change", Tone.CALM)
+    await past.search(state="failed", ended_at=1.0)
+    assert await state(farm) == ("failed", Tone.BUSY)
+
+
+async def test_an_improvement_is_no_alarm(farm, past):
+    await past.measured(7, boots(0.8e6))
+    await past.answered(replace(ANSWER, steps=(replace(DROP, effect=0.3),)))
+    assert await state(farm) == ("r7 +30.0%", Tone.CALM)
+
+
+async def test_badge_is_a_picture(farm):
+    assert ET.fromstring(await badge(farm)).attrib["aria-label"] == "bench: measuring"
+
+
+def test_hostile_words_stay_words_in_the_badge():
+    words = "<script>&\"'"
+    picture = ET.fromstring(badge_svg("bench", words, Tone.CALM))
+    assert picture.attrib["aria-label"] == f"bench: {words}"
+    assert not picture.findall(".//{*}script")

@@ -1,0 +1,42 @@
+"""The checkout from a builder's mirror: what is run there, and what a failure says."""
+
+from __future__ import annotations
+
+from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
+
+from buildbot_bench.plugin.steps.checkout import CheckoutFromMirror
+from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
+
+SHA = "5" * 40
+SOURCE = "https://git.example.org/src.git"
+
+
+class TestCheckoutFromMirror(StepCase):
+    async def checked_out(self, outcome: int, *, exit_code=0, stderr="", stopped=None):
+        """Check r4 out; its image afterwards."""
+        image = await self.past.image(4, state="building")
+        step = CheckoutFromMirror(repository=SOURCE, mirror="/var/src.git")
+        self.prepare(step, image=image.id)
+        self.build.setProperty("revision", SHA, "Test")
+        words = ["--mirror=/var/src.git", f"--repository={SOURCE}", f"--revision={SHA}"]
+        command = ExpectShell(
+            workdir="build", command=["bench-build", "checkout", *words], log_environ=False
+        )
+        command.behavior(self.stop_build(stopped))
+        self.expect_commands(command.stderr(stderr).exit(exit_code))
+        self.expect_outcome(outcome)
+        await self.run_step()
+        return await self.farm.store.image(image.id)
+
+    async def test_the_tree_is_a_worktree_of_the_mirror(self):
+        assert (await self.checked_out(SUCCESS)).state == "building"
+
+    async def test_a_failure_says_nothing_of_the_revision_and_is_told(self):
+        image = await self.checked_out(
+            EXCEPTION, exit_code=75, stderr="git fetch failed: timeout\n"
+        )
+        assert (image.state, image.reason) == ("building", "git fetch failed: timeout")
+
+    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
+        image = await self.checked_out(RETRY, exit_code=-1, stopped=SHUTDOWN)
+        assert (image.state, image.reason) == ("building", None)

@@ -1,0 +1,184 @@
+"""How the lines of a lab job become rows: in their order, each once, nonsense told from results."""
+
+from __future__ import annotations
+
+import pytest
+
+from buildbot_bench.core.wire import (
+    LINE_LENGTH,
+    Failed,
+    FailureKind,
+    Finished,
+    Measured,
+    Phase,
+    Started,
+    format_event,
+    pieces,
+)
+from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.plugin.steps.record import Recorder, failure_text
+from tests.fakes.late_pool import LatePool
+
+STARTED = Started(
+    job="job-1",
+    testbed="apu",
+    workload="forwarding",
+    digest="d",
+    iterations=2,
+    epoch="2026a",
+    facts={"nic": "82574L"},
+)
+
+
+class Watched:
+    """The little of a step that a recorder speaks to."""
+
+    def __init__(self) -> None:
+        self.descriptionSuffix: list[str] | None = None
+        self.mirrored: list[int] = []
+        self.updates = 0
+
+    def updateSummary(self) -> None:  # noqa: N802 - Buildbot's name
+        self.updates += 1
+
+    async def mirror(self, event: Measured) -> None:
+        self.mirrored.append(event.ordinal)
+
+
+def measured(ordinal: int, **fields) -> Measured:
+    given = {"values": {"pps": 1e6 + ordinal}} | fields
+    return Measured(ordinal=ordinal, at_s=100.0 + ordinal, duration_s=30.0, **given)
+
+
+@pytest.fixture
+def step() -> Watched:
+    return Watched()
+
+
+async def recorded(farm, past, step, *events, probe=None) -> Recorder:
+    """Read a job's whole output, as the lab prints it."""
+    recorder = Recorder(step=step, farm=farm, probe=probe or await past.probe(4))
+    for event in events:
+        line = event if isinstance(event, str) else format_event(event)
+        for piece in pieces(line):
+            recorder.outLineReceived(piece)
+    await recorder.drained()
+    return recorder
+
+
+async def rows(farm) -> list[tuple]:
+    (probe,) = await farm.store.probes()
+    found = await farm.store.iterations_of_probe(probe.id)
+    return [(row.ordinal, row.unit, row.value, row.failure) for row in found]
+
+
+async def test_each_iteration_is_a_row_with_all_that_the_lab_said(farm, past, step):
+    recorder = await recorded(
+        farm, past, step, STARTED, measured(0, log="1.0 Mpps"), Finished(iterations=1)
+    )
+    (probe,) = await farm.store.probes()
+    (row,) = await farm.store.iterations_of_probe(probe.id)
+    assert (row.value, row.unit, row.at_s, row.duration_s) == (1e6, "pps", 100.0, 30.0)
+    assert (row.epoch, row.facts, row.log) == ("2026a", {"nic": "82574L"}, "1.0 Mpps")
+    assert recorder.ending == Finished(iterations=1)
+    assert recorder.fault == ""
+
+
+async def test_the_probe_learns_the_labs_epoch(farm, past, step):
+    await recorded(farm, past, step, STARTED)
+    (probe,) = await farm.store.probes()
+    assert probe.epoch == "2026a"
+
+
+async def test_the_unit_that_the_lab_names_first_is_the_primary_one(farm, past, step):
+    both = measured(0, values={"pps": 1e6, "packets/CPU-s": 17.0})
+    await recorded(farm, past, step, STARTED, both)
+    (probe,) = await farm.store.probes()
+    found = await farm.store.iterations_of_probe(probe.id)
+    assert [(row.unit, row.is_primary) for row in found] == [
+        ("pps", True),
+        ("packets/CPU-s", False),
+    ]
+
+
+async def test_an_iteration_that_failed_is_a_row_with_its_reason(farm, past, step):
+    await recorded(farm, past, step, STARTED, measured(0, values={}, failure="no packet came"))
+    assert await rows(farm) == [(0, "", None, "no packet came")]
+
+
+async def test_a_job_that_is_attached_to_again_adds_only_what_is_new(farm, past, step):
+    probe = await past.probe(4)
+    await recorded(farm, past, step, STARTED, measured(0), probe=probe)
+    await recorded(farm, past, step, STARTED, measured(0), measured(1), probe=probe)
+    assert [row[0] for row in await rows(farm)] == [0, 1]
+
+
+async def test_a_value_that_was_recorded_once_stays_whatever_is_said_later(farm, past, step):
+    probe = await past.probe(4)
+    await recorded(farm, past, step, STARTED, measured(0), probe=probe)
+    await recorded(farm, past, step, STARTED, measured(0, values={"pps": 5.0}), probe=probe)
+    assert await rows(farm) == [(0, "pps", 1e6, None)]
+
+
+async def test_an_event_that_is_longer_than_a_line_of_buildbots_log_comes_whole(farm, past, step):
+    console = "panic: " + "x" * 3 * LINE_LENGTH
+    await recorded(farm, past, step, STARTED, measured(0, log=console))
+    (probe,) = await farm.store.probes()
+    (row,) = await farm.store.iterations_of_probe(probe.id)
+    assert row.log == console
+
+
+async def test_rows_are_written_in_the_order_of_the_lines(farm, past, pool, step):
+    farm.store = BenchStore(LatePool(pool.engine))
+    await recorded(farm, past, step, STARTED, *(measured(n) for n in range(20)))
+    (probe,) = await farm.store.probes()
+    found = await farm.store.iterations_of_probe(probe.id)
+    assert sorted(found, key=lambda row: row.id) == found
+    assert {row.epoch for row in found} == {"2026a"}
+    assert step.mirrored == list(range(20))
+
+
+async def test_a_person_who_watches_sees_what_the_lab_does(farm, past, step):
+    await recorded(farm, past, step, STARTED, Phase(text="boot 2/5", at_s=1.0))
+    assert (step.descriptionSuffix, step.updates) == (["boot 2/5"], 1)
+
+
+@pytest.mark.parametrize(
+    "nonsense", ["Traceback (most recent call last):", "{}", '{"v": 99, "event": "finished"}', "[]"]
+)
+async def test_a_line_that_is_no_event_is_the_labs_fault_and_the_rest_is_recorded(
+    farm, past, step, nonsense
+):
+    recorder = await recorded(
+        farm, past, step, STARTED, measured(0), nonsense, measured(1), Finished(iterations=2)
+    )
+    assert len(await rows(farm)) == 2
+    kind, reason = failure_text(recorder.ending, recorder.fault)
+    assert kind is FailureKind.INFRASTRUCTURE
+    assert reason
+
+
+async def test_a_value_that_is_no_number_is_the_labs_fault_and_no_row(farm, past, step):
+    line = format_event(measured(0)).replace("1000000.0", "NaN")
+    recorder = await recorded(farm, past, step, STARTED, line, measured(1))
+    assert [row[0] for row in await rows(farm)] == [1]
+    assert "no measurement" in recorder.fault
+
+
+PANIC = Failed(kind=FailureKind.UNTESTABLE, reason="panic: page fault")
+NO_POWER = Failed(kind=FailureKind.INFRASTRUCTURE, reason="no power")
+
+
+@pytest.mark.parametrize(
+    ("ending", "fault", "outcome"),
+    [
+        (Finished(iterations=5), "", None),
+        (Finished(iterations=5), "not an event", ("infrastructure", "not an event")),
+        (PANIC, "", ("untestable", "panic: page fault")),
+        (NO_POWER, "", ("infrastructure", "no power")),
+        (None, "", ("infrastructure", "the job ended without a word")),
+        (None, "sh: bench-lab: not found", ("infrastructure", "sh: bench-lab: not found")),
+    ],
+)
+def test_what_went_wrong_with_a_job(ending, fault, outcome):
+    assert failure_text(ending, fault) == outcome

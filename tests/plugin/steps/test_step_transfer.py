@@ -1,0 +1,144 @@
+"""A kernel's way: from the builder into the artefacts, and from there to the lab, once."""
+
+from __future__ import annotations
+
+import hashlib
+
+from buildbot.process.remotetransfer import FileReader, FileWriter
+from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
+from twisted.spread import pb
+
+from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.steps.fetch import Fetch
+from buildbot_bench.plugin.steps.upload import Upload
+from tests.fakes.stepcase import (
+    SHUTDOWN,
+    ExpectDownloadFile,
+    ExpectRemoteRef,
+    ExpectStat,
+    ExpectUploadFile,
+    StepCase,
+)
+
+KERNEL = b"\x7fELF kernel"
+STARTED_AT_S = 1304262222  # of the build in the fake tables of buildbot.test
+DIGEST = hashlib.sha256(KERNEL).hexdigest()
+PB_LIMIT = pb.banana.SIZE_LIMIT
+
+
+def test_a_block_fits_into_what_the_wire_takes():
+    assert BLOCK_BYTES < PB_LIMIT
+
+
+class TestUpload(StepCase):
+    async def uploaded(self, outcome: int, *, stopped=None, exit_code=0, content=KERNEL):
+        """Upload r4's kernel; its image afterwards."""
+        image = await self.past.image(4, state="building")
+        self.prepare(Upload(path="obj/kernel"), image=image.id)
+        command = ExpectUploadFile(
+            blocksize=BLOCK_BYTES,
+            workdir="build",
+            workersrc="obj/kernel",
+            keepstamp=False,
+            writer=ExpectRemoteRef(FileWriter),
+        )
+        command.behavior(self.stop_build(stopped))
+        if exit_code == 0:
+            command.upload_string(content)
+        self.expect_commands(command.exit(exit_code))
+        self.expect_outcome(outcome)
+        await self.run_step()
+        return await self.farm.store.image(image.id)
+
+    async def test_a_kernel_is_kept_by_its_digest_and_the_image_is_built(self):
+        image = await self.uploaded(SUCCESS)
+        assert (image.state, image.digest, image.size) == ("built", DIGEST, len(KERNEL))
+        assert (image.kernel_digest, image.manifest) == (DIGEST, None)
+        assert (await self.farm.artefacts.local(DIGEST)).read_bytes() == KERNEL
+        assert image.build_s == self.farm.now() - STARTED_AT_S
+        (kept,) = await self.farm.store.artefacts()
+        assert (kept.digest, kept.size) == (DIGEST, len(KERNEL))
+
+    async def test_a_build_that_made_no_kernel_makes_the_revision_untestable(self):
+        image = await self.uploaded(FAILURE, exit_code=1)
+        assert (image.state, image.reason) == ("untestable", "the build made no obj/kernel")
+
+    async def test_a_build_that_was_stopped_says_nothing_of_the_revision(self):
+        image = await self.uploaded(FAILURE, exit_code=1, stopped="by ann")
+        assert (image.state, image.reason) == ("building", None)
+
+    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
+        image = await self.uploaded(RETRY, exit_code=1, stopped=SHUTDOWN)
+        assert image.state == "building"
+
+    async def test_nothing_of_an_upload_stays_behind(self):
+        await self.uploaded(SUCCESS)
+        assert list((self.there / "artefacts" / "incoming").iterdir()) == []
+
+
+class TestFetch(StepCase):
+    def stat(self) -> ExpectStat:
+        return ExpectStat(file=f"/worker/builder/../artefacts/{DIGEST}")
+
+    def download(self) -> ExpectDownloadFile:
+        return ExpectDownloadFile(
+            blocksize=BLOCK_BYTES,
+            workdir="",
+            workerdest=f"../artefacts/{DIGEST}",
+            reader=ExpectRemoteRef(FileReader),
+            mode=0o755,
+        )
+
+    async def about_r4(self) -> None:
+        incoming = self.farm.artefacts.incoming("build-1")
+        incoming.write_bytes(KERNEL)
+        artefact = await self.farm.artefacts.look(incoming)
+        await self.farm.artefacts.adopt(incoming, artefact)
+        image = await self.past.image(4, digest=DIGEST, size=len(KERNEL))
+        self.prepare(Fetch(), image=image.id)
+
+    async def test_a_kernel_that_the_lab_has_whole_is_not_sent_again(self):
+        await self.about_r4()
+        self.expect_commands(self.stat().stat_file(size=len(KERNEL)).exit(0))
+        self.expect_outcome(SUCCESS, "the worker has it")
+        await self.run_step()
+
+    async def test_a_kernel_that_the_lab_has_not_is_sent(self):
+        await self.about_r4()
+        sent: list[bytes] = []
+        download = self.download().download_string(sent.append)
+        self.expect_commands(self.stat().exit(1), download.exit(0))
+        self.expect_outcome(SUCCESS)
+        await self.run_step()
+        assert b"".join(sent) == KERNEL
+
+    async def test_a_kernel_that_is_gone_is_to_be_built_again(self):
+        await self.about_r4()
+        await self.farm.artefacts.delete(DIGEST)
+        self.expect_commands(self.stat().exit(1))
+        self.expect_outcome(EXCEPTION)
+        await self.run_step()
+        (image,) = await self.farm.store.images()
+        assert image.state == "dropped"
+
+    async def test_a_kernel_of_which_the_lab_has_a_part_is_sent_whole(self):
+        await self.about_r4()
+        self.expect_commands(
+            self.stat().stat_file(size=len(KERNEL) - 1).exit(0), self.download().exit(0)
+        )
+        self.expect_outcome(SUCCESS)
+        await self.run_step()
+
+    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
+        await self.about_r4()
+        download = self.download().behavior(self.stop_build(SHUTDOWN))
+        self.expect_commands(self.stat().exit(1), download.exit(1))
+        self.expect_outcome(RETRY)
+        await self.run_step()
+
+    async def test_a_build_that_somebody_forced_says_whom_to_ask_instead(self):
+        self.prepare(Fetch())
+        self.expect_outcome(EXCEPTION)
+        await self.run_step()
+        (logged,) = self.flushLoggedErrors()
+        assert "ask with bench-bisect" in str(logged.value)

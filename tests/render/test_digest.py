@@ -1,0 +1,54 @@
+"""The digest of improvements: everything once, nobody accused, strangers' text harmless."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+
+import pytest
+
+from buildbot_bench.core.report import display_width
+from buildbot_bench.render.digest import digest_html, digest_text
+from buildbot_bench.render.layout import WIDTH
+from buildbot_bench.render.message import compose_digest
+from buildbot_bench.render.mime import Envelope
+from tests.fakes import reports
+
+ENVELOPE = Envelope(
+    sender="Buildbot Bench <bench@example.org>",
+    recipients=["net@example.org"],
+    reply_to="keeper@example.org",
+    message_id="<bench.digest.3.1795220184@example.org>",
+    date=datetime(2026, 11, 21, 0, 16, 24, tzinfo=UTC),
+)
+BOTH = (reports.improvement(), reports.hostile_improvement())
+
+
+def test_digest_reads_as_agreed(golden):
+    golden("mail/digest.txt", digest_text(BOTH))
+    golden("mail/digest.html", digest_html(BOTH))
+    content = compose_digest(BOTH, ENVELOPE).as_bytes()
+    golden("mail/digest.eml", content.decode("ascii").replace("\r\n", "\n"))
+
+
+def test_digest_counts_its_improvements_in_its_subject():
+    first = "r311849 (a1b2c3d4e6): forwarding +23.3% on apu2 [99% sure]"
+    assert compose_digest(BOTH[:1], ENVELOPE)["Subject"] == f"[bench] 1 improvement: {first}"
+    mail = message_from_bytes(compose_digest(BOTH, ENVELOPE).as_bytes(), policy=policy.default)
+    assert mail["Subject"] == f"[bench] 2 improvements: {first} and 1 more"
+
+
+def test_digest_belongs_to_no_incident():
+    assert "References" not in compose_digest(BOTH, ENVELOPE)
+
+
+@pytest.mark.parametrize("report", BOTH)
+def test_digest_fits_a_terminal_but_for_addresses(report):
+    for line in digest_text([report]).splitlines():
+        assert display_width(line) <= WIDTH or report.setting.url in line, line
+
+
+def test_no_stranger_writes_html_into_the_digest():
+    html = digest_html(BOTH)
+    assert "<script" not in html
+    assert "{{ 7 * 7 }}" in html

@@ -1,0 +1,52 @@
+"""What the README promises that can be seen without a farm."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.workflow import load
+from tests.readme import CHECKOUT, TEXT, blocks, commands
+
+MAKES = [make for make in ("make", "bmake") if shutil.which(make)]
+
+
+def test_its_workflow_is_one(tmp_path: Path) -> None:
+    example, _ = blocks("yaml")
+    path = tmp_path / "bench.yml"
+    path.write_text(example)
+    workflow = load(path)
+    assert workflow.bench_jobs[0].workloads == ("forwarding", "ipfw-statefull", "pf-statefull")
+
+
+def test_its_gate_is_one(tmp_path: Path) -> None:
+    example, gate = blocks("yaml")
+    kernel = example.partition("jobs:\n")[2].partition("  bench:\n")[0]
+    path = tmp_path / "bench.yml"
+    path.write_text(f"name: Gate\nrepository: src\n{gate}{kernel}")
+    gates = {(x.testbed, x.workload): x.gates for x in lanes(load(path).bench_jobs)}
+    assert gates == {
+        ("vm-exact", "forwarding"): (),
+        ("apu2", "forwarding"): ("vm-exact",),
+        ("apu2", "pf-statefull"): (),
+    }
+
+
+@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize(
+    "target", [command.split()[1] for command in commands() if command.startswith("make ")]
+)
+def test_each_target_is_known_to_both_kinds_of_make(make: str, target: str) -> None:
+    done = subprocess.run(
+        [make, "-n", target], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_file_that_it_names_is_there() -> None:
+    named = re.findall(r"`((?:buildbot_bench|workers|templates|tests)/[\w./-]*|[\w-]+\.txt)`", TEXT)
+    assert named
+    assert [name for name in named if not (CHECKOUT / name).exists()] == []

@@ -1,0 +1,30 @@
+"""What the tests share that boot virtual machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.demo.edited_history import Edit
+from buildbot_bench.demo.vm_commits import IMPORT
+from tests.fakes.vm_kernels import build, need_machine, sources
+
+Kernels = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    """Builds a commit's kernel, or one with edits; each is built once."""
+    need_machine()
+    built: dict[object, Path] = {}
+
+    def kernel(label: str = IMPORT.label, edits: Sequence[Edit] = (), *settings: str) -> Path:
+        key = (label, tuple(edits), settings)
+        if key not in built:
+            root = tmp_path_factory.mktemp("kernel")
+            built[key] = build(root, sources(label, edits), *settings)
+        return built[key]
+
+    return kernel

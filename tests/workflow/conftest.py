@@ -1,0 +1,32 @@
+"""Fixtures that read a text as bench.yml, or give the complaints about it line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.workflow import Workflow, load
+from tests.workflow.example import Complaints, Loader
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loader:
+    monkeypatch.chdir(tmp_path)
+
+    def load_text(text: str) -> Workflow:
+        Path("bench.yml").write_text(text, encoding="utf-8")
+        return load("bench.yml")
+
+    return load_text
+
+
+@pytest.fixture
+def complaints(read: Loader) -> Complaints:
+    def refused(text: str) -> list[str]:
+        with pytest.raises(UsageError) as error:
+            read(text)
+        return error.value.message.splitlines()
+
+    return refused

@@ -1,0 +1,161 @@
+"""What bench.yml may say, and what becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.workflow import CheckoutStep, Push, RunStep, Testbed, UploadStep, load
+from tests.workflow.example import SMALLEST, Loader, smallest_with
+
+
+def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
+    workflow = read(SMALLEST)
+    assert workflow.on.push == Push(branches=("main",))
+    assert workflow.on.workflow_dispatch is None
+    assert workflow.testbeds == {"embedded": Testbed()}
+    testbed = workflow.testbeds["embedded"]
+    assert (testbed.worker, testbed.boot_s, testbed.run_s) == ("lab", 60.0, 30.0)
+    assert workflow.mail is None
+    assert workflow.regression.model_dump() == {
+        "confidence": 95.0,
+        "min_effect": 0.02,
+        "error": 0.01,
+        "max_measurements": 2000,
+    }
+
+
+def test_a_testbed_may_have_a_min_effect_of_its_own(read: Loader) -> None:
+    testbeds = "testbeds: {embedded: {min-effect: 0.1%}}\n"
+    workflow = read(SMALLEST + testbeds)
+    assert workflow.min_effect_on("embedded") == pytest.approx(0.001)
+    assert read(SMALLEST).min_effect_on("embedded") == pytest.approx(0.02)
+    assert workflow.min_effect_on("one that is gone") == pytest.approx(0.02)
+
+
+def test_jobs_know_their_names_and_what_they_do(read: Loader) -> None:
+    workflow = read(SMALLEST)
+    build, (bench,) = workflow.build_job, workflow.bench_jobs
+    assert (build.name, build.runs_on, build.timeout_minutes) == ("kernel", ("builder",), 120)
+    assert (bench.name, bench.testbeds, bench.workloads) == (
+        "bench",
+        ("embedded",),
+        ("forwarding",),
+    )
+    assert (bench.iterations, bench.timeout_minutes) == (5, 60)
+
+
+def test_steps_are_of_three_kinds(read: Loader) -> None:
+    checkout, run, upload = read(SMALLEST).build_job.steps
+    assert isinstance(checkout, CheckoutStep)
+    assert isinstance(run, RunStep)
+    assert (run.run, run.env, run.working_directory) == ("make", {}, ".")
+    assert isinstance(upload, UploadStep)
+    assert upload.path == "kernel"
+
+
+def test_a_script_of_several_lines_keeps_them(read: Loader) -> None:
+    text = SMALLEST.replace(
+        "- run: make\n",
+        "- name: Compile\n        working-directory: sys\n        env: {JOBS: 4, V: true}\n"
+        "        run: |\n          cd sys\n          make kernel\n",
+    )
+    step = read(text).build_job.steps[1]
+    assert isinstance(step, RunStep)
+    assert step.run == "cd sys\nmake kernel\n"
+    assert step.name == "Compile"
+    assert step.env == {"JOBS": "4", "V": "true"}
+    assert step.working_directory == "sys"
+
+
+@pytest.mark.parametrize("written", ["[push, workflow_dispatch]", "{push: , workflow_dispatch: }"])
+def test_on_is_a_word_and_may_be_short(read: Loader, written: str) -> None:
+    on = read(SMALLEST + f"on: {written}\n").on
+    assert on.push == Push()
+    assert on.workflow_dispatch is not None
+
+
+def test_nothing_is_watched_when_only_people_start(read: Loader) -> None:
+    workflow = read(SMALLEST + "on: workflow_dispatch\n")
+    assert workflow.on.push is None
+    assert workflow.branches == ("main",)
+
+
+def test_paths_and_branches_may_be_lists_or_one(read: Loader) -> None:
+    push = "{branches: releng/14.1, paths: ['sys/**', '!sys/doc/**'], paths-ignore: '**.md'}"
+    workflow = read(SMALLEST + f"on: {{push: {push}}}\n")
+    assert workflow.branches == ("releng/14.1",)
+    assert workflow.on.push == Push.model_validate(
+        {
+            "branches": ["releng/14.1"],
+            "paths": ["sys/**", "!sys/doc/**"],
+            "paths-ignore": ["**.md"],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "fraction"), [("2%", 0.02), ("0.5 %", 0.005), ("2", 0.02), ("12.5", 0.125)]
+)
+def test_a_percentage_is_a_fraction(read: Loader, written: str, fraction: float) -> None:
+    workflow = read(SMALLEST + f"regression: {{min-effect: {written}}}\n")
+    assert workflow.regression.min_effect == pytest.approx(fraction)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [("500ms", 0.5), ("90s", 90), ("1.5 m", 90), ("1h", 3600)]
+)
+def test_a_duration_is_in_seconds(read: Loader, written: str, seconds: float) -> None:
+    workflow = read(SMALLEST + f"testbeds: {{embedded: {{boot: {written}}}}}\n")
+    assert workflow.testbeds["embedded"].boot_s == pytest.approx(seconds)
+    assert workflow.testbeds["embedded"].run_s == 30.0
+
+
+@pytest.mark.parametrize("written", ["99.5", "99.5%", "'99.5'"])
+def test_confidence_is_one_of_ministats_levels(read: Loader, written: str) -> None:
+    assert read(SMALLEST + f"regression: {{confidence: {written}}}").regression.confidence == 99.5
+
+
+def test_iterations_may_be_left_to_the_program(read: Loader) -> None:
+    assert read(SMALLEST + "    iterations: auto\n").bench_jobs[0].iterations == "auto"
+
+
+def test_mail_names_the_secret_and_not_the_password(read: Loader) -> None:
+    mail = read(
+        SMALLEST + "mail: {from: Bench <b@example.org>, to: net@example.org, smtp-host: mx,\n"
+        "       smtp-port: 587, starttls: true, user: bench, password-secret: smtp}\n"
+    ).mail
+    assert mail is not None
+    assert (mail.from_, mail.to) == ("Bench <b@example.org>", ("net@example.org",))
+    assert (mail.user, mail.password_secret, mail.starttls) == ("bench", "smtp", True)
+
+
+def test_artefacts_may_be_no_more_than_their_place(read: Loader) -> None:
+    place = "https://store.example.org/bench"
+    alone = read(smallest_with() + f"artefacts: {place}\n").artefacts
+    assert alone == read(smallest_with() + f"artefacts: {{place: '{place}'}}\n").artefacts
+    assert alone.place == place
+    assert alone.retention.keep_days is alone.retention.max_gib is None
+
+
+def test_a_workflow_cannot_be_changed(read: Loader) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        read(SMALLEST).build_job.timeout_minutes = 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://git.freebsd.org/src.git", "ssh://git@host/src", "git@host:src", "file:///src"],
+)
+def test_a_url_stays_as_it_is(read: Loader, url: str) -> None:
+    assert read(smallest_with(repository=f"repository: {url}")).repository_url == url
+
+
+def test_a_path_counts_from_the_files_directory(tmp_path: Path) -> None:
+    place = tmp_path / "etc"
+    place.mkdir()
+    (place / "bench.yml").write_text(SMALLEST)
+    workflow = load(place / "bench.yml")
+    assert workflow.base == place
+    assert workflow.repository_url == str(place / "src")
