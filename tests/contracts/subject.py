@@ -19,12 +19,14 @@ FINAL = {"cancelled", "found", "not-reproduced", "inconclusive", "failed"}
 class FarmUnderTest:
     """A farm that runs. Searching old..new finds a culprit within `deadline_s`.
 
+    `unknown` are the ends of a range of which next to nothing was measured yet.
     `password` belongs to `user`, who may start searches. A farm without logins has no user.
     """
 
     url: str
     old: str
     new: str
+    unknown: tuple[str, str]
     testbed: str
     workload: str
     user: str | None = None

@@ -28,6 +28,12 @@ def start(farm: FarmUnderTest, client: httpx.Client, **changes: object) -> int:
     return search_id
 
 
+def start_a_long_one(farm: FarmUnderTest, client: httpx.Client) -> int:
+    """Start a search that what is known already does not answer at once."""
+    old, new = farm.unknown
+    return start(farm, client, old=old, new=new)
+
+
 def assert_forecast(farm: FarmUnderTest, forecast: Json) -> None:
     old, new = forecast["old"], forecast["new"]
     for end in (old, new):
@@ -162,7 +168,7 @@ def test_a_testbed_that_is_not_held_cannot_be_released(
 
 def test_cancelled_search_ends_without_an_answer(farm: FarmUnderTest) -> None:
     with farm.member() as client:
-        search_id = start(farm, client)
+        search_id = start_a_long_one(farm, client)
         answer = post(client, f"{SEARCHES}/{search_id}", "cancel", {})
         assert answer.json()["result"] == {}
         last = farm.wait(client, search_id, lambda search: search["state"] in FINAL)
@@ -210,7 +216,7 @@ def test_mark_that_makes_no_sense_is_refused(farm: FarmUnderTest, params: Json) 
 
 def test_search_that_runs_has_no_report_to_mark(farm: FarmUnderTest) -> None:
     with farm.member() as client:
-        search_id = start(farm, client)
+        search_id = start_a_long_one(farm, client)
         answer = post(client, f"{SEARCHES}/{search_id}", "mark", {"mark": "noise"})
         post(client, f"{SEARCHES}/{search_id}", "cancel", {})
     assert answer.json()["error"]["code"] == INVALID_PARAMS
