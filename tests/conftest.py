@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine is slow at times: that is no failure of the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is slow at times: that is no failure of the code. Who lands a change is told of
+# what the change broke, so the integration machine tries the same examples each time; people's
+# machines try others.
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("patient")
 
 TESTS = Path(__file__).parent

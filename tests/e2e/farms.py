@@ -18,7 +18,7 @@ from tests.e2e.replay_farm import (
     processes_in,
 )
 
-_GRACE_S = 20.0
+_GRACE_S = 60.0
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def test_the_runner_has_a_session_of_its_own_and_holds_no_pipe_of_the_caller(lab
     assert os.getpgid(runner) == runner
     assert os.getsid(runner) not in {os.getsid(0), os.getsid(foreground.pid)}
     foreground.kill()
-    foreground.communicate(timeout=20)  # would block if the runner had inherited the pipes
+    foreground.communicate(timeout=60)  # would block if the runner had inherited the pipes
     assert is_alive(runner)
     lab.do(lab.command("cancel", "--job=a"))
 
@@ -184,7 +184,7 @@ def test_cancelling_ends_the_runner_and_the_job(lab):
     runner = lab.runner_pid("a")
     result = lab.do(lab.command("cancel", "--job=a"))
     assert (result.returncode, result.stdout) == (0, "job a: cancelled\n")
-    stdout, _ = foreground.communicate(timeout=20)
+    stdout, _ = foreground.communicate(timeout=60)
     assert foreground.returncode == 4
     last = events_of(stdout)[-1]
     assert isinstance(last, Failed)
