@@ -1,8 +1,13 @@
 """How long the History of a long life takes to open, against Buildbot's own builders page.
 
-`python -m benchmarks.pages` fills a real farm with 10 000 revisions x 3 workloads x 5 iterations
-and the builds that they took, and opens both pages in turn in a real headless Chromium: warm, as
-somebody does who looks again, and cold, by a new browser's cache at a master that has just started.
+`python -m benchmarks pages` fills a real farm with 10 000 revisions x 3 workloads x 5 iterations
+and the builds that they took, and opens both pages in turn in a real headless Chromium:
+
+* `warm`: as somebody does who looks again. The browser has the files, the master the series.
+* `cold`: as somebody does who comes for the first time. The browser has nothing; the master runs
+  and has read the series by itself, as it says in its log. Nobody opened the page before.
+* `started`: the master was started for this look and has answered a first connection. It has read
+  nothing yet, or is about to, and takes its first turn; the browser has nothing either.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import sqlalchemy as sa
 
 from benchmarks.long_life import live
 from buildbot_bench.demo.farm import CHECKOUT, FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.processes import free_port, wait_until
 from buildbot_bench.demo.replay_history import make_replay_history
 from tests.chromium import CHROMIUM, Page, chromium
 
@@ -28,7 +33,7 @@ REVISIONS = 10_000
 WORKLOADS = ("forwarding", "ipfw-statefull", "pf-statefull")
 ITERATIONS = 5
 ROUNDS = 7
-COLD_ROUNDS = 3
+STARTED_ROUNDS = 3
 PAGES = {
     "builders": ("builders", "document.querySelector('td a[href*=\"/builds/\"]')"),
     "history": (
@@ -36,7 +41,10 @@ PAGES = {
         f"document.querySelectorAll('.series .points .means').length === {len(WORKLOADS)}",
     ),
 }
+_READ_AHEAD = f"bench: History is read ahead: {len(WORKLOADS)} series"
 _OUT = Path(__file__).parent / "out"
+
+Times = dict[str, list[float]]
 
 
 def main() -> int:
@@ -50,24 +58,31 @@ def main() -> int:
         farm.start()
         _fill(directory)
         with chromium(directory / "profile") as new_tab:
-            warm = _open_in_turn(new_tab(), farm.plan.url)
-            cold = _open_cold(new_tab, farm)
+            farm.master.stop()
+            _start_and_read_ahead(farm)
+            times = {
+                "cold": _open_cold(new_tab, farm.plan.url),
+                "warm": _open_warm(new_tab(), farm.plan.url),
+                "started": _open_started(new_tab, farm),
+            }
     finally:
         farm.stop()
         shutil.rmtree(directory, ignore_errors=True)
-    result = _summary(warm) | {f"cold_{name}": of for name, of in _summary(cold).items()}
+    result = {f"{how}_{name}": of for how in times for name, of in _summary(times[how]).items()}
     _OUT.mkdir(exist_ok=True)
     (_OUT / "pages.json").write_text(json.dumps(result, indent=1) + "\n")
     for name, value in result.items():
-        print(f"{name:24} {value}")
+        print(f"{name:29} {value}")
     return 0
 
 
-def _summary(times: dict[str, list[float]]) -> dict[str, float]:
-    medians = {name: median(of) for name, of in times.items()}
-    ratio = medians["history"] / medians["builders"]
-    return {f"{name}_s": round(of, 3) for name, of in medians.items()} | {
-        "history_over_builders": round(ratio, 2)
+def _summary(times: Times) -> dict[str, float]:
+    """Medians; of the ratio that of the rounds, whose two pages met the same machine."""
+    ratios = [
+        ours / theirs for ours, theirs in zip(times["history"], times["builders"], strict=True)
+    ]
+    return {f"{name}_s": round(median(of), 3) for name, of in times.items()} | {
+        "history_over_builders": round(median(ratios), 2)
     }
 
 
@@ -96,27 +111,52 @@ def _fill(directory: Path) -> None:
         live(connection, "replay", WORKLOADS, REVISIONS, ITERATIONS)
 
 
-def _open_in_turn(page: Page, url: str) -> dict[str, list[float]]:
-    """Seconds until all is drawn, each round both; the first round fills the browser's cache."""
-    times: dict[str, list[float]] = {name: [] for name in PAGES}
-    for _ in range(ROUNDS + 1):
-        for name, (path, drawn) in PAGES.items():
-            times[name].append(_opened(page, f"{url}#/{path}", drawn))
+def _start_and_read_ahead(farm: LocalFarm) -> None:
+    log = farm.plan.directory / "master.log"
+    before = log.read_text().count(_READ_AHEAD)
+    farm.start_master()
+    wait_until(
+        lambda: log.read_text().count(_READ_AHEAD) > before,
+        what="History is read ahead",
+        timeout_s=120.0,
+        child=farm.master,
+    )
+
+
+def _in_turn(rounds: int, opened: Callable[[str, str], float]) -> Times:
+    """Seconds until all is drawn, each round both; every other round the other one first."""
+    times: Times = {name: [] for name in PAGES}
+    for number in range(rounds):
+        for name in list(PAGES)[:: 1 if number % 2 else -1]:
+            times[name].append(opened(*PAGES[name]))
+    return times
+
+
+def _open_warm(page: Page, url: str) -> Times:
+    """The first round fills the browser's cache and does not count."""
+    times = _in_turn(ROUNDS + 1, lambda path, drawn: _opened(page, f"{url}#/{path}", drawn))
     return {name: of[1:] for name, of in times.items()}
 
 
-def _open_cold(new_tab: Callable[[], Page], farm: LocalFarm) -> dict[str, list[float]]:
-    """The same, each time at a master that knows nothing yet and without the browser's cache."""
-    times: dict[str, list[float]] = {name: [] for name in PAGES}
-    for _ in range(COLD_ROUNDS):
-        for name, (path, drawn) in PAGES.items():
-            farm.master.stop()
-            farm.start_master()
-            page = new_tab()
-            page.call("Network.enable")
-            page.call("Network.setCacheDisabled", cacheDisabled=True)
-            times[name].append(_opened(page, f"{farm.plan.url}#/{path}", drawn))
-    return times
+def _open_cold(new_tab: Callable[[], Page], url: str) -> Times:
+    return _in_turn(ROUNDS, lambda path, drawn: _opened(_bare(new_tab), f"{url}#/{path}", drawn))
+
+
+def _open_started(new_tab: Callable[[], Page], farm: LocalFarm) -> Times:
+    def opened(path: str, drawn: str) -> float:
+        farm.master.stop()
+        farm.start_master()
+        return _opened(_bare(new_tab), f"{farm.plan.url}#/{path}", drawn)
+
+    return _in_turn(STARTED_ROUNDS, opened)
+
+
+def _bare(new_tab: Callable[[], Page]) -> Page:
+    """A tab that takes nothing from the browser's cache."""
+    page = new_tab()
+    page.call("Network.enable")
+    page.call("Network.setCacheDisabled", cacheDisabled=True)
+    return page
 
 
 def _opened(page: Page, url: str, drawn: str) -> float:

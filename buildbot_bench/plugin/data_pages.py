@@ -1,8 +1,8 @@
 """The REST resources that the web pages read, under /api/v2/bench; all of them only read.
 
-`lanes` · `history/TESTBED/WORKLOAD` · `history/TESTBED/WORKLOAD/POSITION` ·
-`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` ·
-`kernels` · `reports` · `verdicts` · `record`
+`lanes` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
+`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `kernels` · `reports` · `verdicts` ·
+`record`; whole series are pages.history_text's.
 """
 
 from __future__ import annotations
@@ -44,27 +44,6 @@ class LanesEndpoint(_Reading):
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/lanes"]
     read = history.lane_list
-
-
-class HistoryEndpoint(base.Endpoint):
-    """One series in compact arrays.
-
-    Raw, for Buildbot's own encoder writes each number of an array by itself, twice: seconds for
-    ten thousand revisions. What it writes has the shape of all other answers.
-    """
-
-    kind = base.EndpointKind.RAW_INLINE
-    pathPatterns = ["/bench/history/s:testbed/s:workload"]
-
-    def __init__(self, rtype: Any, master: Any) -> None:
-        super().__init__(rtype, master)
-        self._histories = history.Histories()
-
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The series; one that nobody measured has no points."""
-        text = await self._histories.text(farm_of(self.master), **kwargs)
-        return {"raw": text, "mime-type": "application/json"}
 
 
 class PointEndpoint(_Reading):
@@ -161,7 +140,6 @@ class BenchView(base.ResourceType):
     plural = "views"
     endpoints = [
         LanesEndpoint,
-        HistoryEndpoint,
         PointEndpoint,
         SamplesEndpoint,
         StripEndpoint,

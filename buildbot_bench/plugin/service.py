@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from buildbot.util.service import BuildbotService
 from buildbot.util.twisted import async_to_deferred
+from twisted.internet.defer import Deferred
+from twisted.internet.task import LoopingCall
+from twisted.python import log
 
 from buildbot_bench.plugin import data, data_testbeds, data_trials
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import Workflow
+
+# Whoever looks sooner after news than this waits for what has changed to be read.
+READ_AHEAD_S = 10.0
 
 
 class BenchService(BuildbotService):
-    """Holds the farm; Buildbot configures services before schedulers."""
+    """Holds the farm; Buildbot configures services before schedulers.
+
+    Where the pages are served, it has what they show of long histories read before they are opened.
+    """
 
     name = SERVICE_NAME
     _farm: Farm | None = None
+    _reading: LoopingCall | None = None
+    _ended: Deferred[LoopingCall]
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.histories = Histories()
+        self._told = False
 
     @property
     def farm(self) -> Farm:
@@ -37,5 +56,29 @@ class BenchService(BuildbotService):
             data_trials.register(self.master)
             data_testbeds.register(self.master)
             self._farm = farm
+            self._reading = LoopingCall(self._read_ahead)
+            self._reading.clock = self.master.reactor
+            self._ended = self._reading.start(READ_AHEAD_S)
         else:
             self._farm.use(workflow)
+
+    @async_to_deferred
+    async def stopService(self) -> None:
+        """Let the read that goes on end: the tables are closed after us."""
+        if self._reading is not None and self._reading.running:
+            self._reading.stop()
+            await self._ended
+        await super().stopService()
+
+    @async_to_deferred
+    async def _read_ahead(self) -> None:
+        if "bench" not in self.master.config.www.get("plugins", {}):
+            return
+        try:
+            kept = await self.histories.ahead(self.farm)
+        except Exception:  # noqa: BLE001 - whoever looks then waits; the next round tries again
+            log.err(None, "bench: History could not be read ahead")
+            return
+        if not self._told:
+            self._told = True
+            log.msg(f"bench: History is read ahead: {kept} series")

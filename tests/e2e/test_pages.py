@@ -386,7 +386,21 @@ def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:
         assert set(described["required"]) == set(report)
 
 
+def test_series_is_read_ahead_and_sent_once_while_nothing_is_new(farm: ReplayFarm) -> None:
+    log = farm.directory / "master.log"
+    farm.wait(lambda: "bench: History is read ahead" in log.read_text(), "the first read")
+    path = "plugins/bench/history/replay/forwarding"
+    with httpx.Client(base_url=farm.url, trust_env=False) as client:
+        first = client.get(path)
+        assert first.headers["content-encoding"] == "gzip"
+        assert first.json()["views"][0]["labels"][:2] == ["r311848", "r311849"]
+        plain = client.get(path, headers={"accept-encoding": "identity"})
+        assert (plain.headers.get("content-encoding"), plain.text) == (None, first.text)
+        known = client.get(path, headers={"if-none-match": first.headers["etag"]})
+        assert (known.status_code, known.content) == (304, b"")
+
+
 def test_nothing_under_plugins_takes_a_post(farm: ReplayFarm) -> None:
-    for path in ("", "metrics", "badge.svg", "scripts.js"):
+    for path in ("", "metrics", "badge.svg", "scripts.js", "history/replay/forwarding"):
         answer = httpx.post(f"{farm.url}plugins/bench/{path}", trust_env=False)
         assert answer.status_code in {404, 405}, path

@@ -6,6 +6,7 @@ import inspect
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.migrate import upgrade
 from buildbot_bench.plugin.db.transactions import take_write_lock
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load
 from tests.fakes.database import DirectPool
 from tests.fakes.master import FakeMaster
@@ -112,7 +114,7 @@ def make_farm(master: FakeMaster, tmp_path: Path, published) -> MakeFarm:
             here.symlink_to(mirror)
         farm = Farm(workflow=load(path), master=master)
         farm.looked()
-        service = type("Service", (), {"farm": farm})
+        service = SimpleNamespace(farm=farm, histories=Histories())
         master.service_manager.namedServices[SERVICE_NAME] = service
         return farm
 

@@ -51,9 +51,14 @@ class ExportRow:
     in_doubt: bool
 
 
-def newest_iteration(conn: sa.Connection) -> int:
-    """The id of the iteration that was recorded last, or 0: it tells whether there is news."""
-    return conn.execute(sa.select(sa.func.max(ITERATION.c.id))).scalar() or 0
+def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], int]:
+    """By testbed and workload the id of the last iteration, where one after that id is."""
+    query = (
+        sa.select(ITERATION.c.testbed, ITERATION.c.workload, sa.func.max(ITERATION.c.id))
+        .where(ITERATION.c.id > since)
+        .group_by(ITERATION.c.testbed, ITERATION.c.workload)
+    )
+    return {(testbed, workload): newest for testbed, workload, newest in conn.execute(query)}
 
 
 def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[PointRow]:

@@ -71,7 +71,7 @@ class BenchStore(PooledStore):
     samples_of_images = reading(sample_queries.samples_of_images)
     measured = reading(sample_queries.measured)
 
-    newest_iteration = reading(series_queries.newest_iteration)
+    newest_iterations = reading(series_queries.newest_iterations)
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)

@@ -7,25 +7,21 @@ the pages act through the REST control methods.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from buildbot.www.plugin import Application
-from twisted.internet.defer import Deferred
-from twisted.python import log
-from twisted.web import server
-from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
 from buildbot_bench.plugin import data_pages
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.pages.answer import Answer
 from buildbot_bench.plugin.pages.badge import badge
 from buildbot_bench.plugin.pages.flamegraph import FlameGraphs
+from buildbot_bench.plugin.pages.history_text import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
-from buildbot_bench.plugin.pages.series import SeriesCache
 
 # What programs may expect of a report.
 _SCHEMA = Path(buildbot_bench.__file__).with_name("report.schema.json")
@@ -48,10 +44,10 @@ class BenchPages(Application):
         """Serve this master's farm; Buildbot says so again at each reconfiguration."""
         super().setMaster(master)
         data_pages.register(master)
-        measured = partial(metrics, cache=SeriesCache())
         self.resource.putChild(_SCHEMA.name.encode(), _Fresh(str(_SCHEMA)))
-        self.resource.putChild(b"metrics", _Page(master, measured, b"text/plain; version=0.0.4"))
+        self.resource.putChild(b"metrics", _Page(master, metrics, b"text/plain; version=0.0.4"))
         self.resource.putChild(b"flamegraph", FlameGraphs(master))
+        self.resource.putChild(b"history", HistoryTexts(master))
         self.resource.putChild(b"badge.svg", _Page(master, badge, b"image/svg+xml"))
 
 
@@ -67,34 +63,19 @@ class _Fresh(File):
         return self.childNotFound
 
 
-class _Page(Resource):
+class _Page(Answer):
     """A text that is made when it is asked for."""
 
-    isLeaf = True
-
     def __init__(self, master: Any, text: Text, kind: bytes) -> None:
-        super().__init__()
-        self._master = master
+        super().__init__(master)
         self._text = text
         self._kind = kind
 
-    def render_GET(self, request: Any) -> int:
-        Deferred.fromCoroutine(self._answer(request)).addErrback(self._failed, request)
-        return int(server.NOT_DONE_YET)
-
-    async def _answer(self, request: Any) -> None:
-        body = (await self._text(farm_of(self._master))).encode()
+    async def body(self, request: Any) -> bytes:
+        text = await self._text(farm_of(self.master))
         request.setHeader(b"content-type", self._kind + b"; charset=utf-8")
         request.setHeader(b"cache-control", b"no-cache")
-        request.write(body)
-        request.finish()
-
-    @staticmethod
-    def _failed(failure: Any, request: Any) -> None:
-        """Say that it failed; why stands in the master's log alone."""
-        log.err(failure, "while a page was made")
-        request.setResponseCode(500)
-        request.finish()
+        return text.encode()
 
 
 ep = BenchPages()

@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
-from twisted.python import log
-from twisted.web import server
 from twisted.web.resource import Resource
 
 from buildbot_bench.core.profile import format_folded
 from buildbot_bench.plugin.captures import Taken, taken
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.pages.answer import Answer
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 
 _PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
@@ -41,37 +39,22 @@ class FlameGraphs(Resource):
         return _Graph(self._master, name)
 
 
-class _Graph(Resource):
-    isLeaf = True
-
+class _Graph(Answer):
     def __init__(self, master: Any, name: bytes) -> None:
-        super().__init__()
-        self._master = master
+        super().__init__(master)
         self._name = name
 
-    def render_GET(self, request: Any) -> int:
-        Deferred.fromCoroutine(self._answer(request)).addErrback(self._failed, request)
-        return int(server.NOT_DONE_YET)
-
-    async def _answer(self, request: Any) -> None:
+    async def body(self, request: Any) -> bytes:
         request.setHeader(b"content-security-policy", _POLICY)
         request.setHeader(b"x-content-type-options", b"nosniff")
-        found = await _made(farm_of(self._master), self._name)
+        found = await _made(farm_of(self.master), self._name)
         if found is None:
             request.setResponseCode(404)
             kind, text = b"text/plain", "there is no such capture\n"
         else:
             kind, text = found
         request.setHeader(b"content-type", kind + b"; charset=utf-8")
-        request.write(text.encode("utf-8", "replace"))
-        request.finish()
-
-    @staticmethod
-    def _failed(failure: Any, request: Any) -> None:
-        """Say that it failed; why stands in the master's log alone."""
-        log.err(failure, "while a flame graph was made")
-        request.setResponseCode(500)
-        request.finish()
+        return text.encode("utf-8", "replace")
 
 
 async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
-
-from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS
 from buildbot_bench.plugin.db.rows import SearchRow
@@ -15,7 +13,7 @@ from buildbot_bench.plugin.db.states import ComparisonState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.lanes import lanes
 from buildbot_bench.plugin.pages.bands import bands
-from buildbot_bench.plugin.pages.series import Series, SeriesCache
+from buildbot_bench.plugin.pages.series import Series
 
 Json = dict[str, Any]
 
@@ -45,32 +43,7 @@ async def lane_list(farm: Farm) -> list[Json]:
     ]
 
 
-class Histories:
-    """Tells series as JSON texts, which are made again only when there is something new in them."""
-
-    def __init__(self) -> None:
-        self._cache = SeriesCache()
-        self._told: dict[tuple[str, str], tuple[Series, list[Mark], str]] = {}
-
-    async def text(self, farm: Farm, testbed: str, workload: str) -> str:
-        """One series in the shape of Buildbot's other answers: `views` with a single one."""
-        series = await self._cache.read(farm, testbed, workload)
-        marks = await marks_of(farm, testbed, workload)
-        told = self._told.get((testbed, workload))
-        if told is not None and told[0] is series and told[1] == marks:
-            return told[2]
-        text = await deferToThread(_encoded, testbed, workload, series, marks)
-        if series.points:
-            self._told[testbed, workload] = (series, marks, text)
-        return text
-
-
-def _encoded(testbed: str, workload: str, series: Series, marks: list[Mark]) -> str:
-    view = {"testbed": testbed, "workload": workload} | as_arrays(series, marks)
-    return json.dumps({"views": [view], "meta": {}}, separators=(",", ":"))
-
-
-def as_arrays(series: Series, marks: list[Mark]) -> Json:
+def as_arrays(series: Series, marks: Sequence[Mark]) -> Json:
     """A series, one entry a revision and epoch.
 
     Arrays of equal length: positions, labels, means, lows, highs, counts. `bands` are the noise

@@ -9,8 +9,8 @@ from typing import Any
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.lanes import lanes
 from buildbot_bench.plugin.marking import track_record
+from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.pages.lab import testbed
-from buildbot_bench.plugin.pages.series import SeriesCache
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -24,9 +24,9 @@ class Gauge:
     values: Mapping[tuple[tuple[str, str], ...], float]
 
 
-async def metrics(farm: Farm, *, cache: SeriesCache) -> str:
+async def metrics(farm: Farm) -> str:
     """All of them."""
-    gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm, cache)]
+    gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm)]
     return exposition([*gauges, await _judged(farm)])
 
 
@@ -113,12 +113,13 @@ def _controls(controls: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, flo
     }
 
 
-async def _series(farm: Farm, cache: SeriesCache) -> list[Gauge]:
+async def _series(farm: Farm) -> list[Gauge]:
     """The mean of each series' newest measured commit."""
+    histories = histories_of(farm.master)
     newest: dict[tuple[tuple[str, str], ...], float] = {}
     for lane in lanes(farm.workflow.bench_jobs):
-        series = await cache.read(farm, lane.testbed, lane.workload)
-        for point in series.points[-1:]:
+        point = (await histories.read(farm, lane.testbed, lane.workload)).newest
+        if point is not None:
             labels = (("testbed", lane.testbed), ("workload", lane.workload), ("unit", point.unit))
             newest[labels] = point.mean
     return [

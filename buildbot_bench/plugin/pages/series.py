@@ -1,4 +1,4 @@
-"""A testbed's and workload's points and noise, read again only when there is news."""
+"""A testbed's and workload's points and noise, as the tables have them; it keeps nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.noise import Noise, learn
@@ -21,12 +20,8 @@ _NOISE_FROM = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """The points of the unit that was measured last, by position, and what is known of the noise.
+    """The points of the unit that was measured last, by position, and the noise as it is known."""
 
-    `newest` is the iteration that was the farm's newest when this was read.
-    """
-
-    newest: int
     points: tuple[PointRow, ...]
     noise: Noise
 
@@ -36,36 +31,11 @@ class Series:
         return self.points[0].unit if self.points else PPS.unit
 
 
-class SeriesCache:
-    """Reads series, and keeps them until an iteration is recorded.
-
-    Ten thousand revisions take the database a quarter of a second, and many look while the lab
-    measures once in a minute.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Series] = {}
-        # Threads that read thousands of rows at once take the interpreter from each other.
-        self._one_at_a_time = DeferredLock()
-
-    async def read(self, farm: Farm, testbed: str, workload: str) -> Series:
-        """The series as it is now; one without points when there is none of that name."""
-        return await self._one_at_a_time.run(
-            lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
-        )
-
-    async def _read(self, farm: Farm, testbed: str, workload: str) -> Series:
-        newest = await farm.store.newest_iteration()
-        kept = self._kept.get((testbed, workload))
-        if kept is not None and kept.newest == newest:
-            return kept
-        rows = await farm.store.points(testbed, workload, farm.branch)
-        points = await deferToThread(_in_newest_unit, rows)
-        noise = await _noise(farm, testbed, workload, points)
-        series = Series(newest=newest, points=points, noise=noise)
-        if points:  # nobody fills the memory by asking for what there is not
-            self._kept[testbed, workload] = series
-        return series
+async def read_series(farm: Farm, testbed: str, workload: str) -> Series:
+    """The series as it is now; one without points when there is none of that name."""
+    rows = await farm.store.points(testbed, workload, farm.branch)
+    points = await deferToThread(_in_newest_unit, rows)
+    return Series(points=points, noise=await _noise(farm, testbed, workload, points))
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:

@@ -15,7 +15,6 @@ from buildbot_bench.plugin import data_testbeds
 from buildbot_bench.plugin.broker.controls import Controls
 from buildbot_bench.plugin.pages.lab import lab
 from buildbot_bench.plugin.pages.metrics import metrics
-from buildbot_bench.plugin.pages.series import SeriesCache
 from tests.fakes.control import WITH_CONTROL, answer_control
 
 LEVEL = 1e6
@@ -95,7 +94,7 @@ async def test_what_is_held_says_so_in_the_queue(farm, past, rounds):
 
 async def test_prometheus_learns_who_is_held_and_how_far_off(farm, rounds):
     await rounds(*[LEVEL] * 6, 0.9 * LEVEL)
-    lines = (await metrics(farm, cache=SeriesCache())).splitlines()
+    lines = (await metrics(farm)).splitlines()
     assert 'bench_testbed_quarantined{testbed="apu"} 1.0' in lines
     assert 'bench_testbed_quarantined{testbed="xeon"} 0.0' in lines
     assert any(x.startswith('bench_control_deviation_ratio{testbed="apu"} -0.1') for x in lines)

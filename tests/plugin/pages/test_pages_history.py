@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.pages.commit import commit_in_search, measured_commit
-from buildbot_bench.plugin.pages.history import Histories, lane_list
-from buildbot_bench.plugin.pages.series import SeriesCache
+from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.plugin.pages.history import lane_list
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 ARRAYS = ("positions", "labels", "means", "lows", "highs", "counts")
@@ -23,7 +24,8 @@ def shown(farm):
     histories = Histories()
 
     async def show():
-        (view,) = json.loads(await histories.text(farm, TESTBED, WORKLOAD))["views"]
+        told = await histories.read(farm, TESTBED, WORKLOAD)
+        (view,) = json.loads(gzip.decompress(told.compressed))["views"]
         return view
 
     return show
@@ -100,26 +102,6 @@ async def test_culprits_and_alarms_are_marked_and_a_culprit_is_no_alarm_as_well(
         ("culprit", 7, -0.2, search.id),
     ]
     assert marks[0]["label"] == "r3"
-
-
-async def test_news_is_read_and_the_rest_is_kept(farm, past):
-    cache = SeriesCache()
-    await past.measured(3, (1e6,))
-    first = await cache.read(farm, TESTBED, WORKLOAD)
-    assert await cache.read(farm, TESTBED, WORKLOAD) is first
-    await past.measured(4, (1e6,))
-    assert len((await cache.read(farm, TESTBED, WORKLOAD)).points) == 2
-
-
-async def test_a_series_is_told_anew_for_a_new_iteration_or_a_new_mark_only(farm, past):
-    histories = Histories()
-    await past.measured(3, (1e6,))
-    first = await histories.text(farm, TESTBED, WORKLOAD)
-    assert await histories.text(farm, TESTBED, WORKLOAD) is first
-    await past.comparison(2, 3)
-    marked = await histories.text(farm, TESTBED, WORKLOAD)
-    await past.measured(4, (1e6,))
-    assert len({first, marked, await histories.text(farm, TESTBED, WORKLOAD)}) == 3
 
 
 async def test_one_commit_is_named_with_all_its_values(farm, past):

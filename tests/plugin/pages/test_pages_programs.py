@@ -14,7 +14,6 @@ from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.pages.badge import badge, state
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
 from buildbot_bench.plugin.pages.samples import as_csv, samples_csv
-from buildbot_bench.plugin.pages.series import SeriesCache
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 
@@ -74,7 +73,7 @@ async def test_metrics_tell_states_queues_and_levels(farm, past):
     await past.measured(3, (2e6, 4e6))
     await past.probe(4, iterations=5)
     await past.search()
-    lines = (await metrics(farm, cache=SeriesCache())).splitlines()
+    lines = (await metrics(farm)).splitlines()
     assert 'bench_probes{state="new"} 1' in lines
     assert 'bench_probes{state="done"} 2' in lines
     assert 'bench_searches{state="running"} 1' in lines
@@ -86,7 +85,7 @@ async def test_metrics_tell_states_queues_and_levels(farm, past):
 
 
 async def test_metrics_of_a_new_farm_have_no_levels(farm):
-    assert "bench_throughput{" not in await metrics(farm, cache=SeriesCache())
+    assert "bench_throughput{" not in await metrics(farm)
 
 
 async def test_badge_says_what_the_newest_search_came_to(farm, past):

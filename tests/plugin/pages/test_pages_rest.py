@@ -26,13 +26,6 @@ async def reading(master, path):
     return await endpoint.get(ResultSpec(), kwargs)
 
 
-async def test_a_series_is_one_text_in_the_shape_of_other_answers(farm, master, past):
-    await past.measured(3, (1e6,))
-    answer = await reading(master, "bench/history/apu/forwarding")
-    assert answer["mime-type"] == "application/json"
-    assert json.loads(answer["raw"])["views"][0]["positions"] == [3]
-
-
 @pytest.mark.parametrize(
     "path",
     [

@@ -4,9 +4,19 @@ const { useCallback, useEffect, useState } = window.React;
 
 const ROOT = "api/v2/bench/";
 
+/** A lane as part of an address. */
+export function lanePath({ testbed, workload }) {
+  return `${encodeURIComponent(testbed)}/${encodeURIComponent(workload)}`;
+}
+
+/** Where a whole series is: beside the REST interface, see pages/history_text.py. */
+export function seriesPath(lane) {
+  return `plugins/bench/history/${lanePath(lane)}`;
+}
+
 /** What a GET gives: always a list, for Buildbot wraps single things too. */
 export async function get(path) {
-  const answer = await fetch(ROOT + path, { headers: { Accept: "application/json" } });
+  const answer = await fetch(path.startsWith("plugins/") ? path : ROOT + path, { headers: { Accept: "application/json" } });
   if (!answer.ok) {
     throw new Error(answer.status === 404 ? `There is no ${path}.` : `${answer.status} for ${path}`);
   }

@@ -1,9 +1,9 @@
 // History: what each commit did to each testbed and workload.
 
-import { begin, useSettled, usePolled } from "./api.js";
+import { lanePath, seriesPath, useSettled, usePolled } from "./api.js";
 import { Chart, pointText } from "./chart.js";
 import { useZoom, ZoomButtons } from "./plot.js";
-import { change, h, LaneLink, lanePath, Page, quantity, SearchLink, Table } from "./ui.js";
+import { change, h, LaneLink, Page, quantity, SearchLink, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { Link, useParams } = window.ReactRouterDOM;
@@ -42,7 +42,7 @@ function Changes({ series }) {
 }
 
 function Series({ lane, alone }) {
-  const { data, error } = usePolled(`history/${lanePath(lane)}`, NEWS_MS);
+  const { data, error } = usePolled(seriesPath(lane), NEWS_MS);
   const title = h("h2", null, alone ? null : h(LaneLink, { lane }));
   if (error && !data) return h("section", null, title, h("p", { role: "alert" }, error.message));
   if (!data) return h("section", { className: "loading" }, title);
@@ -63,12 +63,6 @@ function Drawn({ series, lane, alone }) {
     h(Chart, { series, height: alone ? 380 : 210, zoom, at: shown, setAt }),
     h(Readout, { series, at: shown }),
     alone && h(Changes, { series }));
-}
-
-/** Ask for what the page will show while Buildbot is still busy with its own parts. */
-export async function ahead() {
-  const lanes = await begin("lanes");
-  await Promise.all(lanes.map((lane) => begin(`history/${lanePath(lane)}`)));
 }
 
 export default function History() {

@@ -1,6 +1,8 @@
-// The words and parts that all pages share; it asks the master nothing.
+// The words and parts that all pages share; they ask the master nothing.
 //
 // Whatever comes from a commit is a stranger's text: it goes through React, as text, only.
+
+import { lanePath } from "./api.js";
 
 const { createElement } = window.React;
 const { Link } = window.ReactRouterDOM;
@@ -105,10 +107,6 @@ export function SearchLink({ id, children }) {
 
 export function TrialLink({ id, children }) {
   return h(Link, { to: `/bench/trials/${id}` }, children);
-}
-
-export function lanePath({ testbed, workload }) {
-  return `${encodeURIComponent(testbed)}/${encodeURIComponent(workload)}`;
 }
 
 export function LaneLink({ lane }) {

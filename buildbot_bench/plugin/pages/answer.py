@@ -1,0 +1,46 @@
+"""How what is made for a request is sent, or its failure; it knows no page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.python import log
+from twisted.web import server
+from twisted.web.resource import Resource
+
+
+class Answer(Resource):
+    """A page whose body is made when it is asked for; `body` also sets what headers it wants."""
+
+    isLeaf = True
+
+    def __init__(self, master: Any) -> None:
+        super().__init__()
+        self.master = master
+
+    async def body(self, request: Any) -> bytes:
+        """What is sent; nothing else is known of it here."""
+        raise NotImplementedError
+
+    def render_GET(self, request: Any) -> int:
+        """Have it made, and send it unless nobody waits for it any more."""
+        gone: list[object] = []
+        request.notifyFinish().addErrback(gone.append)
+        made = Deferred.fromCoroutine(self.body(request))
+        made.addErrback(self._failed, request)
+        made.addCallback(lambda body: None if gone else _send(request, body))
+        made.addErrback(log.err, "while a page was sent")
+        return int(server.NOT_DONE_YET)
+
+    def _failed(self, failure: Any, request: Any) -> bytes:
+        """Say that it failed; why stands in the master's log alone."""
+        log.err(failure, f"while {type(self).__name__} was made")
+        request.setResponseCode(500)
+        return b""
+
+
+def _send(request: Any, body: bytes) -> None:
+    if body:
+        request.write(body)
+    request.finish()

@@ -1,0 +1,121 @@
+"""Series as the pages get them, read and written out before somebody asks; it draws nothing.
+
+Ten thousand revisions take the database a quarter of a second, and many look while the lab
+measures once in a minute. What is kept of a series is its compressed text: some 15 bytes for each
+of its revisions.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.plugin.db.rows import QuarantineRow
+from buildbot_bench.plugin.db.series import PointRow
+from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.pages.history import Mark, as_arrays, marks_of
+from buildbot_bench.plugin.pages.series import Series, read_series
+
+# Of two iterations the later number may be in the table first: so many back, one is no surprise.
+_LATE = 1000
+# The digits of measurements are noise: more effort takes ten times as long and saves a twentieth.
+_EFFORT = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class News:
+    """All that a series' text depends on; while it is the same, so is the text."""
+
+    branch: str
+    iteration: int
+    marks: tuple[Mark, ...]
+    quarantines: tuple[QuarantineRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """A series as compressed JSON, by what it is known again, and its newest point."""
+
+    news: News
+    compressed: bytes
+    etag: bytes
+    newest: PointRow | None
+
+
+class Histories:
+    """Tells series, which are read again only when there is news of them."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], Told] = {}
+        self._iterations: dict[tuple[str, str], int] = {}
+        # Threads that read thousands of rows at once take the interpreter from each other.
+        self._one_at_a_time = DeferredLock()
+
+    async def ahead(self, farm: Farm) -> int:
+        """Read what is measured and not known yet, and forget what is not measured any more.
+
+        Gives how many series are kept.
+        """
+        wanted = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
+        for lane in wanted:
+            await self.read(farm, *lane)
+        for lane in self._told.keys() - wanted:
+            del self._told[lane]
+        return len(self._told)
+
+    async def read(self, farm: Farm, testbed: str, workload: str) -> Told:
+        """The series as it is now; one without points when there is none of that name."""
+        told = self._told.get((testbed, workload))
+        if told is not None and told.news == await self._news(farm, testbed, workload):
+            return told
+        return await self._one_at_a_time.run(
+            lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
+        )
+
+    async def _read(self, farm: Farm, testbed: str, workload: str) -> Told:
+        # Asked for before the series is read: what comes meanwhile is news the next time.
+        news = await self._news(farm, testbed, workload)
+        told = self._told.get((testbed, workload))
+        if told is not None and told.news == news:
+            return told  # whoever had the lock has read it
+        series = await read_series(farm, testbed, workload)
+        told = await deferToThread(_told, testbed, workload, series, news)
+        if series.points:  # nobody fills the memory by asking for what there is not
+            self._told[testbed, workload] = told
+        return told
+
+    async def _news(self, farm: Farm, testbed: str, workload: str) -> News:
+        newest = max(self._iterations.values(), default=0)
+        found = await farm.store.newest_iterations(newest - _LATE)
+        for lane, iteration in found.items():
+            self._iterations[lane] = max(iteration, self._iterations.get(lane, 0))
+        return News(
+            branch=farm.branch,
+            iteration=self._iterations.get((testbed, workload), 0),
+            marks=tuple(await marks_of(farm, testbed, workload)),
+            quarantines=tuple(await farm.store.quarantines(testbed)),
+        )
+
+
+def histories_of(master: Any) -> Histories:
+    """Those of a master's farm."""
+    found: Histories = master.service_manager.namedServices[SERVICE_NAME].histories
+    return found
+
+
+def _told(testbed: str, workload: str, series: Series, news: News) -> Told:
+    view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
+    text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
+    return Told(
+        news=news,
+        compressed=gzip.compress(text, _EFFORT, mtime=0),
+        etag=f'"{sha256(text).hexdigest()[:32]}"'.encode(),
+        newest=series.points[-1] if series.points else None,
+    )
