@@ -31,8 +31,8 @@ from buildbot_bench.render.markdown import report_markdown
 
 # A search that ended before that is no news, should a site be named today.
 NEWS_S = 24 * 3600.0
-# Who is still not let in at this try, a quarter of an hour after the first, waits for a person.
-LAST_TRY = 5
+# Who is denied so often, a quarter of an hour after the first time, waits for a person.
+MOST_DENIALS = 5
 
 
 class Notices:
@@ -123,15 +123,27 @@ class Notices:
         await self._farm.store.change_notice(notice, **change)
 
     def _later(self, notice: NoticeRow, failure: InfraError) -> dict[str, Any]:
-        """When to try again; not before the master starts anew if nobody lets us in."""
-        if isinstance(failure, SiteDenial) and notice.attempts >= LAST_TRY:
+        """When to try again; not before the master starts anew if nobody lets us in.
+
+        A site that is down says nothing about us: only what it denies counts.
+        """
+        denials = notice.denials + isinstance(failure, SiteDenial)
+        if isinstance(failure, SiteDenial) and denials >= MOST_DENIALS:
             log.msg(
                 f"bench: {notice.kind} of search {notice.search_id} is given up after "
-                f"{notice.attempts} tries until the master is started again: {failure}"
+                f"{denials} denials until the master is started again: {failure}"
             )
-            return {"state": ReportState.GIVEN_UP, "last_error": failure.message}
-        at = self._farm.now() + wait_s(notice.attempts)
-        return {"state": ReportState.NEW, "last_error": str(failure), "next_try_at": at}
+            return {
+                "state": ReportState.GIVEN_UP,
+                "denials": denials,
+                "last_error": failure.message,
+            }
+        return {
+            "state": ReportState.NEW,
+            "denials": denials,
+            "last_error": str(failure),
+            "next_try_at": self._farm.now() + wait_s(notice.attempts),
+        }
 
     async def _site(self, notice: NoticeRow) -> Site:
         github, phabricator = (

@@ -71,7 +71,7 @@ def due_notices(conn: sa.Connection, now: float) -> list[NoticeRow]:
 
 def take_up_notices(conn: sa.Connection, now: float) -> int:
     """Let all that were given up be due again; how many they were."""
-    due = {"state": ReportState.NEW, "attempts": 0, "next_try_at": now}
+    due = {"state": ReportState.NEW, "attempts": 0, "denials": 0, "next_try_at": now}
     given_up = NOTICE.c.state == ReportState.GIVEN_UP
     changed = sa.update(NOTICE).where(given_up).values(**due, version=NOTICE.c.version + 1)
     return conn.execute(changed).rowcount

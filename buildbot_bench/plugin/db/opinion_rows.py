@@ -32,6 +32,7 @@ class NoticeRow:
     """One thing said of a search's culprit on another site: `body` to `target`, written once.
 
     `target` is a commit's hash, or a review as in D8526; `body` is Markdown, or a status' line.
+    `denials` are those of its `attempts` at which the site was there and did not let us in.
     """
 
     id: int
@@ -45,4 +46,5 @@ class NoticeRow:
     next_try_at: float
     created_at: float
     sent_at: float | None
+    denials: int
     version: int

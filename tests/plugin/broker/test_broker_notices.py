@@ -8,7 +8,7 @@ import pytest
 from twisted.internet import reactor, task
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.notices import LAST_TRY, NEWS_S, Notices
+from buildbot_bench.plugin.broker.notices import MOST_DENIALS, NEWS_S, Notices
 from buildbot_bench.plugin.broker.retries import RETRY_FIRST_S, RETRY_MOST_S
 from tests.fakes.past import boots
 from tests.fakes.sites import TOKEN, Sites, sites
@@ -122,7 +122,7 @@ async def test_a_site_that_is_ill_is_told_later(notices, past, site, master, sta
 
 
 async def tried_to_the_last(notices, farm, number: int, master):
-    for _ in range(LAST_TRY + 1):
+    for _ in range(MOST_DENIALS + 1):
         rows = await told(notices, farm, number)
         master.reactor.advance(RETRY_MOST_S)
     return rows
@@ -135,12 +135,28 @@ async def test_a_site_that_lets_nobody_in_is_given_up_until_the_master_starts_ag
     farm, number = past.farm, await found(past)
     site.broken = status
     rows = await tried_to_the_last(notices, farm, number, master)
-    assert {(row.state, row.attempts) for row in rows} == {("given-up", LAST_TRY)}
+    assert {(row.state, row.attempts) for row in rows} == {("given-up", MOST_DENIALS)}
     assert all(f"HTTP {status}" in row.last_error for row in rows)
-    site.broken = None
     assert {row.state for row in await told(notices, farm, number)} == {"given-up"}
-    rows = await told(Notices(farm, master), farm, number)
-    assert {row.state for row in rows} == {"sent"}
+    started = Notices(farm, master)
+    assert {row.state for row in await told(started, farm, number)} == {"new"}
+    site.broken = None
+    master.reactor.advance(RETRY_FIRST_S)
+    assert {row.state for row in await told(started, farm, number)} == {"sent"}
+
+
+async def test_a_site_that_was_down_is_not_given_up_for_it_when_it_denies_once(
+    notices, past, site, master
+):
+    farm, number = past.farm, await found(past)
+    for status in (*[503] * (MOST_DENIALS - 1), 403, 503, *[403] * (MOST_DENIALS - 2)):
+        site.broken = status
+        rows = await told(notices, farm, number)
+        assert {row.state for row in rows} == {"new"}
+        master.reactor.advance(RETRY_MOST_S)
+    site.broken = 403
+    rows = await told(notices, farm, number)
+    assert {(row.state, row.denials) for row in rows} == {("given-up", MOST_DENIALS)}
 
 
 @pytest.mark.parametrize("headers", [{"Retry-After": "60"}, {"X-RateLimit-Remaining": "0"}])

@@ -120,6 +120,7 @@ NOTICE = sa.Table(
     sa.Column("next_try_at", sa.Double, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("sent_at", sa.Double),
+    sa.Column("denials", sa.Integer, nullable=False, default=0, server_default="0"),
     version(),
     sa.UniqueConstraint("search_id", "kind", "target"),
     sa.Index(None, "state", "next_try_at"),
