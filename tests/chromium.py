@@ -115,8 +115,8 @@ class Page:
         feature = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
-    def screenshot(self, path: Path, *, width: int = 1400, height: int = 900) -> None:
-        """What is seen, as PNG."""
+    def resize(self, width: int = 1400, height: int = 900) -> None:
+        """Give the page a window of this size."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -124,6 +124,10 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
+
+    def screenshot(self, path: Path, *, width: int = 1400, height: int = 900) -> None:
+        """What is seen, as PNG."""
+        self.resize(width, height)
         time.sleep(0.3)
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
