@@ -7,7 +7,7 @@ say of a commit nearby. Where it cannot be had, the hardware decides.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median
@@ -71,21 +71,30 @@ def figures_of(samples: Iterable[Sample], well: Collection[int]) -> dict[int, Sa
     return figures
 
 
-def first_let_through(
+def rulings(
     candidates: Iterable[int], measured: Collection[int], gates: Sequence[Gate]
-) -> int | None:
-    """The first of some positions for which a gate opens.
+) -> Iterator[tuple[int, tuple[Ruling, ...]]]:
+    """What each gate says of some positions; one that opens is enough.
 
     Each is compared with the nearest commit before it that was `measured` behind the gates, so
     that many small movements add up; with the nearest after it when there is none; and let through
-    when there is neither. One gate that opens is enough.
+    when there is neither.
     """
     in_order = sorted(measured)
     for position in candidates:
         known = _nearest(position, in_order)
-        if known is None or any(gate.rules(position, known) is Ruling.OPEN for gate in gates):
-            return position
-    return None
+        if known is None:
+            yield position, (Ruling.OPEN,) * len(gates)
+        else:
+            yield position, tuple([gate.rules(position, known) for gate in gates])
+
+
+def first_let_through(
+    candidates: Iterable[int], measured: Collection[int], gates: Sequence[Gate]
+) -> int | None:
+    """The first of some positions for which a gate opens."""
+    ruled = rulings(candidates, measured, gates)
+    return next((position for position, said in ruled if Ruling.OPEN in said), None)
 
 
 def _nearest(position: int, measured: Sequence[int]) -> int | None:

@@ -1,8 +1,8 @@
 """The REST resources that the web pages read, under /api/v2/bench; all of them only read.
 
 `lanes` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
-`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `kernels` · `reports` · `verdicts` ·
-`record`; whole series are pages.history_text's.
+`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `kernels` · `reports` ·
+`verdicts` · `record`; whole series are pages.history_text's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.marking import record_json
-from buildbot_bench.plugin.pages import commit, history, kernels, lab, samples, strip, verdicts
+from buildbot_bench.plugin.pages import (
+    commit,
+    gates,
+    history,
+    kernels,
+    lab,
+    samples,
+    strip,
+    verdicts,
+)
 
 LISTED = 100
 
@@ -93,6 +102,14 @@ class LabEndpoint(_Reading):
     read = lab.lab
 
 
+class GatesEndpoint(_Reading):
+    """What waits behind gates."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/gates"]
+    read = gates.gates
+
+
 class KernelsEndpoint(_Reading):
     """Built kernels, and what retention does about them."""
 
@@ -145,6 +162,7 @@ class BenchView(base.ResourceType):
         StripEndpoint,
         SearchedCommitEndpoint,
         LabEndpoint,
+        GatesEndpoint,
         KernelsEndpoint,
         ReportsEndpoint,
         VerdictsEndpoint,

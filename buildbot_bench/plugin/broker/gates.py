@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.core.gate import Gate, figures_of, first_let_through
+from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES
 from buildbot_bench.plugin.broker.hold import held_testbeds
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow
@@ -22,7 +22,27 @@ async def newest_let_through(
     """The first of some commits, newest first, that the gates of a lane do not hold back."""
     if not waiting or not lane.gates:
         return next(iter(waiting), None)
-    newest = waiting[0].position
+    measured, gates = await _before(farm, branch, lane, waiting[0].position)
+    through = first_let_through((commit.position for commit in waiting), measured, gates)
+    return next((commit for commit in waiting if commit.position == through), None)
+
+
+async def said_of(
+    farm: Farm, branch: str, lane: Lane, waiting: Sequence[CommitRow]
+) -> list[tuple[CommitRow, dict[str, Ruling]]]:
+    """What each gate of a lane, by its testbed, says of some commits, newest first."""
+    if not waiting:
+        return []
+    measured, gates = await _before(farm, branch, lane, waiting[0].position)
+    ruled = rulings((commit.position for commit in waiting), measured, gates)
+    return [
+        (commit, dict(zip(lane.gates, said, strict=True)))
+        for commit, (_, said) in zip(waiting, ruled, strict=True)
+    ]
+
+
+async def _before(farm: Farm, branch: str, lane: Lane, newest: int) -> tuple[list[int], list[Gate]]:
+    """What is known behind the gates of a lane and at each of them, up to a position."""
     first = max(0, newest - WINDOW_COMMITS)
     known = await _asked(farm, branch, lane.testbed, lane.workload, first)
     ill = await held_testbeds(farm)
@@ -30,12 +50,8 @@ async def newest_let_through(
         await _gate(farm, branch, testbed, lane.workload, first, ill=testbed in ill)
         for testbed in lane.gates
     ]
-    through = first_let_through(
-        (commit.position for commit in waiting),
-        [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)],
-        gates,
-    )
-    return next((commit for commit in waiting if commit.position == through), None)
+    measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
+    return measured, gates
 
 
 async def _gate(

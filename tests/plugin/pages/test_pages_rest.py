@@ -47,6 +47,10 @@ async def test_each_resource_is_found_and_becomes_json(farm, master, past, path)
     assert json.dumps(answer)
 
 
+async def test_without_a_gate_the_list_of_gates_is_empty(farm, master):
+    assert await reading(master, "bench/gates") == []
+
+
 @pytest.mark.parametrize("path", ["bench/searches/17/strip", "bench/history/apu/forwarding/17"])
 async def test_what_there_is_not_is_none(farm, master, path):
     assert await reading(master, path) is None

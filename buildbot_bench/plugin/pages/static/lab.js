@@ -7,7 +7,7 @@ import { count, duration, h, moment, Page, SearchLink, State, Table } from "./ui
 const { Link } = window.ReactRouterDOM;
 
 const LIVE_MS = 3000;
-const SELDOM_MS = 60_000;
+const SELDOM_MS = 30_000;
 
 function presence(worker) {
   return h(State, { state: worker.paused ? "paused" : worker.connected ? "connected" : "missing" });
@@ -31,7 +31,22 @@ function starts(entry) {
   return entry.doing.startsWith("held") ? "—" : duration(entry.starts_in_s);
 }
 
-function Testbed({ bed, again }) {
+/** What a gate holds back of one series, each with its reason. */
+function Gate({ lane }) {
+  const title = `Behind ${lane.gates.join(" and ")}: ${lane.workload} on ${lane.testbed}`;
+  return h("div", { className: "gate" },
+    h(Table, {
+      caption: title, rows: lane.held, id: (commit) => commit.label, empty: "No commit waits there.",
+      columns: [
+        ["revision", (commit) => h("b", null, commit.label)],
+        ["why", (commit) => commit.why],
+        ["subject", (commit) => commit.subject],
+      ],
+    }),
+    lane.more > 0 && h("p", { className: "faint" }, `and ${count(lane.more, "older commit")}`));
+}
+
+function Testbed({ bed, again, gates }) {
   const facts = [
     ["worker", h("span", null, h(WorkerLink, { worker: bed.worker }), " ", presence(bed.worker))],
     ["iteration", `${duration(bed.boot_s)} boot, ${duration(bed.run_s)} run`],
@@ -57,7 +72,8 @@ function Testbed({ bed, again }) {
         ["starts in about", (entry) => starts(entry), "number"],
         ["since", (entry) => moment(entry.since), "number"],
       ],
-    }));
+    }),
+    gates.map((lane) => h(Gate, { key: lane.workload, lane })));
 }
 
 const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
@@ -87,9 +103,11 @@ function Builders({ lab }) {
 
 export default function Lab() {
   const { data, error, again } = usePolled("lab", LIVE_MS);
+  const { data: gates } = usePolled("gates", SELDOM_MS);
   const [lab] = data ?? [];
   return h(Page, { title: lab ? `Lab of ${lab.farm}` : "Lab", error,
     aside: h("a", { href: "plugins/bench/metrics" }, "metrics") },
-  lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again })),
+  lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again,
+    gates: (gates ?? []).filter((lane) => lane.testbed === bed.testbed) })),
   lab && h(Builders, { lab }));
 }
