@@ -6,7 +6,6 @@ import base64
 import csv
 import io
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -19,6 +18,19 @@ from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
 from tests.core.profiles import SIMPLE_TX
+from tests.e2e.browsing import (
+    BROKEN_WORDS,
+    LUMINANCE,
+    NARROW,
+    OVERHANG,
+    choose,
+    click,
+    keep,
+    log_in,
+    log_out,
+    show,
+    text,
+)
 from tests.e2e.replay_farm import API, History, ReplayFarm, Shape
 
 pytestmark = [
@@ -70,52 +82,6 @@ def _nothing_is_complained_of(page: Page) -> Iterator[None]:
     page.complaints.clear()
     yield
     assert page.complaints == []
-
-
-def show(
-    page: Page, farm: ReplayFarm, path: str, drawn: str = "document.querySelector('.bench h1')"
-) -> None:
-    """Open one of our pages as somebody who follows a link from elsewhere."""
-    page.open("about:blank")
-    page.wait("location.href === 'about:blank'")
-    page.open(f"{farm.url}#/bench/{path}")
-    page.wait(drawn)
-    page.wait(f"{drawn} && !document.querySelector('.loading')")
-
-
-def click(page: Page, words: str) -> None:
-    """Press the button with these words once it can be pressed."""
-    button = f"[...document.querySelectorAll('button')].find(b => b.innerText === {words!r})"
-    page.wait(f"{button} && !{button}.disabled")
-    page.run(f"{button}.click()")
-
-
-def text(page: Page, selector: str = ".bench") -> str:
-    return page.run(f"document.querySelector({selector!r}).textContent")
-
-
-def keep(page: Page, name: str) -> None:
-    """Leave pictures to look at where somebody asks for them."""
-    if directory := os.environ.get("BENCH_SCREENSHOTS"):
-        for theme in ("light", "dark"):
-            page.dark(on=theme == "dark")
-            for width in (400, 1280):
-                path = Path(directory) / f"{name}-{theme}-{width}.png"
-                page.screenshot(path, width=width, height=1300)
-        page.dark(on=False)
-
-
-def log_in(page: Page, farm: ReplayFarm) -> None:
-    password = farm.local.plan.password_file.read_text().strip()
-    show(page, farm, "reports")
-    page.run(
-        "fetch('auth/login', {headers: {Authorization: 'Basic ' + "
-        f"btoa({json.dumps(f'bench:{password}')})}}}})"
-    )
-
-
-def log_out(page: Page) -> None:
-    page.run("fetch('auth/logout')")
 
 
 def test_running_search_moves_and_ends_without_a_reload(page: Page, farm: ReplayFarm) -> None:
@@ -238,17 +204,6 @@ def test_member_asks_the_cost_then_starts_and_ends_a_search(page: Page, farm: Re
     log_out(page)
 
 
-def choose(page: Page, label: str, value: str) -> None:
-    """Pick an option as a person does, so that React hears of it."""
-    box = f"document.querySelector('select[aria-label={json.dumps(label)}]')"
-    page.wait(box)
-    page.run(
-        "Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value')"
-        f".set.call({box}, {value!r}); "
-        f"{box}.dispatchEvent(new Event('change', {{bubbles: true}}))"
-    )
-
-
 def test_member_marks_a_report_and_the_record_follows(page: Page, farm: ReplayFarm) -> None:
     log_in(page, farm)
     show(page, farm, "reports", "document.querySelector('.record')")
@@ -342,23 +297,6 @@ def test_mistake_in_the_form_is_told(page: Page, farm: ReplayFarm) -> None:
     log_out(page)
 
 
-LUMINANCE = """
-(() => {
-  const linear = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const light = (css) => {
-    const [r, g, b] = css.match(/[\\d.]+/g).map(Number).map(linear);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const back = light(getComputedStyle(document.querySelector(".bench")).backgroundColor);
-  const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  const letters = ".bench :is(h1, h2, th, td, a, b, .faint, .state, text)";
-  return Math.min(...[...document.querySelectorAll(letters)].map((e) => {
-    const style = getComputedStyle(e);
-    return ratio(light(e.tagName === "text" ? style.fill : style.color), back);
-  }));
-})()"""
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("path", ["history/replay/forwarding", "reports", "searches/1"])
 def test_letters_are_readable_in_the_light_and_in_the_dark(
@@ -368,6 +306,68 @@ def test_letters_are_readable_in_the_light_and_in_the_dark(
     show(page, farm, path, "document.querySelector('.bench table')")
     assert page.run(LUMINANCE) >= 4.5  # WCAG 2.1, level AA
     page.dark(on=False)
+
+
+@pytest.fixture
+def narrow(page: Page) -> Iterator[Page]:
+    page.resize(NARROW)
+    yield page
+    page.resize()
+
+
+def assert_fits(page: Page) -> None:
+    assert page.run(OVERHANG) == []
+    assert page.run("document.documentElement.scrollWidth") <= NARROW
+
+
+@pytest.mark.parametrize("path", ["reports", "lab", "searches/1", "trials/1"])
+def test_on_a_narrow_screen_words_stay_whole_and_nothing_sticks_out(
+    narrow: Page, farm: ReplayFarm, path: str
+) -> None:
+    show(narrow, farm, path, "document.querySelector('.bench :is(table, .testbed, .dots)')")
+    assert_fits(narrow)
+    assert narrow.run(BROKEN_WORDS) == []
+
+
+def test_what_a_site_was_given_up_for_is_told_with_what_to_do(
+    narrow: Page, farm: ReplayFarm
+) -> None:
+    error = f"https://reviews.example.org takes no comment: ERR-INVALID-AUTH: {MARKUP} " + "x" * 99
+    farm.change(
+        "INSERT INTO bench_notice (search_id, kind, target, body, state, attempts, denials,"
+        " last_error, next_try_at, created_at, version)"
+        f" VALUES (1, 'phabricator-comment', 'D8299', '', 'given-up', 5, 5, '{error}', 0, 0, 0)"
+    )
+    show(narrow, farm, "reports", "document.querySelector('[role=status].trouble')")
+    assert error in text(narrow, "[role=status].trouble")
+    assert "look at notify in bench.yml and at the token" in text(narrow, ".trouble")
+    row = "[...document.querySelectorAll('tbody tr')].find((tr) => tr.innerText.includes('D8299'))"
+    assert "phabricator D8299 given up" in narrow.run(f"{row}.textContent")
+    assert_fits(narrow)
+    assert not narrow.run(HARMED)
+    keep(narrow, "given-up")
+    farm.change("DELETE FROM bench_notice WHERE target = 'D8299'")
+
+
+def test_lab_says_what_waits_before_a_gate_and_why(narrow: Page, farm: ReplayFarm) -> None:
+    # This farm has one testbed and no gate: the master's own answer is tested beside it.
+    why = "waits for the exact metric on vm"
+    held = [{"label": f"r{NEW}", "subject": HOSTILE, "why": why}]
+    lane = {"testbed": "replay", "workload": "forwarding", "gates": ["vm"]}
+    answer = json.dumps({"gates": [lane | {"held": held, "more": 7}], "meta": {}})
+    stand_in = narrow.call(
+        "Page.addScriptToEvaluateOnNewDocument",
+        source="const asked = fetch; window.fetch = (at, ...how) => at.endsWith('bench/gates')"
+        f" ? Promise.resolve(new Response({json.dumps(answer)})) : asked(at, ...how);",
+    )
+    show(narrow, farm, "lab", "document.querySelector('.gate td')")
+    assert text(narrow, ".gate h2") == "Behind vm: forwarding on replay"
+    assert text(narrow, ".gate td[data-heading=why]") == why
+    assert text(narrow, ".gate p") == "and 7 older commits"
+    assert_fits(narrow)
+    assert not narrow.run(HARMED)
+    keep(narrow, "gate")
+    narrow.call("Page.removeScriptToEvaluateOnNewDocument", **stand_in)
 
 
 def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:

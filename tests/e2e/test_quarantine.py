@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import random
 import time
 from email import message_from_bytes, policy
@@ -18,6 +17,7 @@ from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from buildbot_bench.demo.processes import free_port
 from buildbot_bench.demo.smtp import sink
 from tests.chromium import CHROMIUM, chromium
+from tests.e2e.browsing import NARROW, OVERHANG, keep
 from tests.e2e.replay_farm import API, History, ReplayFarm, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -28,6 +28,13 @@ WELL, ILL = 1.0, 0.95
 ROUNDS = 4  # of the control image, before it becomes ill
 BOOTS = 900  # more than any testbed here makes
 SLOWLY_S = 3.0
+# Whether no two names of the chart's axis stand in each other's way.
+LABELS_APART = """
+(() => {
+  const boxes = [...document.querySelectorAll(".control .axes > text")]
+    .map((text) => text.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+  return boxes.every((box, n) => n === 0 || boxes[n - 1].right < box.left);
+})()"""
 QUARANTINES = "SELECT * FROM bench_quarantine"
 CONTROLS = "SELECT count(*) FROM bench_probe WHERE reason = 'control' AND state = 'done'"
 OTHERS = """\
@@ -183,10 +190,12 @@ def test_the_lab_page_shows_the_chart_and_a_member_releases_the_testbed(
         page.wait("location.href === 'about:blank'")
         page.open(f"{farm.url}#/bench/lab")
         page.wait("document.querySelector('.quarantine button:enabled')")
-        if directory := os.environ.get("BENCH_SCREENSHOTS"):
-            for theme in ("light", "dark"):
-                page.dark(on=theme == "dark")
-                page.screenshot(Path(directory) / f"quarantine-{theme}.png")
+        page.resize(NARROW)
+        page.wait(f"document.querySelector('.control svg').clientWidth < {NARROW}")
+        assert page.run(OVERHANG) == []
+        assert page.run(LABELS_APART)
+        keep(page, "quarantine")
+        page.resize()
         for words in ("Release", "Really release it"):
             button = (
                 f"[...document.querySelectorAll('button')].find(b => b.innerText === '{words}')"

@@ -24,8 +24,8 @@ function told(search) {
 /** What no other site takes until somebody sees to it, each reason once. */
 function GivenUp({ searches }) {
   const given = searches.flatMap((search) => search.notices).filter(({ state }) => state === "given-up");
-  return [...new Set(given.map(({ error }) => error))].map((error) => h("p", { key: error, role: "status", className: "trouble" },
-    `Told nobody there: ${error}. It was given up, and is tried again when the master is started again; look at notify in bench.yml and at the token.`));
+  return [...new Set(given.map(({ error }) => error))].map((error) => h("p", { key: error, role: "status", className: "trouble givenup" },
+    `Nobody there was told: ${error}. This was given up until the master is started again: look at notify in bench.yml and at the token.`));
 }
 
 function Searches({ searches, again }) {

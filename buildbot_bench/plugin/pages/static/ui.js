@@ -55,18 +55,22 @@ export function Page({ title, aside, error, children }) {
     children);
 }
 
-/** A table; `columns` are [heading, row → cell, className?], `id` names a row. */
+/**
+ * A table; `columns` are [heading, row → cell, className?], `id` names a row. Where it is narrow
+ * the style sheet writes a row's cells below each other, which would take it its roles.
+ */
 export function Table({ caption, columns, rows, id, empty = "Nothing." }) {
   if (rows.length === 0) return h("section", null, h("h2", null, caption), h("p", { className: "faint" }, empty));
   return h("section", null,
     h("h2", null, caption),
     h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": caption },
-      h("table", null,
-        h("thead", null, h("tr", null, columns.map(([heading, , kind]) =>
-          h("th", { key: heading, scope: "col", className: kind }, heading)))),
-        h("tbody", null, rows.map((row) =>
-          h("tr", { key: id(row) }, columns.map(([heading, cell, kind]) =>
-            h("td", { key: heading, className: kind }, cell(row)))))))));
+      h("table", { role: "table" },
+        h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(([heading, , kind]) =>
+          h("th", { key: heading, scope: "col", role: "columnheader", className: kind }, heading)))),
+        h("tbody", { role: "rowgroup" }, rows.map((row) =>
+          h("tr", { key: id(row), role: "row" }, columns.map(([heading, cell, kind]) =>
+            h("td", { key: heading, role: "cell", className: kind, "data-heading": heading },
+              h("span", null, cell(row))))))))));
 }
 
 // Shapes as well as colours, for who does not see the colours.
