@@ -32,6 +32,21 @@ async def test_an_iteration_knows_where_it_was_measured(store, a_probe):
     )
 
 
+async def test_the_newest_of_each_series_is_told_where_there_is_news(store, a_probe):
+    here, there = await a_probe(), await a_probe(key="there", token="t", workload="pf-statefull")
+    assert await store.newest_iterations(0) == {}
+    await store.add_iteration(probe=here, **RESULT)
+    await store.add_iteration(probe=here, **RESULT | {"ordinal": 1})
+    first = (await store.newest_iterations(0))["apu", "forwarding"]
+    await store.add_iteration(probe=there, **RESULT)
+    assert (await store.newest_iterations(0)).keys() == {
+        ("apu", "forwarding"),
+        ("apu", "pf-statefull"),
+    }
+    assert (await store.newest_iterations(first)).keys() == {("apu", "pf-statefull")}
+    assert (await store.newest_iterations(first - 1))["apu", "forwarding"] == first
+
+
 async def test_the_unit_that_the_lab_names_first_is_primary(store, a_probe):
     probe = await a_probe()
     for unit in ("pps", "packets/CPU-s", "pps"):
