@@ -10,9 +10,9 @@ from buildbot_bench.core.search.ground import FloatArray
 from buildbot_bench.core.search.noise_model import Noise
 from buildbot_bench.core.search.readings import Readings
 
-# A claim is a measured effect: nearly always true, and its size known to about a quarter.
+# A claim is a measured effect: nearly always true, and its size known to about a sixth.
 CLAIM_IS_TRUE = 0.85
-_CLAIM_SPREAD = 0.25
+_CLAIM_SPREAD = 0.16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -32,11 +32,10 @@ _BUILD_UNKNOWN = ((0.0, 0.8), (0.003, 0.14), (0.01, 0.04), (0.03, 0.02))
 _LEAST_NOISE = 1e-6
 
 # The share of boots in the rarer mode, and how far it lies from the other: (run noises, weight).
-# Near modes, slower or faster, are nearly as likely as none: far more than machines have them, but
-# the answer must be right on those too, and what was measured there before seldom comes with the
-# range. Far ones are rarer, and seen for what they are when they are drawn on a known level.
+# More than machines have near ones, for what was measured there before seldom comes with the range.
+# That a culprit's boots may all be of a second mode, the search's end sees to (search/stop.py).
 _MODE_SHARE = 0.25
-_MODES = ((2.5, 0.06), (3.5, 0.06), (5.0, 0.008), (8.0, 0.004))
+_MODES = ((2.5, 0.015), (3.5, 0.015), (5.0, 0.002), (8.0, 0.001))
 # Whether the lab drifts in the hours of a search, and how far, in run noises.
 DRIFT_WEIGHT = 0.1
 DRIFT_SD = 2.0

@@ -20,8 +20,6 @@ FURTHER_STEP = 0.02
 # Work on one thing comes in several commits: a step is followed at once by another with about this
 # probability. (Of the four steps in the archive's iflib range, two are neighbours.)
 STEP_IN_COMPANY = 0.1
-# Before anything is measured: the probability that nothing changed in the range.
-_NO_STEP = 0.5
 _TINY = 1e-12
 
 
@@ -60,11 +58,13 @@ def in_company(mass: FloatArray, commits: int) -> FloatArray:
 class StepPrior:
     """Where steps are expected: `gap_mass` (m - 1,) is the prior mass between measured kernels.
 
-    `company` (m, m) is what in_company says of them.
+    `company` (m, m) is what in_company says of them; `none` the probability, before anything is
+    measured, that nothing changed in the range.
     """
 
     gap_mass: FloatArray
     company: FloatArray
+    none: float
 
     @property
     def log_cut(self) -> FloatArray:
@@ -76,7 +76,7 @@ class StepPrior:
     @property
     def log_none(self) -> float:
         """Of no step at all, beside any that there may be."""
-        return float(np.log(_NO_STEP * FURTHER_STEP / (1 - _NO_STEP)))
+        return float(np.log(self.none * FURTHER_STEP / (1 - self.none)))
 
     def log_of(self, cuts: IntArray) -> FloatArray:
         """Of P partitions with K steps each, by their gaps in ascending order: (P, K) to (P,)."""

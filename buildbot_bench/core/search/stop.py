@@ -16,8 +16,13 @@ from buildbot_bench.core.search.belief import Belief
 from buildbot_bench.core.search.ground import Ground, IntArray
 from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
 
-# Two values make a pair of neighbours; one more, wherever it tells most, confirms them.
-_BOOTS_OF_PAIR = 3
+# On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
+# that was seen such a machine looks like any other. Each halving of the range is a chance to take a
+# slow boot for a change; so many of one kernel in a row are slow in one of 200 searches. Where the
+# values lie too far off for that, one more boot confirms the first.
+_BOOTS_AGAINST_A_MODE = 4
+_MODE, _UNSURE = 3.0, 2.0
+_BOOTS = 2
 _BOOTS_OF_END = 3
 _LIKELY = 0.5
 _NORMAL_95 = 1.959964
@@ -58,16 +63,24 @@ def look(ground: Ground, belief: Belief, policy: SearchPolicy) -> Outlook:
     return Outlook(
         found=tuple(np.flatnonzero(found).tolist()),
         open=tuple(sorted(is_open.tolist())),
-        unconfirmed=tuple(sorted(_booted_too_seldom(belief, np.flatnonzero(found)))),
+        unconfirmed=tuple(sorted(_booted_too_seldom(belief, policy, np.flatnonzero(found)))),
         doubt=doubt,
     )
 
 
-def _booted_too_seldom(belief: Belief, found: IntArray) -> set[int]:
-    """The measured kernels beside found steps that want another boot."""
-    boots = np.bincount(belief.readings.place_of_value)
-    pairs = [(int(gap), int(gap) + 1) for gap in found]
-    return {place for pair in pairs if boots[list(pair)].sum() < _BOOTS_OF_PAIR for place in pair}
+def _booted_too_seldom(belief: Belief, policy: SearchPolicy, found: IntArray) -> set[int]:
+    """The slower kernels beside found steps whose boots may all have been slow ones by chance."""
+    level = belief.views[0].levels()[0]
+    wanting = set()
+    for gap in map(int, found):
+        is_new_slower = (level[gap + 1] < level[gap]) == policy.higher_is_better
+        slower, faster = (gap + 1, gap) if is_new_slower else (gap, gap + 1)
+        values = belief.readings.values[belief.readings.place_of_value == slower]
+        away = abs(float(values.mean()) - float(level[faster])) / belief.views[0].noise.total
+        may_be_a_mode = away < _MODE + _UNSURE / np.sqrt(len(values))
+        if len(values) < (_BOOTS_AGAINST_A_MODE if may_be_a_mode else _BOOTS):
+            wanting.add(slower)
+    return wanting
 
 
 def ends_are_equal(belief: Belief, policy: SearchPolicy) -> bool:

@@ -9,6 +9,7 @@ from math import exp, hypot, log1p
 
 import numpy as np
 
+from buildbot_bench.core.search.expectation import CLAIM_IS_TRUE
 from buildbot_bench.core.search.ground import Ground
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import (
@@ -23,6 +24,8 @@ from buildbot_bench.core.search.partition import StepPrior, in_company
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.views import Scene, View
 
+# Where nothing is claimed: the probability that nothing changed in the range.
+_NO_STEP = 0.5
 # Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
 _NEGLIGIBLE = 7.0
 # A ladder that starts this far below the best is not climbed.
@@ -39,7 +42,11 @@ def weigh(ground: Ground, readings: Readings, policy: SearchPolicy) -> tuple[Vie
     """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1."""
     mass = ground.mass[readings.kernels]
     scene = Scene(
-        prior=StepPrior(gap_mass=np.diff(mass), company=in_company(mass, ground.changes)),
+        prior=StepPrior(
+            gap_mass=np.diff(mass),
+            company=in_company(mass, ground.changes),
+            none=1 - CLAIM_IS_TRUE if policy.claimed else _NO_STEP,
+        ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
     )

@@ -56,6 +56,27 @@ def test_a_single_commit_is_confirmed():
     assert len(evidence.measurements) >= 3
 
 
+@pytest.mark.parametrize(
+    ("levels", "is_higher_better", "slower"),
+    [((1.0, 0.984), True, 1), ((0.984, 1.0), True, 0), ((1.0, 0.984), False, 0)],
+)
+def test_the_slower_side_is_booted_until_no_slow_mode_explains_it(levels, is_higher_better, slower):
+    policy = SearchPolicy(
+        sigma_run=0.005, sigma_build=0.0, min_effect=0.01, higher_is_better=is_higher_better
+    )
+    boots = {slower: 3, 1 - slower: 12}
+    known = [
+        Measurement(position=end, value=levels[end] * (1 + 0.002 * (-1) ** boot))
+        for end, count in boots.items()
+        for boot in range(count)
+    ]
+    request = plan(1, Evidence(measurements=tuple(known)), COSTS, policy)
+    assert isinstance(request, Measure)
+    assert request.position == slower
+    known.append(Measurement(position=slower, value=levels[slower]))
+    assert pairs(plan(1, Evidence(measurements=tuple(known)), COSTS, policy)) == [(0, 1)]
+
+
 def test_all_steps_of_the_iflib_range_are_found():
     steps = {1: -0.256, 1056: 0.23, 1057: 0.022, 1400: -0.136}
     answer, _ = search(Lab(n=1600, steps=steps, sigma_run=0.0045), QUIET)

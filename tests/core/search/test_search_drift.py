@@ -33,7 +33,7 @@ def readings(values: np.ndarray, places: list[int], hour_s: float = 3600.0) -> R
 
 def prior(places: np.ndarray) -> StepPrior:
     mass = places / places[-1]
-    return StepPrior(gap_mass=np.diff(mass), company=in_company(mass, int(places[-1])))
+    return StepPrior(gap_mass=np.diff(mass), company=in_company(mass, int(places[-1])), none=0.5)
 
 
 def posterior(seen: Readings, certain: np.ndarray = NONE) -> Partition:

@@ -80,14 +80,14 @@ def test_the_posterior_of_partitions_is_the_sum_over_all_of_them():
     m = 5
     log_evidence = np.where(np.tri(m, k=-1) > 0, -np.inf, rng.normal(0, 2, (m, m)))
     gap_mass = np.array([0.1, 0.2, 0.3, 0.4])
-    result = cut(log_evidence, StepPrior(gap_mass=gap_mass, company=np.zeros((m, m))))
+    result = cut(log_evidence, StepPrior(gap_mass=gap_mass, company=np.zeros((m, m)), none=0.4))
     total, step = 0.0, np.zeros(m - 1)
     for cuts in product([False, True], repeat=m - 1):
         edges = [0, *(g + 1 for g in range(m - 1) if cuts[g]), m]
         stretches = sum(log_evidence[a, b - 1] for a, b in pairwise(edges))
-        # P(no step) is a half; one step shares the rest; each further one has 2 %.
+        # P(no step) is 40 %; one step shares the rest; each further one has 2 %.
         count = sum(cuts)
-        prior = 0.5 if count == 0 else 0.5 * 0.02 ** (count - 1) * np.prod(gap_mass[list(cuts)])
+        prior = 0.4 if count == 0 else 0.6 * 0.02 ** (count - 1) * np.prod(gap_mass[list(cuts)])
         weight = prior * np.exp(stretches)
         total += weight
         step += weight * np.array(cuts)
