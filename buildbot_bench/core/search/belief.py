@@ -15,7 +15,7 @@ from buildbot_bench.core.search.ground import FloatArray, Ground
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.views import View, moments
-from buildbot_bench.core.search.weighing import weigh
+from buildbot_bench.core.search.weighing import may_have_modes, weigh
 
 # A step counts as relevant from this share of min_effect: a true min_effect must not be missed.
 _RELEVANT_SHARE = 0.75
@@ -31,7 +31,8 @@ class Belief:
     `step`: P(a step there); `relevant`: P(one there that is large enough to be reported);
     `further`: P(one there that must be reported beside others); `sought`: P(one there as large as
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
-    `ends_differ`: P(the ends' levels differ by what is searched for).
+    `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
+    boots may have two speeds, for all that was seen.
     """
 
     readings: Readings
@@ -43,6 +44,7 @@ class Belief:
     change: FloatArray
     change_sd: FloatArray
     ends_differ: float
+    may_have_modes: bool
 
 
 def believe(ground: Ground, readings: Readings, policy: SearchPolicy) -> Belief:
@@ -64,6 +66,7 @@ def believe(ground: Ground, readings: Readings, policy: SearchPolicy) -> Belief:
         change=mean,
         change_sd=np.sqrt(spread),
         ends_differ=sum(view.weight * _ends_differ(view, sought) for view in views),
+        may_have_modes=may_have_modes(readings, views[0], policy),
     )
 
 

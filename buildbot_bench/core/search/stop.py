@@ -77,8 +77,9 @@ def _booted_too_seldom(belief: Belief, policy: SearchPolicy, found: IntArray) ->
         slower, faster = (gap + 1, gap) if is_new_slower else (gap, gap + 1)
         values = belief.readings.values[belief.readings.place_of_value == slower]
         away = abs(float(values.mean()) - float(level[faster])) / belief.views[0].noise.total
-        may_be_a_mode = away < _MODE + _UNSURE / np.sqrt(len(values))
-        if len(values) < (_BOOTS_AGAINST_A_MODE if may_be_a_mode else _BOOTS):
+        is_near = away < _MODE + _UNSURE / np.sqrt(len(values))
+        may_be_slow = is_near and belief.may_have_modes
+        if len(values) < (_BOOTS_AGAINST_A_MODE if may_be_slow else _BOOTS):
             wanting.add(slower)
     return wanting
 

@@ -59,7 +59,7 @@ def weigh(ground: Ground, readings: Readings, policy: SearchPolicy) -> tuple[Vie
         at = max(climbed, key=lambda i: climbed[i].score)
         found += climbed.values()
     best = max(found, key=lambda v: v.score)
-    if _misfits(readings, best, policy):
+    if may_have_modes(readings, best, policy):
         found += [view(hypothesis) for hypothesis in bimodal(policy, best.hypothesis)]
     if np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES:
         found.append(_drifting(scene, readings, best))
@@ -95,8 +95,8 @@ def _climb(
     return climbed
 
 
-def _misfits(readings: Readings, view: View, policy: SearchPolicy) -> bool:
-    """Whether two modes could explain the values better: more of them lie far out than should."""
+def may_have_modes(readings: Readings, view: View, policy: SearchPolicy) -> bool:
+    """Whether boots may have two speeds: values are few, or more lie far out than should."""
     if len(readings.values) < _FEW_VALUES:
         return True
     # A second mode may have passed for more noise than was told.
