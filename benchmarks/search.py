@@ -19,7 +19,7 @@ from benchmarks.search_cases import CASES, Case
 from benchmarks.search_grid import GRID
 from benchmarks.search_lab import COSTS
 from benchmarks.search_peers import PEERS
-from benchmarks.search_runs import GENIE, OURS, Run, Said, runs, walls
+from benchmarks.search_runs import GENIE, LEARNER, OURS, Run, Said, runs, walls
 from benchmarks.search_thinking import thinking
 from benchmarks.verdicts import Verdict, of_mean, of_share
 from buildbot_bench.core.search import forecast
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _case(
     pool: ProcessPoolExecutor, case: Case, replicates: int, said: list[Said], *, peers: bool
 ) -> list[Row]:
-    ways = [OURS, *(PEERS if peers else ()), *([] if case.d is None else [GENIE])]
+    ways = [OURS, *(PEERS if peers else ()), *([] if case.d is None else [LEARNER, GENIE])]
     rows = []
     for way in ways:
         done = list(counted(runs(pool, case, way, replicates), replicates, way))

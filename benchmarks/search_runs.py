@@ -14,12 +14,13 @@ from benchmarks.search_bounds import genie
 from benchmarks.search_cases import CASES, Case
 from benchmarks.search_grid import GRID
 from benchmarks.search_lab import COSTS, Lab, World, single
+from benchmarks.search_learner import learner
 from benchmarks.search_peers import PEERS
 from benchmarks.search_wall import hours
 from buildbot_bench.core.search import Answer, Costs, Evidence, SearchPolicy, Step, plan
 
 SEED = 20170110  # r311849 was committed on that day
-OURS, GENIE = "ours", "genie"
+OURS, LEARNER, GENIE = "ours", "learner", "genie"
 ALL_CASES = {case.name: case for case in (*CASES, *GRID)}
 
 
@@ -53,12 +54,16 @@ def runs(pool: ProcessPoolExecutor, case: Case, way: str, replicates: int) -> It
 
 
 def run(case_name: str, way: str, seed: int) -> Run:
-    """One range of a case, searched by a way: ours, the genie's, or one of the peers'."""
+    """One range of a case, searched by a way: ours, one that knows more, or one of the peers'."""
     case = ALL_CASES[case_name]
     if way == OURS:
         return _ours(case, Lab(case.world, seed))
     if way == GENIE:
         count, right = genie(case.world.n, case.d or 0.0, np.random.default_rng(seed))
+        return Run(iterations=count, images=0, right=right)
+    if way == LEARNER:
+        rng = np.random.default_rng(seed)
+        count, right = learner(case.world.n, case.d or 0.0, rng, case.world.known)
         return Run(iterations=count, images=0, right=right)
     lab = Lab(case.world, seed)
     right = PEERS[way](lab) == lab.expected()

@@ -24,7 +24,7 @@ def test_the_search_is_told_as_a_table_as_figures_and_as_plots(tmp_path, capsys)
     assert "git N=5, t" in printed
     figures = json.loads((tmp_path / "search.json").read_text())
     ways = {row["policy"] for row in figures["rows"]}
-    assert {"ours", "git N=10, t", "SPRT", "Pinpoint-like", "genie"} <= ways
+    assert {"ours", "git N=10, t", "SPRT", "Pinpoint-like", "learner", "genie"} <= ways
     assert figures["calibration"][0]["steps"] >= 4
     plots.main([f"--out={tmp_path}"])
     drawn = {path.name for path in tmp_path.glob("*.svg")}

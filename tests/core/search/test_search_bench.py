@@ -8,6 +8,7 @@ import pytest
 from benchmarks.search_bounds import fano, genie, lower_bound
 from benchmarks.search_cases import CASES
 from benchmarks.search_lab import COSTS, Lab, World, iflib, single
+from benchmarks.search_learner import learner
 from benchmarks.search_peers import PEERS
 from benchmarks.search_runs import search
 from benchmarks.search_wall import hours
@@ -37,6 +38,19 @@ def test_the_genie_keeps_the_bounds():
     counts = [genie(256, 3.0, rng)[0] for _ in range(50)]
     assert fano(256, 3.0) - 0.5 < np.mean(counts) < 1.3 * fano(256, 3.0)
     assert lower_bound(256, 3.0) == pytest.approx(12.3, abs=0.2)
+
+
+def test_who_has_to_learn_the_levels_needs_more_than_who_knows_them():
+    cold, warm, knowing = (
+        np.mean([count(np.random.default_rng(seed)) for seed in range(60)])
+        for count in (
+            lambda rng: learner(256, 3.0, rng, (0, 0))[0],
+            lambda rng: learner(256, 3.0, rng, (100, 100))[0],
+            lambda rng: genie(256, 3.0, rng)[0],
+        )
+    )
+    assert knowing < 1.1 * warm < cold
+    assert all(learner(64, 10.0, np.random.default_rng(seed), (0, 0))[1] for seed in range(20))
 
 
 def test_builds_made_ahead_save_hours():
