@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OUT = Path(__file__).parent / "out"
-OURS, JUDGE = "ours", "the judge"
-TOLD_MORE = ("learner", "genie")
+OURS, LEARNER, GENIE, JUDGE = "ours", "learner", "genie", "the judge"
+# Ways that are told what no search is told, for comparison with ours alone.
+TOLD_MORE = {LEARNER, GENIE}
+NO_PEERS = {OURS, *TOLD_MORE}
 LENGTHS = (256, 1600)
 # A way that is wrong more often than this bought its few iterations with wrong answers.
 WRONG_TOO_OFTEN = 0.05
@@ -49,7 +51,7 @@ def pictures(out: Path) -> dict[str, bytes]:
             if cells := [row for row in rows if row["n"] == n and _is_plain(row)]:
                 title = f"Iterations of a search over {n} commits (hollow: more than 5 % wrong)"
                 drawn.append((f"search-{n}", title, 4.2, partial(_iterations, cells)))
-        if any(row["policy"] not in {OURS, *TOLD_MORE} for row in rows):
+        if any(row["policy"] not in NO_PEERS for row in rows):
             title = "Wrong answers in percent"
             height_in = 1.5 + 0.22 * len(_compared(rows))
             drawn.append(("search-wrong", title, height_in, partial(_wrong, rows)))
@@ -82,9 +84,9 @@ def _iterations(rows: list[Json], axes: Axes) -> None:
         iterations = np.array([max(row["iterations"], 1e-9) for row in cells])
         is_wrong = np.array([row["wrong"] > WRONG_TOO_OFTEN for row in cells])
         style: Json = {"lw": 0.8, "color": f"C{number}", "marker": "o", "markersize": 4}
-        if way in {OURS, *TOLD_MORE}:
+        if way in NO_PEERS:
             style = {"lw": 2, "color": OLD if way == OURS else MUTED, "marker": "o"}
-            style["ls"] = ":" if way == TOLD_MORE[0] else "-"
+            style["ls"] = ":" if way == LEARNER else "-"
         axes.plot(sizes, iterations, label=way, markevery=list(np.flatnonzero(~is_wrong)), **style)
         style |= {"markerfacecolor": "white", "lw": 0}
         axes.plot(sizes[is_wrong], iterations[is_wrong], **style)
@@ -101,9 +103,7 @@ def _iterations(rows: list[Json], axes: Axes) -> None:
 
 def _compared(rows: list[Json]) -> list[str]:
     """The cases on which others were tried."""
-    return list(
-        dict.fromkeys(row["case"] for row in rows if row["policy"] not in {OURS, *TOLD_MORE})
-    )
+    return list(dict.fromkeys(row["case"] for row in rows if row["policy"] not in NO_PEERS))
 
 
 def _wrong(rows: list[Json], axes: Axes) -> None:

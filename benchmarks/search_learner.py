@@ -1,9 +1,9 @@
 """A search that knows its world, all but the culprit and the two levels: what learning those costs.
 
-It knows that there is one step, of the size claimed give or take a sixth, that boots have one speed
-and normal noise, and how much; it confirms nothing. Given the culprit, what is known of the two
-levels is normal in closed form. Each boot is the one that tells most of the side its revision is
-on, as the search's own; so what we need beyond it is paid for what it takes on trust.
+It knows that there is one step, of the size claimed give or take what the search allows, that boots
+have one speed and normal noise, and how much; it confirms nothing. Given the culprit, what is known
+of the two levels is normal in closed form. Each boot is the one that tells most of the side its
+revision is on, as the search's own; so what we need beyond it is paid for what it takes on trust.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.search_bounds import ERROR
+from buildbot_bench.core.search.expectation import CLAIM_SPREAD
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_CLAIM_SPREAD = 0.16
 # Where no place tells this much (nats), it is the level of an end that is not known well enough.
 _TELLS_NOTHING = 0.01
 _TINY = 1e-9
@@ -53,7 +53,7 @@ def learner(
 def _posterior(boots: np.ndarray, sums: np.ndarray, d: float) -> tuple[np.ndarray, ...]:
     """Of the culprits 1..n, and for each the (mean, variance) of a boot on either side, (2, n)."""
     left, left_sum = np.cumsum(boots)[:-1], np.cumsum(sums)[:-1]
-    claim = 1 / (_CLAIM_SPREAD * d) ** 2
+    claim = 1 / (CLAIM_SPREAD * d) ** 2
     a, c = left + claim, boots.sum() - left + claim
     pull, push = left_sum - claim * d, sums.sum() - left_sum + claim * d
     determinant = a * c - claim**2

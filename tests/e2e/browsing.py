@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.chromium import Page
 from tests.e2e.replay_farm import ReplayFarm
+from tests.words import words
 
 NARROW = 400
 LUMINANCE = """
@@ -36,22 +37,11 @@ OVERHANG = """
     .map((e) => e.outerHTML.slice(0, 120));
 })()"""
 # Words of a table's cells that do not stand on one line, or not within the screen.
-BROKEN_WORDS = """
-[...document.querySelectorAll(".bench td > span")].flatMap((cell) => {
-  const broken = [];
-  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s-]+/g)) {
-      const range = document.createRange();
-      range.setStart(texts.currentNode, index);
-      range.setEnd(texts.currentNode, index + word.length);
-      const lines = [...range.getClientRects()];
-      const tops = new Set(lines.map(({ top }) => Math.round(top)));
-      if (tops.size > 1 || lines.some(({ right }) => right > innerWidth)) broken.push(word);
-    }
-  }
-  return broken;
-})"""
+BROKEN_WORDS = words(
+    ".bench td > span",
+    "new Set(lines.map(({ top }) => Math.round(top))).size > 1"
+    " || lines.some(({ right }) => right > innerWidth)",
+)
 
 
 def show(

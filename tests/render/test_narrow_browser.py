@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.chromium import CHROMIUM, Page, chromium
+from tests.words import words
 
 pytestmark = [
     pytest.mark.browser,
@@ -17,20 +18,7 @@ pytestmark = [
 GOLDEN = Path(__file__).parents[1] / "golden"
 NARROW = 400
 # Words of the wide tables that stand on more than one line.
-BROKEN_WORDS = """
-[...document.querySelectorAll('.scrolls :is(th, td)')].flatMap((cell) => {
-  const broken = [];
-  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s-]+/g)) {
-      const range = document.createRange();
-      range.setStart(texts.currentNode, index);
-      range.setEnd(texts.currentNode, index + word.length);
-      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
-    }
-  }
-  return broken;
-})"""
+BROKEN_WORDS = words(".scrolls :is(th, td)", "new Set(lines.map(({ top }) => top)).size > 1")
 SMALLEST_LETTERS = """
 Math.min(...[...document.querySelectorAll('text')].filter((text) => text.textContent.trim())
   .map((text) => text.getBoundingClientRect().height))"""

@@ -12,7 +12,7 @@ from buildbot_bench.core.search.readings import Readings
 
 # A claim is a measured effect: nearly always true, and its size known to about a sixth.
 CLAIM_IS_TRUE = 0.85
-_CLAIM_SPREAD = 0.16
+CLAIM_SPREAD = 0.16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ def ends_claim(readings: Readings, noise: float, claimed: float) -> EndsClaim | 
     return EndsClaim(
         old=centre - 0.5 * claimed,
         new=centre + 0.5 * claimed,
-        spread=float(np.hypot(_CLAIM_SPREAD * claimed, vague)),
+        spread=float(np.hypot(CLAIM_SPREAD * claimed, vague)),
     )
 
 

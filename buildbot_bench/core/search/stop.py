@@ -18,8 +18,9 @@ from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
 
 # On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
 # that was seen such a machine looks like any other. Each halving of the range is a chance to take a
-# slow boot for a change; so many of one kernel in a row are slow in one of 200 searches. Where the
-# values lie too far off for that, one more boot confirms the first.
+# slow boot for a change; so many of one kernel in a row are slow in about one of 150 searches. The
+# mean of k boots may lie further off than the mode, by _UNSURE / sqrt(k) deviations of the noise.
+# Where it lies further than that, one more boot confirms the first.
 _BOOTS_AGAINST_A_MODE = 4
 _MODE, _UNSURE = 3.0, 2.0
 _BOOTS = 2

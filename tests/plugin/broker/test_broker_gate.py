@@ -5,27 +5,12 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.plugin.broker.wants import Wants
-from tests.fakes.past import Past
-
-GATE = """
-  gate:
-    needs: kernel
-    runs-on: xeon
-    strategy: {matrix: {workload: [forwarding]}}
-    iterations: 3
-
-regression:"""
-COUNTED = "instructions/packet"
+from tests.fakes.gated import COUNTED, GATED, count, known
 
 
 @pytest.fixture
 def farm(make_farm):
-    """`xeon` counts, with a min-effect of 0.1 %; what moved there is measured on `apu`."""
-    return make_farm(
-        ("\nregression:", GATE),
-        ("needs: kernel\n    runs-on: apu", "needs: gate\n    runs-on: apu"),
-        ("worker: lab2,", "worker: lab2, min-effect: 0.1%,"),
-    )
+    return make_farm(*GATED)
 
 
 async def asked_of_hardware(farm) -> list[str]:
@@ -34,41 +19,29 @@ async def asked_of_hardware(farm) -> list[str]:
     return [(await farm.store.image(one.image_id)).label for one in probes]
 
 
-async def count(past: Past, position: int, value: float) -> None:
-    await past.measured(position, (value,) * 3, unit=COUNTED, testbed="xeon")
-
-
-async def known(past: Past) -> None:
-    """r1 was counted and measured; r2 and r3 came since."""
-    await past.commits(1)
-    await count(past, 1, 1000.0)
-    await past.measured(1, (1e6,) * 5)
-    await past.commits(2, 3)
-
-
 async def test_a_commit_whose_figure_did_not_move_is_not_booted_on_the_hardware(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     for position in (2, 3):
         await count(past, position, 1000.5)
     assert await asked_of_hardware(farm) == []
 
 
 async def test_a_commit_whose_figure_moved_is(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     await count(past, 2, 1002.0)
     await count(past, 3, 1002.0)
     assert await asked_of_hardware(farm) == ["r3"]
 
 
 async def test_before_its_figure_is_there_the_hardware_waits(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     assert await asked_of_hardware(farm) == []
     gate = [one for one in await farm.store.probes(state="new") if one.testbed == "xeon"]
     assert [(await farm.store.image(one.image_id)).label for one in gate] == ["r3"]
 
 
 async def test_the_hardware_waits_until_all_boots_of_the_gate_are_there(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     probe = await past.probe(3, testbed="xeon", iterations=3, state="issued")
     await past.add(probe, 0, 1002.0, unit=COUNTED)
     assert await asked_of_hardware(farm) == []
@@ -77,7 +50,7 @@ async def test_the_hardware_waits_until_all_boots_of_the_gate_are_there(farm, pa
 
 
 async def test_meanwhile_an_older_one_that_moved_is_measured(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     await count(past, 2, 990.0)
     assert await asked_of_hardware(farm) == ["r2"]
 
@@ -91,13 +64,13 @@ async def test_meanwhile_an_older_one_that_moved_is_measured(farm, past):
     ids=["it does not boot there", "the gate is broken"],
 )
 async def test_a_figure_that_cannot_be_had_holds_nothing_back(farm, past, ended):
-    await known(past)
+    await known(past, 2, 3)
     await past.probe(3, testbed="xeon", **ended)
     assert await asked_of_hardware(farm) == ["r3"]
 
 
 async def test_a_gate_in_quarantine_holds_nothing_back(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     await farm.store.begin_quarantine(
         probe_id=1,
         testbed="xeon",
@@ -112,7 +85,7 @@ async def test_a_gate_in_quarantine_holds_nothing_back(farm, past):
 
 
 async def test_a_no_op_change_is_no_work_for_the_hardware(farm, past):
-    await known(past)
+    await known(past, 2, 3)
     await count(past, 2, 1000.0)
     await past.probe(3, testbed="xeon", state="done", failure="no-op change: same kernel as r2")
     assert await asked_of_hardware(farm) == []

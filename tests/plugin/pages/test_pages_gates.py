@@ -6,38 +6,12 @@ import pytest
 
 from buildbot_bench.plugin.pages import gates as page
 from buildbot_bench.plugin.pages.gates import gates
-
-GATE = """
-  gate:
-    needs: kernel
-    runs-on: xeon
-    strategy: {matrix: {workload: [forwarding]}}
-    iterations: 3
-
-regression:"""
-COUNTED = "instructions/packet"
+from tests.fakes.gated import GATED, count, known
 
 
 @pytest.fixture
 def farm(make_farm):
-    """`xeon` counts, with a min-effect of 0.1 %; what moved there is measured on `apu`."""
-    return make_farm(
-        ("\nregression:", GATE),
-        ("needs: kernel\n    runs-on: apu", "needs: gate\n    runs-on: apu"),
-        ("worker: lab2,", "worker: lab2, min-effect: 0.1%,"),
-    )
-
-
-async def known(past) -> None:
-    """r1 was counted and measured; r2 to r4 came since."""
-    await past.commits(1)
-    await count(past, 1, 1000.0)
-    await past.measured(1, (1e6,) * 5)
-    await past.commits(2, 3, 4)
-
-
-async def count(past, position: int, value: float) -> None:
-    await past.measured(position, (value,) * 3, unit=COUNTED, testbed="xeon")
+    return make_farm(*GATED)
 
 
 async def shown(farm):
@@ -47,7 +21,7 @@ async def shown(farm):
 
 
 async def test_each_commit_before_a_gate_is_told_with_its_reason(farm, past):
-    await known(past)
+    await known(past, 2, 3, 4)
     await count(past, 2, 1000.0)
     await count(past, 3, 1002.0)
     assert await shown(farm) == [
@@ -57,14 +31,14 @@ async def test_each_commit_before_a_gate_is_told_with_its_reason(farm, past):
 
 
 async def test_what_is_measured_waits_no_more(farm, past):
-    await known(past)
+    await known(past, 2, 3, 4)
     for position in (2, 3, 4):
         await past.probe(position, state="issued")
     assert await shown(farm) == []
 
 
 async def test_a_gate_in_quarantine_has_nobody_waiting(farm, past):
-    await known(past)
+    await known(past, 2, 3, 4)
     assert len(await shown(farm)) == 3
     await farm.store.begin_quarantine(
         probe_id=1,
@@ -81,7 +55,7 @@ async def test_a_gate_in_quarantine_has_nobody_waiting(farm, past):
 
 async def test_of_many_the_newest_are_listed_and_the_others_counted(farm, past, monkeypatch):
     monkeypatch.setattr(page, "LISTED", 2)
-    await known(past)
+    await known(past, 2, 3, 4)
     (lane,) = await gates(farm)
     assert [commit["label"] for commit in lane["held"]] == ["r4", "r3"]
     assert lane["more"] == 1

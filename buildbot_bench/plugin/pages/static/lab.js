@@ -7,7 +7,7 @@ import { count, duration, h, moment, Page, SearchLink, State, Table } from "./ui
 const { Link } = window.ReactRouterDOM;
 
 const LIVE_MS = 3000;
-const SELDOM_MS = 30_000;
+const SELDOM_MS = 60_000;
 
 function presence(worker) {
   return h(State, { state: worker.paused ? "paused" : worker.connected ? "connected" : "missing" });
