@@ -55,6 +55,29 @@ def numbered(first: int, last: int) -> list[Commit]:
     ]
 
 
+def add_raw_commit(
+    path: Path, text: bytes, *, name: str = "sys/kernel.c", to: str = "odd\n"
+) -> str:
+    """Add a commit to main that says what no git would write; it changes one file.
+
+    `text` follows the line of its parent.
+    """
+    tip = git(path, "rev-parse", "refs/heads/main")
+    (model,) = add_commits(path, [Commit(files={name: to})], branch="test-model", on=tip)
+    git(path, "update-ref", "-d", "refs/heads/test-model")
+    tree = git(path, "rev-parse", f"{model}^{{tree}}")
+    sha = write_object(path, b"tree %s\nparent %s\n" % (tree.encode(), tip.encode()) + text)
+    git(path, "update-ref", "refs/heads/main", sha)
+    return sha
+
+
+def write_object(path: Path, content: bytes, kind: str = "commit") -> str:
+    """The hash of an object that git stores as it is given."""
+    command = ["git", "-C", str(path), "hash-object", "-t", kind, "-w", "--stdin", "--literally"]
+    done = subprocess.run(command, input=content, check=True, capture_output=True)
+    return done.stdout.decode("ascii").strip()
+
+
 def git(path: Path, *arguments: str) -> str:
     """What a git command prints, without the newline at its end."""
     environment = {

@@ -2,5 +2,6 @@
 
 from buildbot_bench.history.carry import Fit
 from buildbot_bench.history.mirror import MirrorHistory
+from buildbot_bench.history.progress import Progress
 
-__all__ = ["Fit", "MirrorHistory"]
+__all__ = ["Fit", "MirrorHistory", "Progress"]

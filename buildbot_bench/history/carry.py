@@ -13,8 +13,11 @@ import pygit2
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history.git import run_git
+from buildbot_bench.history.objects import tree_of
 
 _TIMEOUT_S = 60.0
+# A date that is wrong by years makes git walk the whole history: FreeBSD's takes it some seconds.
+_WALK_S = 600.0
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
 
 # The files that a patch touches, as a revision has them: path, mode and hash.
@@ -40,9 +43,25 @@ def patch_of(mirror: Path, fix: Revision) -> bytes:
     )
 
 
+def descendants(mirror: Path, fix: Revision, shas: Iterable[str]) -> frozenset[str]:
+    """Those of some revisions that have a commit in their history, or are it.
+
+    One git for all of them. InfraError when the mirror lacks one.
+    """
+    asked = frozenset(shas)
+    lines = [f"^{pygit2.Oid(hex=fix.sha)}", *(str(pygit2.Oid(hex=sha)) for sha in asked)]
+    after = run_git(
+        mirror,
+        *("rev-list", "--ancestry-path", "--stdin"),
+        stdin="".join(f"{line}\n" for line in lines).encode(),
+        timeout_s=_WALK_S,
+    )
+    return asked & {fix.sha, *after.decode("ascii").split()}
+
+
 def files_at(repository: pygit2.Repository, sha: str, paths: Iterable[str]) -> Files:
     """Those of some files that a revision has; revisions that have the same take the same patch."""
-    tree = repository[sha].peel(pygit2.Tree)
+    tree = tree_of(repository, pygit2.Oid(hex=sha))
     there = ((path, tree[path]) for path in sorted(paths) if path in tree)
     return tuple((path, int(entry.filemode), str(entry.id)) for path, entry in there)
 

@@ -2,43 +2,135 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
-import pygit2
+from buildbot_bench.history.git import streaming_git
+from buildbot_bench.history.index_file import read_columns, write_columns
+from buildbot_bench.history.table import OID_SIZE, OidTable
 
-from buildbot_bench.history.commit import commit_at
+# Reading that many again costs some hundredths of a second at a start.
+KEPT_IN_MEMORY = 1000
+_KIND = b"line"
+_TIMEOUT_S = 3600.0
+_TOLD_EACH = 5000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chain:
-    """All first-parent commits from the root to a tip: `oids[0]` has position 1."""
+    """All first-parent commits from the root to a tip; the root has position 1.
 
-    oids: tuple[pygit2.Oid, ...] = ()
-    positions: dict[pygit2.Oid, int] = field(default_factory=dict)
+    The first `kept` are those of a table, which is large, may lie in a file and never changes; the
+    `tail` came later. Hashes are text.
+    """
 
-    def moved_to(self, repository: pygit2.Repository, tip: pygit2.Oid) -> Chain:
-        """The chain that ends at another tip; only what the two do not share is read."""
-        if self.oids and self.oids[-1] == tip:
-            return self
-        kept, added = self.descent(repository, tip)
-        oids = self.oids[:kept] + added
-        if kept == len(self.oids):
-            new = {oid: kept + i for i, oid in enumerate(added, 1)}
-            return Chain(oids=oids, positions=self.positions | new)
-        return Chain(oids=oids, positions={oid: i for i, oid in enumerate(oids, 1)})
+    table: OidTable = field(default_factory=lambda: OidTable.of(b""))
+    kept: int = 0
+    tail: tuple[str, ...] = ()
+    _places: Mapping[str, int] = field(default_factory=dict)
 
-    def descent(
-        self, repository: pygit2.Repository, tip: pygit2.Oid
-    ) -> tuple[int, tuple[pygit2.Oid, ...]]:
-        """The position where a commit's own first-parent chain leaves this one, and what follows.
+    def __len__(self) -> int:
+        return self.kept + len(self.tail)
+
+    def sha(self, position: int) -> str:
+        """The commit at a position, from 1 to the chain's length."""
+        if position > self.kept:
+            return self.tail[position - self.kept - 1]
+        return self.table[position - 1].hex()
+
+    def between(self, first: int, last: int) -> Iterator[str]:
+        """The commits from a position to another, oldest first, both included."""
+        return map(self.sha, range(first, last + 1))
+
+    def position(self, sha: str) -> int | None:
+        """Where a commit stands; None when it is not of this chain."""
+        known = self.known_position(sha)
+        if known is None or known > len(self) or self.sha(known) != sha:
+            return None
+        return known
+
+    def known_position(self, sha: str) -> int | None:
+        """The same, of commits too that the branch has left: a position is a commit's own."""
+        if sha in self._places:
+            return self._places[sha]
+        index = self.table.find(bytes.fromhex(sha))
+        return None if index is None else index + 1
+
+    def shared_with(self, other: Chain) -> int:
+        """How many of the first commits another chain has too: it was led away from this one."""
+        return bisect_left(
+            range(1, min(len(self), len(other)) + 1),
+            x=True,
+            key=lambda position: self.sha(position) != other.sha(position),
+        )
+
+    def moved_to(self, mirror: Path, tip: str, told: Callable[[int], None]) -> Chain:
+        """The chain that ends at another commit; only what the two do not share is read.
+
+        `told` hears how many commits were read, now and then. Raises InfraError for a commit that
+        the mirror lacks.
+        """
+        position, following = self._descent(mirror, tip, told)
+        kept = min(position, self.kept)
+        tail = self.tail[: position - kept] + following
+        places = {sha: place for place, sha in enumerate(tail, kept + 1)}
+        return Chain(table=self.table, kept=kept, tail=tail, _places=places)
+
+    def _descent(
+        self, mirror: Path, tip: str, told: Callable[[int], None]
+    ) -> tuple[int, tuple[str, ...]]:
+        """The position where a commit's own chain leaves this one, and what follows, oldest first.
 
         The position is 0 when they have nothing in common.
         """
-        following: list[pygit2.Oid] = []
-        oid: pygit2.Oid | None = tip
-        while oid is not None and oid not in self.positions:
-            following.append(oid)
-            parents = commit_at(repository, oid).parent_ids
-            oid = parents[0] if parents else None
-        kept = 0 if oid is None else self.positions[oid]
-        return kept, tuple(reversed(following))
+        if (position := self.position(tip)) is not None:
+            return position, ()
+        following = list[str]()
+        with closing(first_parents(mirror, tip)) as shas:
+            for sha in shas:
+                if (position := self.position(sha)) is not None:
+                    break
+                following.append(sha)
+                if len(following) % _TOLD_EACH == 0:
+                    told(len(following))
+        following.reverse()
+        return position or 0, tuple(following)
+
+
+def first_parents(mirror: Path, sha: str) -> Generator[str]:
+    """A commit, its first parent, the first parent of that one and so on to the root."""
+    asked = ("--first-parent", "--end-of-options", sha)
+    with streaming_git(mirror, "rev-list", *asked, timeout_s=_TIMEOUT_S) as output:
+        for line in output:
+            yield line.decode("ascii").rstrip("\n")
+
+
+def stored_chain(path: Path) -> Chain:
+    """The chain that a file holds; an empty one when there is none that can be trusted."""
+    match read_columns(path, _KIND):
+        case (key, (oids, order)) if len(oids) == OID_SIZE * (len(order) // 4):
+            table = OidTable.stored(oids, order)
+            if len(table) and table[len(table) - 1] == key:
+                return Chain(table=table, kept=len(table))
+    return Chain()
+
+
+def with_short_tail(chain: Chain, path: Path) -> Chain:
+    """The same chain, written to a file when its tail has become long.
+
+    A disk that does not take it costs the next start some time, and nothing else.
+    """
+    if len(chain.tail) < KEPT_IN_MEMORY:
+        return chain
+    start = memoryview(chain.table.oids)[: chain.kept * OID_SIZE]
+    table = OidTable.of(b"".join((start, bytes.fromhex("".join(chain.tail)))))
+    tip = table[len(table) - 1]
+    with suppress(OSError):
+        write_columns(path, _KIND, tip, table.columns())
+        stored = stored_chain(path)
+        if len(stored) == len(table) and stored.table[len(table) - 1] == tip:
+            return stored  # which takes no memory
+    return Chain(table=table, kept=len(table))

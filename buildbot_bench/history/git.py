@@ -1,32 +1,23 @@
-"""Runs the git command and fetches a bare mirror with it; it knows no revision."""
+"""Runs the git command on a bare mirror; it knows no revision."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
-import time
+import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO, cast
 
 from buildbot_bench.core.errors import InfraError
 
-REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/notes/*:refs/notes/*")
-
-# What a fetch sets: no detached gc (it would outlive the lock), no pruned objects (a commit that
-# was measured stays readable after a forced push), and an end to a connection that stands still.
-_FETCH_CONFIG = (
-    "gc.autoDetach=false",
-    "maintenance.autoDetach=false",
-    "gc.pruneExpire=never",
-    "http.lowSpeedLimit=1",
-    "http.lowSpeedTime=120",
-)
-_STALE_LOCKS = ("*.lock", "refs/**/*.lock", "objects/info/**/*.lock")
-_LOCK_POLL_S = 0.1
+_LONGEST_COMPLAINT = 64 * 1024
+# rev-list would write each hash by itself.
+_UNHURRIED = MappingProxyType({"GIT_FLUSH": "0"})
 
 
 def run_git(
@@ -34,9 +25,7 @@ def run_git(
     verb: str,
     *arguments: str,
     timeout_s: float,
-    config: Sequence[str] = (),
     stdin: bytes = b"",
-    inherit: Sequence[int] = (),
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes:
     """What `git --git-dir=MIRROR VERB ARGUMENTS` prints; InfraError when it fails.
@@ -44,29 +33,92 @@ def run_git(
     `more` is added to its environment. Its whole process group is ended after `timeout_s`. It never
     asks for a password.
     """
-    settings = (argument for setting in config for argument in ("-c", setting))
-    command = ["git", f"--git-dir={mirror}", *settings, verb, *arguments]
+    with started(mirror, (verb, *arguments), stdin=subprocess.PIPE, more=more) as process:
+        try:
+            output, complaint = process.communicate(stdin, timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise InfraError(f"git {verb} took more than {timeout_s:g} s") from error
+    if process.returncode:
+        raise _failure(verb, process.returncode, complaint)
+    return output
+
+
+@contextmanager
+def streaming_git(
+    mirror: Path,
+    verb: str,
+    *arguments: str,
+    timeout_s: float,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+) -> Iterator[IO[bytes]]:
+    """What git prints, as it prints it; one that has more to say than is read is ended.
+
+    InfraError when it fails before that, or takes longer than `timeout_s` until all is read.
+    """
+    with (
+        tempfile.TemporaryFile() as complaint,
+        started(
+            mirror, (verb, *arguments), stdin=stdin, stderr=complaint, more=_UNHURRIED
+        ) as process,
+    ):
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            kill(process)
+
+        timer = threading.Timer(timeout_s, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            with cast("IO[bytes]", process.stdout) as output:
+                yield output
+            process.wait()
+        finally:
+            timer.cancel()
+        if late.is_set():
+            raise InfraError(f"git {verb} took more than {timeout_s:g} s")
+        if process.returncode not in {0, -signal.SIGPIPE}:
+            complaint.seek(0)
+            raise _failure(verb, process.returncode, complaint.read(_LONGEST_COMPLAINT))
+
+
+@contextmanager
+def started(
+    mirror: Path,
+    command: Sequence[str],
+    *,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[bytes] | int = subprocess.PIPE,
+    stderr: IO[bytes] | int = subprocess.PIPE,
+    inherit: Sequence[int] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A git that runs; no exception leaves it behind, nor the helpers that it started."""
     try:
         process = subprocess.Popen(  # noqa: S603 - a list, and nobody's text is an option in it
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            ["git", f"--git-dir={mirror}", *command],  # noqa: S607 - the one that is on the PATH
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
             env={**_environment(), **more},
             pass_fds=inherit,
             start_new_session=True,
         )
     except FileNotFoundError as error:
         raise InfraError("there is no git command", hint="install git on the master") from error
-    with process, _killed_on_error(process):
+    with process:
         try:
-            output, complaint = process.communicate(stdin, timeout=timeout_s)
-        except subprocess.TimeoutExpired as error:
-            raise InfraError(f"git {verb} took more than {timeout_s:g} s") from error
-    if process.returncode:
-        reason = complaint.decode(errors="replace").strip() or f"exit {process.returncode}"
-        raise InfraError(f"git {verb}: {reason}")
-    return output
+            yield process
+        except BaseException:
+            kill(process)
+            raise
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a git and the helpers that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _environment() -> dict[str, str]:
@@ -78,56 +130,6 @@ def _environment() -> dict[str, str]:
     }
 
 
-@contextmanager
-def _killed_on_error(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave no git behind, nor the helpers that it started, when an exception passes."""
-    try:
-        yield
-    except BaseException:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        raise
-
-
-def fetch(mirror: Path, url: str, *, timeout_s: float) -> None:
-    """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
-
-    Whoever is killed amid it leaves some refs new and some old, and perhaps locks: the next fetch
-    completes the ones and removes the others. Raises InfraError.
-    """
-    mirror.mkdir(parents=True, exist_ok=True)
-    with _sole_fetch(mirror, timeout_s) as lock:
-        for pattern in _STALE_LOCKS:
-            for stale in mirror.glob(pattern):
-                stale.unlink()
-        run_git(mirror, "init", "--quiet", "--bare", timeout_s=timeout_s)  # mends a half-made one
-        run_git(
-            mirror,
-            *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head"),
-            *("--", url, *REFSPECS),
-            config=_FETCH_CONFIG,
-            inherit=(lock,),
-            timeout_s=timeout_s,
-        )
-
-
-@contextmanager
-def _sole_fetch(mirror: Path, timeout_s: float) -> Iterator[int]:
-    """Hold the mirror's lock.
-
-    git inherits it: should we be killed, then our git, which lives on, holds it until it ends, so
-    that nobody takes the locks of a living git for stale ones.
-    """
-    deadline = time.monotonic() + timeout_s
-    with (mirror / "bench-fetch").open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise InfraError(
-                        f"another fetch holds {mirror} for more than {timeout_s:g} s"
-                    ) from None
-                time.sleep(_LOCK_POLL_S)
-        yield file.fileno()
+def _failure(verb: str, status: int, complaint: bytes) -> InfraError:
+    reason = complaint.decode(errors="replace").strip() or f"exit {status}"
+    return InfraError(f"git {verb}: {reason}")

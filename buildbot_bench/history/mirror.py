@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pygit2
@@ -23,59 +24,116 @@ from buildbot_bench.core.revision import (
     SvnNumber,
     parse_spec,
 )
-from buildbot_bench.history import carry, diff, git, names, svn
+from buildbot_bench.history import carry, diff, fetching, names
 from buildbot_bench.history.chain import Chain
-from buildbot_bench.history.commit import as_revision, commit_at, person, reviews_of
+from buildbot_bench.history.commit import as_revision, committer_of, harmless, reviews_of
+from buildbot_bench.history.index import Index
+from buildbot_bench.history.numbers import by_count, by_svn_number
+from buildbot_bench.history.objects import commit_at, is_commit
+from buildbot_bench.history.progress import Progress
 
 
 class MirrorHistory:
     """core.ports.History over a bare mirror of `url` at `path`.
 
     `branches` are those that people mean by r311849; nNNNNNN counts along the first of them.
-    Every method but `fetch` raises InfraError while there is no mirror.
+    `told` hears, in the thread that waits for it, how far a fetch or a long reading is. Every
+    method but `fetch` raises InfraError while there is no mirror.
     """
 
-    def __init__(self, path: Path | str, url: str, *, branches: Sequence[str] = ("main",)) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        url: str,
+        *,
+        branches: Sequence[str] = ("main",),
+        told: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
         self.path = Path(path)
         self.url = url
+        self.name = harmless(url.rstrip("/").rpartition("/")[2].removesuffix(".git").encode())
         self.branches = tuple(branches)
+        self._hears = told
+        self._stop = threading.Event()
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
-        self._chains: dict[str, Chain] = {}
-        self._indices: dict[str, svn.SvnIndex] = {}
+        self._index = Index(self.path, self.name, self._told)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a fetch has ever ended well: git sets the branches when it has all else."""
+        try:
+            with self._lock:
+                return bool(self._repository.listall_references())
+        except InfraError:
+            return False
 
     def fetch(self, *, timeout_s: float = 3600.0) -> None:
-        """Bring the mirror up to date, or make it; InfraError when the URL does not answer."""
-        git.fetch(self.path, self.url, timeout_s=timeout_s)
+        """Bring the mirror up to date, or make it; InfraError when the URL does not answer.
+
+        `timeout_s` is how long it may come no further.
+        """
+        work = f"{'fetching' if self.is_there else 'cloning'} {self.name}"
+        self._go_on()
+        fetching.fetch(
+            self.path, self.url, timeout_s=timeout_s, work=work, told=self._told, stop=self._stop
+        )
+
+    def index(self) -> None:
+        """Read what is not known yet of the branches, so that nobody who asks waits for it."""
+        self._go_on()
+        with self._lock:
+            self._index.numbers(self._repository)
+            for branch in self.branches:
+                with suppress(UsageError):  # there may be none yet
+                    self._index.chain(self._repository, branch)
+
+    def stop(self) -> None:
+        """End the fetch or the long reading that goes on, and begin none: its caller shuts down.
+
+        They raise InfraError.
+        """
+        self._stop.set()
+
+    def _told(self, progress: Progress) -> None:
+        self._go_on()
+        self._hears(progress)
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise InfraError(f"the reading of {self.name} was stopped")
 
     def resolve(self, text: str) -> Revision:
         """The revision that a person named; UsageError when there is none, or more than one."""
         with self._lock:
             match parse_spec(text):
                 case SvnNumber(number=number):
-                    return self._revision(self._by_svn_number(number))
+                    numbers = self._index.numbers(self._repository)
+                    chains = {branch: self._chain(branch) for branch in self.branches}
+                    return self._revision(by_svn_number(numbers, chains, number))
                 case CommitCount(number=number):
-                    return self._revision(self._by_count(number))
+                    branch = self.branches[0]
+                    return self._revision(by_count(self._chain(branch), branch, number))
                 case Name(text=name):
-                    return self._revision(names.lookup(self._repository, name))
+                    return self._revision(str(names.lookup(self._repository, name)))
 
     def tip(self, branch: str) -> Revision:
         """The newest revision of a branch; UsageError when there is no such branch."""
         with self._lock:
-            return self._revision(self._chain(branch).oids[-1])
+            chain = self._chain(branch)
+            return self._revision(chain.sha(len(chain)), len(chain))
 
     def range(self, old: Revision, new: Revision) -> RevisionRange:
         """All from old to new; UsageError when old is no first-parent ancestor of new."""
         with self._lock:
-            first = self._position(pygit2.Oid(hex=old.sha))
-            oids = [pygit2.Oid(hex=new.sha)]
-            count = self._position(oids[0]) - first
-            while len(oids) <= count:
-                oids.append(commit_at(self._repository, oids[-1]).parent_ids[0])
-            if str(oids[-1]) != old.sha:
-                raise _no_range(old, new, count)
-            oids.reverse()
-            return RevisionRange(revisions=tuple(map(self._revision, oids, itertools.count(first))))
+            first, last = self._position(old.sha), self._position(new.sha)
+            if first > last:
+                raise _no_range(old, new)
+            line = self._index.led_to(new.sha, self._chain(self.branches[0]))
+            if line.sha(first) != old.sha:
+                raise _no_range(old, new)
+            found = map(self._revision, line.between(first, last), itertools.count(first))
+            return RevisionRange(revisions=tuple(found))
 
     def since(self, branch: str, after: Revision | None) -> Sequence[Revision]:
         """What a branch has after a revision, oldest first; the tip alone when that is None.
@@ -87,9 +145,11 @@ class MirrorHistory:
         with self._lock:
             chain = self._chain(branch)
             known = 0
-            if after is not None and after.sha in self._repository:
-                known, _ = chain.descent(self._repository, pygit2.Oid(hex=after.sha))
-            return [self._revision(oid) for oid in chain.oids[known or -1 :]]
+            if after is not None and is_commit(self._repository, pygit2.Oid(hex=after.sha)):
+                known = chain.shared_with(self._index.led_to(after.sha, chain))
+            first = known + 1 if known else len(chain)
+            found = chain.between(first, len(chain))
+            return [self._revision(sha, first + i) for i, sha in enumerate(found)]
 
     def touching(
         self, revisions: Sequence[Revision], paths: Iterable[str], ignored: Iterable[str]
@@ -114,7 +174,7 @@ class MirrorHistory:
             commit = commit_at(self._repository, pygit2.Oid(hex=revision.sha))
         [(_, changed)] = diff.changed_paths(self.path, [revision])
         return Particulars(
-            committer=person(commit.committer),
+            committer=committer_of(commit),
             reviews=reviews_of(commit),
             paths=tuple(changed),
         )
@@ -131,14 +191,17 @@ class MirrorHistory:
         """Whether a fix is in some revisions already, fits them, or does not."""
         ((_, paths),) = diff.changed_paths(self.path, [fix])
         patch, found, known = self.patch(fix), dict[str, carry.Fit](), dict[carry.Files, bool]()
-        for sha in shas:
+        asked = tuple(shas)
+        having = carry.descendants(self.path, fix, asked)
+        for sha in asked:
+            if sha in having:
+                found[sha] = carry.Fit.IN
+                continue
             with self._lock:
-                is_in = sha == fix.sha or self._repository.descendant_of(sha, fix.sha)
                 files = carry.files_at(self._repository, sha, paths)
-            if not is_in and files not in known:
+            if files not in known:
                 known[files] = carry.applies(self.path, patch, files)
-            fit = carry.Fit.FITS if known.get(files) else carry.Fit.NOT
-            found[sha] = carry.Fit.IN if is_in else fit
+            found[sha] = carry.Fit.FITS if known[files] else carry.Fit.NOT
         return found
 
     @property
@@ -155,52 +218,21 @@ class MirrorHistory:
         return self._opened
 
     def _chain(self, branch: str) -> Chain:
-        tip = names.branch_tip(self._repository, branch)
-        chain = self._chains.get(branch, Chain()).moved_to(self._repository, tip)
-        self._chains[branch] = chain
-        return chain
+        return self._index.chain(self._repository, branch)
 
-    def _position(self, oid: pygit2.Oid) -> int:
-        # A position is a fact of the commit: it holds in a chain whose branch has since moved, too.
-        for chain in self._chains.values():
-            if oid in chain.positions:
-                return chain.positions[oid]
-        kept, following = self._chain(self.branches[0]).descent(self._repository, oid)
-        return kept + len(following)
+    def _position(self, sha: str) -> int:
+        return self._index.position(self._repository, sha, self.branches[0])
 
-    def _revision(self, oid: pygit2.Oid, position: int | None = None) -> Revision:
+    def _revision(self, sha: str, position: int | None = None) -> Revision:
         return as_revision(
-            commit_at(self._repository, oid),
-            position=self._position(oid) if position is None else position,
-            svn=svn.number_of(svn.notes_of(self._repository), oid),
+            commit_at(self._repository, pygit2.Oid(hex=sha)),
+            position=self._position(sha) if position is None else position,
+            svn=self._index.numbers(self._repository).of(sha),
         )
 
-    def _by_svn_number(self, number: int) -> pygit2.Oid:
-        notes = svn.notes_of(self._repository)
-        for branch in self.branches:
-            index = self._indices.get(branch, svn.SvnIndex()).moved_to(notes, self._chain(branch))
-            self._indices[branch] = index
-            if number in index.oids:
-                return index.oids[number]
-        nearest = [f"r{near}" for near in self._indices[self.branches[0]].nearest(number)]
-        raise UsageError(
-            f"r{number} is no commit of {' or '.join(self.branches)}",
-            hint=f"the nearest are {' and '.join(nearest)}"
-            if nearest
-            else f"the repository has no Subversion numbers in {svn.NOTES}",
-        )
 
-    def _by_count(self, number: int) -> pygit2.Oid:
-        oids = self._chain(self.branches[0]).oids
-        if not 1 <= number <= len(oids):
-            raise UsageError(
-                f"there is no n{number}", hint=f"{self.branches[0]} has n1 to n{len(oids)}"
-            )
-        return oids[number - 1]
-
-
-def _no_range(old: Revision, new: Revision, count: int) -> UsageError:
-    if count < 0:
+def _no_range(old: Revision, new: Revision) -> UsageError:
+    if old.position > new.position:
         return UsageError(
             f"{old.label} is newer than {new.label}", hint="name the old end first, then the new"
         )

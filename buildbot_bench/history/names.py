@@ -12,6 +12,7 @@ import pygit2
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, SHA_LENGTH
 from buildbot_bench.history.git import run_git
+from buildbot_bench.history.objects import is_commit, named_by, peeled
 
 _ABBREVIATION = re.compile(r"[0-9a-f]{4,40}", re.IGNORECASE)
 _NAMESPACES = ("refs/heads/", "refs/tags/")
@@ -20,7 +21,7 @@ _LOOKUP_TIMEOUT_S = 60.0
 
 def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
     """The newest commit of a branch; UsageError when there is no such branch."""
-    if oid := _peeled(repository, f"refs/heads/{branch}"):
+    if oid := named_by(repository, f"refs/heads/{branch}"):
         return oid
     raise UsageError(
         f"there is no branch {branch!r}", hint=_suggestion(repository, branch, _NAMESPACES[:1])
@@ -32,12 +33,14 @@ def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
 
     Raises UsageError when there is none, or when an abbreviation stands for several.
     """
-    if len(name) == SHA_LENGTH and _ABBREVIATION.fullmatch(name) and name.lower() in repository:
-        if oid := _commit(repository[name.lower()]):
+    if len(name) == SHA_LENGTH and _ABBREVIATION.fullmatch(name):
+        whole = pygit2.Oid(hex=name.lower())
+        if oid := peeled(repository, whole):
             return oid
-        raise UsageError(f"{name} is no commit")
+        if whole in repository.odb:
+            raise UsageError(f"{name} is no commit")
     for namespace in _NAMESPACES:
-        if oid := _peeled(repository, namespace + name):
+        if oid := named_by(repository, namespace + name):
             return oid
     candidates = list(_abbreviated(repository, name))
     if len(candidates) == 1:
@@ -51,22 +54,6 @@ def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
     )
 
 
-def _peeled(repository: pygit2.Repository, reference: str) -> pygit2.Oid | None:
-    try:
-        found = repository.references.get(reference)
-    except ValueError:  # not a name that git allows
-        return None
-    return None if found is None else _commit(repository[found.resolve().target])
-
-
-def _commit(target: pygit2.Object) -> pygit2.Oid | None:
-    """The commit that an object is or, being an annotated tag, points to."""
-    try:
-        return target.peel(pygit2.Commit).id
-    except (pygit2.GitError, ValueError):
-        return None
-
-
 def _abbreviated(repository: pygit2.Repository, name: str) -> Iterator[pygit2.Oid]:
     if not _ABBREVIATION.fullmatch(name):
         return
@@ -77,8 +64,9 @@ def _abbreviated(repository: pygit2.Repository, name: str) -> Iterator[pygit2.Oi
         timeout_s=_LOOKUP_TIMEOUT_S,
     )
     for sha in listed.decode("ascii").split():
-        if isinstance(repository[sha], pygit2.Commit):
-            yield pygit2.Oid(hex=sha)
+        oid = pygit2.Oid(hex=sha)
+        if is_commit(repository, oid):
+            yield oid
 
 
 def _suggestion(repository: pygit2.Repository, name: str, namespaces: tuple[str, ...]) -> str:

@@ -1,77 +1,133 @@
-"""Subversion's revision numbers, which git notes hold; it knows no branch but its chain."""
+"""Which commit has which number of Subversion's; it knows no branch and reads no note."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
-import pygit2
-
-from buildbot_bench.history.chain import Chain
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.history.index_file import read_columns, write_columns
+from buildbot_bench.history.notes import all_notes, changed_notes
+from buildbot_bench.history.table import OidTable
 
 NOTES = "refs/notes/commits"
-
-# The text of a note of FreeBSD's: `svn path=/head/; revision=311849`.
-_NOTE = re.compile(rb"\brevision=(\d{1,9})\b")
-
-
-def notes_of(repository: pygit2.Repository) -> pygit2.Tree | None:
-    """The notes of a repository as they are now."""
-    reference = repository.references.get(NOTES)
-    return None if reference is None else reference.peel(pygit2.Tree)
-
-
-def number_of(notes: pygit2.Tree | None, oid: pygit2.Oid) -> int | None:
-    """A commit's number, if its note has one.
-
-    Git spreads notes over directories as they become many: ab/cdef… or ab/cd/ef….
-    """
-    sha = str(oid)
-    for path in (sha, f"{sha[:2]}/{sha[2:]}", f"{sha[:2]}/{sha[2:4]}/{sha[4:]}"):
-        if notes is not None and path in notes:
-            return _parse(notes[path])
-    return None
+# Changes of notes are kept beside the table until there are so many.
+KEPT_IN_MEMORY = 1000
+_KIND = b"svn "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SvnIndex:
-    """The commits of a chain by their numbers, for one state of the notes."""
+class SvnNumbers:
+    """The numbers of all commits that have one, for one state of the notes.
 
-    notes_id: pygit2.Oid | None = None
-    chain: Chain = field(default_factory=Chain)
-    oids: dict[int, pygit2.Oid] = field(default_factory=dict)
+    The table is large, may lie in a file and never changes: `numbers` are those of its hashes,
+    `by_number` its places in their order. `changed` is what differs from it by now.
+    """
 
-    def moved_to(self, notes: pygit2.Tree | None, chain: Chain) -> SvnIndex:
-        """The index of another chain or other notes; a chain that only grew is cheap."""
-        if notes is None:
-            return SvnIndex(chain=chain)
-        known = len(self.chain.oids)
-        if notes.id == self.notes_id and chain.oids[:known] == self.chain.oids:
-            numbers = ((number_of(notes, oid), oid) for oid in chain.oids[known:])
-            oids = self.oids | {number: oid for number, oid in numbers if number is not None}
-        else:
-            found = (pair for pair in _all_numbers(notes, "") if pair[1] in chain.positions)
-            oids = dict(found)
-        return SvnIndex(notes_id=notes.id, chain=chain, oids=oids)
+    tree: str | None = None
+    table: OidTable = field(default_factory=lambda: OidTable.of(b""))
+    numbers: Sequence[int] = ()
+    by_number: Sequence[int] = ()
+    changed: Mapping[str, int | None] = field(default_factory=dict)
 
-    def nearest(self, number: int) -> tuple[int, ...]:
-        """The numbers on either side of one that the chain does not have."""
-        numbers = sorted(self.oids)
-        place = bisect(numbers, number)
-        return tuple(numbers[max(place - 1, 0) : place + 1])
+    def of(self, sha: str) -> int | None:
+        """A commit's number, if its note has one."""
+        if sha in self.changed:
+            return self.changed[sha]
+        place = self.table.find(bytes.fromhex(sha))
+        return None if place is None else self.numbers[place]
+
+    def commits(self, number: int) -> Iterator[str]:
+        """The commits that have a number: one, unless somebody's notes are odd."""
+        yield from (sha for sha, theirs in self.changed.items() if theirs == number)
+        for place in self.by_number[self._rank(number) :]:
+            if self.numbers[place] != number:
+                return
+            if (sha := self.table[place].hex()) not in self.changed:
+                yield sha
+
+    def nearest(self, number: int, counts: Callable[[str], bool]) -> tuple[int, ...]:
+        """The numbers on either side of one that no commit has, of commits that count."""
+        rank = self._rank(number)
+        below = next(self._counting(range(rank - 1, -1, -1), counts), None)
+        above = next(self._counting(range(rank, len(self.by_number)), counts), None)
+        others = [theirs for sha, theirs in self.changed.items() if theirs and counts(sha)]
+        lower = [n for n in (below, *others) if n and n < number]
+        higher = [n for n in (above, *others) if n and n > number]
+        return (*([max(lower)] if lower else []), *([min(higher)] if higher else []))
+
+    def moved_to(
+        self, mirror: Path, tree: str | None, told: Callable[[int, int], None]
+    ) -> SvnNumbers:
+        """The numbers of other notes; what did not change is not read again. Raises InfraError."""
+        if tree == self.tree:
+            return self
+        if tree is None:
+            return SvnNumbers()
+        if self.tree is not None:
+            with suppress(InfraError):  # the old notes are gone: all are read anew
+                touched, found = changed_notes(mirror, self.tree, tree)
+                changed = {**self.changed, **dict.fromkeys(touched), **dict(found.pairs())}
+                if len(changed) < KEPT_IN_MEMORY:
+                    return SvnNumbers(
+                        tree=tree,
+                        table=self.table,
+                        numbers=self.numbers,
+                        by_number=self.by_number,
+                        changed=changed,
+                    )
+        found = all_notes(mirror, tree, told)
+        by_number = sorted(range(len(found.numbers)), key=found.numbers.__getitem__)
+        return SvnNumbers(
+            tree=tree,
+            table=OidTable.of(bytes(found.oids)),
+            numbers=found.numbers,
+            by_number=array("I", by_number),
+        )
+
+    def _rank(self, number: int) -> int:
+        return bisect_left(self.by_number, number, key=self.numbers.__getitem__)
+
+    def _counting(self, ranks: range, counts: Callable[[str], bool]) -> Iterator[int]:
+        for rank in ranks:
+            place = self.by_number[rank]
+            sha = self.table[place].hex()
+            if sha not in self.changed and counts(sha):
+                yield self.numbers[place]
 
 
-def _all_numbers(tree: pygit2.Tree, prefix: str) -> Iterator[tuple[int, pygit2.Oid]]:
-    for entry in tree:
-        name = f"{prefix}{entry.name}"
-        if isinstance(entry, pygit2.Tree):
-            yield from _all_numbers(entry, name)
-        elif (number := _parse(entry)) is not None and re.fullmatch("[0-9a-f]{40}", name):
-            yield number, pygit2.Oid(hex=name)
+def stored_numbers(path: Path) -> SvnNumbers:
+    """The numbers that a file holds; none when there is no file that can be trusted."""
+    match read_columns(path, _KIND):
+        case (key, (oids, order, numbers, by_number)) if len(order) == len(numbers):
+            return SvnNumbers(
+                tree=key.hex(),
+                table=OidTable.stored(oids, order),
+                numbers=numbers.cast("I"),
+                by_number=by_number.cast("I"),
+            )
+    return SvnNumbers()
 
 
-def _parse(note: pygit2.Object) -> int | None:
-    match = _NOTE.search(note.data) if isinstance(note, pygit2.Blob) else None
-    return int(match[1]) if match else None
+def store_numbers(numbers: SvnNumbers, path: Path) -> SvnNumbers:
+    """The same numbers, in a file when they are many.
+
+    A disk that does not take it costs the next start some time, and nothing else.
+    """
+    if numbers.tree is None or numbers.changed or len(numbers.table) < KEPT_IN_MEMORY:
+        return numbers
+    columns = (
+        *numbers.table.columns(),
+        array("I", numbers.numbers).tobytes(),
+        array("I", numbers.by_number).tobytes(),
+    )
+    with suppress(OSError):
+        write_columns(path, _KIND, bytes.fromhex(numbers.tree), columns)
+        stored = stored_numbers(path)
+        if stored.tree == numbers.tree:
+            return stored  # which takes no memory
+    return numbers

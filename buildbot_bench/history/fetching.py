@@ -1,0 +1,135 @@
+"""Brings a bare mirror up to date with a URL and tells how far it is; it reads no commit."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.history.commit import harmless
+from buildbot_bench.history.git import run_git, started
+from buildbot_bench.history.progress import Progress, parse_progress
+
+REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/notes/*:refs/notes/*")
+
+# What a fetch sets: no detached gc (it would outlive the lock), no pruned objects (a commit that
+# was measured stays readable after a forced push), an end to a connection that stands still, and no
+# commit-graph: git 2.39 never ends one with a date beyond 64 bits and a grandchild of its commit.
+_FETCH_CONFIG = (
+    *("-c", "gc.autoDetach=false"),
+    *("-c", "maintenance.autoDetach=false"),
+    *("-c", "gc.pruneExpire=never"),
+    *("-c", "gc.writeCommitGraph=false"),
+    *("-c", "http.lowSpeedLimit=1"),
+    *("-c", "http.lowSpeedTime=120"),
+)
+_STALE_LOCKS = ("*.lock", "refs/**/*.lock", "objects/info/**/*.lock")
+_LOCK_POLL_S = 0.1
+_STOP_POLL_S = 0.5
+# Of what git says besides its progress, so many of the last lines; a push of many refs lists each.
+_LINES_KEPT = 20
+# A line of git's table of refs: ` * [new branch]  main -> main`, ` + 1a2b...3c4d main -> main`.
+_REF_LINE = re.compile(r"^ [ *+\-=t] |^From ")
+_SECRET = re.compile(r"//[^/@\s]+@")
+
+
+def fetch(
+    mirror: Path,
+    url: str,
+    *,
+    timeout_s: float,
+    work: str,
+    told: Callable[[Progress], None],
+    stop: threading.Event,
+) -> None:
+    """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
+
+    One that was killed amid it leaves some refs new and some old, and perhaps locks: the next fetch
+    completes the ones and removes the others. Raises InfraError, also after `timeout_s` in which
+    git came no further: the first clone of a large repository may take hours. `told` hears how far
+    it is with what `work` calls it. `stop`, when it is set, ends git.
+    """
+    mirror.mkdir(parents=True, exist_ok=True)
+    with _sole_fetch(mirror, timeout_s, stop) as lock:
+        for pattern in _STALE_LOCKS:
+            for stale in mirror.glob(pattern):
+                stale.unlink()
+        run_git(mirror, "init", "--quiet", "--bare", timeout_s=timeout_s)  # mends a half-made one
+        command = (
+            *_FETCH_CONFIG,
+            *("fetch", "--progress", "--prune", "--no-tags", "--no-write-fetch-head"),
+            *("--", url, *REFSPECS),
+        )
+        said = deque[str](maxlen=_LINES_KEPT)
+        with started(mirror, command, stdout=subprocess.DEVNULL, inherit=(lock,)) as process:
+            stream = cast("IO[bytes]", process.stderr).fileno()
+            for line in _lines(stream, timeout_s, stop):
+                if progress := parse_progress(line, work):
+                    told(progress)
+                elif not _REF_LINE.match(line):
+                    said.append(line)
+        if process.returncode:
+            raise InfraError(f"git fetch: {_reason(said) or f'exit {process.returncode}'}")
+
+
+def _lines(stream: int, timeout_s: float, stop: threading.Event) -> Iterator[str]:
+    """What git says, line by line; progress ends its lines with a carriage return."""
+    rest = b""
+    while True:
+        _wait_for(stream, timeout_s, stop)
+        chunk = os.read(stream, 1 << 16)
+        *lines, rest = re.split(rb"[\r\n]", rest + chunk)
+        yield from (line.decode(errors="replace") for line in lines if line.strip())
+        if not chunk:
+            if rest.strip():
+                yield rest.decode(errors="replace")
+            return
+        rest = rest[-(1 << 16) :]
+
+
+def _wait_for(stream: int, timeout_s: float, stop: threading.Event) -> None:
+    deadline_s = time.monotonic() + timeout_s
+    while not select.select([stream], [], [], _STOP_POLL_S)[0]:
+        if stop.is_set():
+            raise InfraError("the fetch was stopped")
+        if time.monotonic() > deadline_s:
+            raise InfraError(f"git fetch took more than {timeout_s:g} s and came no further")
+
+
+def _reason(said: deque[str]) -> str:
+    """Why git failed, as it said it: without controls and without the secrets of a URL."""
+    return " ".join(_SECRET.sub("//", harmless(line.encode())) for line in said)
+
+
+@contextmanager
+def _sole_fetch(mirror: Path, timeout_s: float, stop: threading.Event) -> Iterator[int]:
+    """Hold the mirror's lock.
+
+    git inherits it: should we be killed, then our git, which lives on, holds it until it ends, so
+    that nobody takes the locks of a living git for stale ones.
+    """
+    deadline = time.monotonic() + timeout_s
+    with (mirror / "bench-fetch").open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if stop.is_set():
+                    raise InfraError("the fetch was stopped") from None
+                if time.monotonic() > deadline:
+                    raise InfraError(
+                        f"another fetch holds {mirror} for more than {timeout_s:g} s"
+                    ) from None
+                time.sleep(_LOCK_POLL_S)
+        yield file.fileno()

@@ -1,0 +1,66 @@
+"""Keeps columns of an index in one file: written whole, read as it lies; it knows no commit.
+
+A file is a header and the columns one after the other. It holds nothing that git cannot give
+again, so that a file that is damaged, or of another release, counts as none.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+# Raise the digit with each change of what the columns mean.
+_MAGIC = b"benchix1"
+# Magic, kind, the git object that it was read from, number of columns, checksum of what follows.
+# In the machine's own order of bytes: for a machine of another order, the checksum is wrong.
+_HEADER = struct.Struct("=8s4s20sII")
+_LENGTH = struct.Struct("=Q")
+
+
+def write_columns(path: Path, kind: bytes, key: bytes, columns: Sequence[bytes]) -> None:
+    """Put a file in the place of another, at once; OSError when the disk does not take it.
+
+    `kind` has 4 bytes, `key` the 20 of a git hash.
+    """
+    body = b"".join((*(_LENGTH.pack(len(column)) for column in columns), *columns))
+    path.parent.mkdir(exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        try:
+            file.write(_HEADER.pack(_MAGIC, kind, key, len(columns), zlib.crc32(body)))
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def read_columns(path: Path, kind: bytes) -> tuple[bytes, tuple[memoryview, ...]] | None:
+    """The key and the columns of a file; None when there is none, or none that can be trusted.
+
+    The columns are the file itself: they take memory only where they are read, and stay as they
+    are when another file takes its place.
+    """
+    try:
+        with path.open("rb") as file:
+            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # mmap refuses an empty file with a ValueError
+        return None
+    if len(whole) < _HEADER.size:
+        return None
+    magic, found, key, count, checksum = _HEADER.unpack_from(whole)
+    body = whole[_HEADER.size :]
+    if (magic, found) != (_MAGIC, kind) or zlib.crc32(body) != checksum:
+        return None
+    lengths = [_LENGTH.unpack_from(body, i * _LENGTH.size)[0] for i in range(count)]
+    columns, start = list[memoryview](), count * _LENGTH.size
+    for length in lengths:
+        columns.append(body[start : start + length])
+        start += length
+    return key, tuple(columns)

@@ -1,0 +1,119 @@
+"""Git's commits and tags as their bytes have them, as far as they can be read; it trusts nothing.
+
+git takes commits that libgit2 refuses: with a date that is no number or beyond 64 bits, an author
+without brackets, or none at all. So no commit is parsed by libgit2 here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pygit2
+
+from buildbot_bench.core.errors import InfraError
+
+LONGEST_MESSAGE = 64 * 1024
+
+_COMMIT, _TAG = 1, 4  # git_object_t
+_LONGEST_LINE = 1000
+# What git writes itself: a tag of a tag of a commit is rare, and a longer chain is nobody's.
+_MOST_TAGS = 8
+
+# git's commit.c, parse_commit_buffer: the tree stands first and the parents follow, or it is no
+# commit to git either.
+_TREE = re.compile(rb"tree ([0-9a-f]{40})\n")
+_PARENT = re.compile(rb"parent ([0-9a-f]{40})\n")
+_TAGGED = re.compile(rb"object ([0-9a-f]{40})\n")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RawCommit:
+    """A commit with the text of its lines, which may hold anything; what is missing is empty.
+
+    `author` and `committer` are a name, an address and a date, as git writes them; `parent` is the
+    first one, `message` is cut to LONGEST_MESSAGE bytes.
+    """
+
+    oid: pygit2.Oid
+    tree: pygit2.Oid
+    parent: pygit2.Oid | None
+    author: bytes
+    committer: bytes
+    encoding: bytes
+    message: bytes
+
+
+def commit_at(repository: pygit2.Repository, oid: pygit2.Oid) -> RawCommit:
+    """The commit with a hash; InfraError when the mirror lacks it, or git could not read it."""
+    kind, content = _read(repository, oid)
+    tree = _TREE.match(content) if kind == _COMMIT else None
+    if tree is None:
+        raise InfraError(f"the mirror lacks commit {oid}", hint="fetch it")
+    parent = _PARENT.match(content, tree.end())
+    head, _, message = content.partition(b"\n\n")
+    return RawCommit(
+        oid=oid,
+        tree=_oid(tree[1]),
+        parent=_oid(parent[1]) if parent else None,
+        author=_line(head, b"author"),
+        committer=_line(head, b"committer"),
+        encoding=_line(head, b"encoding"),
+        message=message[:LONGEST_MESSAGE],
+    )
+
+
+def tree_of(repository: pygit2.Repository, oid: pygit2.Oid) -> pygit2.Tree:
+    """The files of a commit; InfraError when the mirror lacks the one or the other."""
+    try:
+        return repository[commit_at(repository, oid).tree].peel(pygit2.Tree)
+    except (KeyError, ValueError, pygit2.GitError) as error:
+        raise InfraError(f"the mirror lacks the files of {oid}", hint="fetch it") from error
+
+
+def is_commit(repository: pygit2.Repository, oid: pygit2.Oid) -> bool:
+    """Whether the mirror has an object of that hash that is a commit."""
+    return _read(repository, oid)[0] == _COMMIT
+
+
+def named_by(repository: pygit2.Repository, reference: str) -> pygit2.Oid | None:
+    """The commit that a reference names; None when there is none, or it names something else."""
+    try:
+        found = repository.references.get(reference)
+    except ValueError:  # not a name that git allows
+        return None
+    return peeled(repository, pygit2.Oid(hex=str(found.resolve().target))) if found else None
+
+
+def peeled(repository: pygit2.Repository, oid: pygit2.Oid) -> pygit2.Oid | None:
+    """The commit that an object is or, being an annotated tag, leads to; None for another."""
+    for _ in range(_MOST_TAGS):
+        kind, content = _read(repository, oid)
+        if kind == _COMMIT:
+            return oid
+        tagged = _TAGGED.match(content) if kind == _TAG else None
+        if tagged is None:
+            return None
+        oid = _oid(tagged[1])
+    return None
+
+
+def _read(repository: pygit2.Repository, oid: pygit2.Oid) -> tuple[int, bytes]:
+    """The kind and the content of an object; (0, b"") for one that the mirror lacks."""
+    try:
+        kind, content = repository.read(oid)
+    except KeyError:
+        return 0, b""
+    except (ValueError, pygit2.GitError) as error:
+        raise InfraError(f"the mirror's object {oid} is damaged: {error}") from error
+    return int(kind), content
+
+
+def _line(head: bytes, word: bytes) -> bytes:
+    """What follows a word that begins a line: the first such line, cut to a length."""
+    found = re.search(rb"^%s (.*)" % word, head, re.MULTILINE)
+    return found[1][:_LONGEST_LINE] if found else b""
+
+
+def _oid(digits: bytes) -> pygit2.Oid:
+    return pygit2.Oid(hex=digits.decode("ascii"))
