@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
 from buildbot_bench.build.kernel import Wish, build_kernel, default_tool
 from buildbot_bench.build.packing import pack
+from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
@@ -21,7 +24,7 @@ _DONE, _UNTESTABLE = 0, 1
 _EPILOGUE = f"""\
 exit status:
   0  built                             {EX_USAGE}  usage: mend the job in bench.yml
-  1  the revision does not compile     {EX_TEMPFAIL}  the builder is ill: disk, tools, network
+  1  the revision does not compile     {EX_TEMPFAIL}  not the revision's: disk, tools, network
 
 BENCH_REVISION, BENCH_IMAGE and BENCH_OPTIONS in the environment say what is built, as for every
 script of bench.yml.
@@ -31,6 +34,7 @@ script of bench.yml.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(arguments)
+    _heed_interrupts()
     try:
         options.command(options)
     except BenchError as error:
@@ -41,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-build: {error}", file=sys.stderr)
         return EX_TEMPFAIL
     return _DONE
+
+
+def _heed_interrupts() -> None:
+    """Programs inherit what is ignored, as by daemons and nohup(1); the tests of make fail then."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _status(error: BenchError) -> int:
@@ -70,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_freebsd(commands.add_parser("freebsd", help="build a FreeBSD kernel and pack it"))
+    _add_check(commands.add_parser("check", help="say what this builder lacks, and its packages"))
     _add_checkout(commands.add_parser("checkout", help="check a revision out from a local mirror"))
     _add_pack(commands.add_parser("pack", help="pack a kernel and modules that are built already"))
     return parser
@@ -81,14 +92,24 @@ def _add_freebsd(parser: argparse.ArgumentParser) -> None:
     say(
         "--obj", type=Path, default=Path("../obj"), help="the object tree that is kept: %(default)s"
     )
-    say("--kernconf", default="GENERIC-NODEBUG", help="what the kernel is based on: %(default)s")
+    say(
+        "--kernconf",
+        help="what the kernel is based on: a name in the tree, or a file, with a slash; default:"
+        " the first of GENERIC-NODEBUG and GENERIC that the tree has",
+    )
     say("--target", default="amd64", help="its machine: %(default)s")
     say("--target-arch", default="", help="its processor, where that has another name")
-    say("--modules", help="modules to build, with commas, or none; default: all")
+    say(
+        "--modules",
+        help="modules to build, with commas, beside those that the workloads load; or none; or"
+        " all, the default",
+    )
     say("--tool", choices=TOOLS, default=default_tool(), help="default here: %(default)s")
     say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
     say("--least-free", type=int, default=4096, metavar="MB", help="of the disk: %(default)s")
+    say("--toolchains", type=Path, metavar="DIR", help="where they are kept; default: ~/.cache")
     say("--clean", action="store_true", help="empty the object tree first")
+    say("--verbose", action="store_true", help="show every line of the build")
     say("--make-arg", action="append", default=[], metavar="WORD", help="a further word for make")
     say("--output", type=Path, default=Path("kernel.txz"), help="the archive: %(default)s")
     say("-n", "--dry-run", action="store_true", help="print the commands, run none")
@@ -100,6 +121,7 @@ def _freebsd(options: argparse.Namespace) -> None:
         Wish(
             source=options.source.resolve(),
             obj=options.obj.resolve(),
+            toolchains=(options.toolchains or default_store()).resolve(),
             kernconf=options.kernconf,
             target=options.target,
             target_arch=options.target_arch or options.target,
@@ -108,6 +130,7 @@ def _freebsd(options: argparse.Namespace) -> None:
             jobs=options.jobs,
             least_free_mb=options.least_free,
             clean=options.clean,
+            verbose=options.verbose,
             more=tuple(options.make_arg),
             output=options.output.absolute(),
             variant=os.environ.get("BENCH_REVISION", ""),
@@ -119,7 +142,7 @@ def _freebsd(options: argparse.Namespace) -> None:
 
 
 def _names(modules: str | None) -> tuple[str, ...] | None:
-    if modules is None:
+    if modules in {None, "all"}:
         return None
     return () if modules == "none" else tuple(modules.split(","))
 
@@ -129,6 +152,17 @@ def _image() -> int:
     if not text.isascii() or not text.isdigit():
         raise UsageError(f"BENCH_IMAGE is {text[:40]!r}", hint="it counts images from 0")
     return int(text)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("--obj", type=Path, default=Path("../obj"), help="the object tree: %(default)s")
+    say("--least-free", type=int, default=4096, metavar="MB", help="of the disk: %(default)s")
+    parser.set_defaults(command=_check)
+
+
+def _check(options: argparse.Namespace) -> None:
+    check(options.obj.resolve(), options.least_free)
 
 
 def _add_checkout(parser: argparse.ArgumentParser) -> None:

@@ -6,17 +6,29 @@ clang and lld of the host; it came to the tree in September 2018.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from buildbot_bench.build import kernconf
 from buildbot_bench.build.running import Command
+from buildbot_bench.build.toolchains import Toolchain
+from buildbot_bench.core.build_stages import Stage
 
 Tool = Literal["make", "make.py"]
 TOOLS: tuple[Tool, ...] = ("make", "make.py")
-_STEPS = ("kernel-toolchain", "buildkernel", "installkernel")
+# Where the paths of builders are said to be in what is compiled; FreeBSD's own makefiles say the
+# same since 2023.
+_SOURCE, _OBJECTS = "/usr/src", "/usr/obj/usr/src"
+# What a kernel is not built by: compilers and linkers of the tree, and what userland needs.
+_LEFT_OUT = (
+    *("CLANG", "LLD", "LLDB", "LLVM_BINUTILS", "CDDL", "KERBEROS", "LOCALES", "ICONV", "BSNMP"),
+    *("ZONEINFO", "BOOT", "TESTS"),
+)
+# make takes its environment for variables: what is kept can be none of the kernel's.
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CCACHE_DIR", "CCACHE_CONFIGPATH", "TZ")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,8 +36,8 @@ class Recipe:
     """What is built of which tree, and how.
 
     `modules` None: all; else those named, as in sys/modules (`em`). `obj` is the object tree that
-    is kept; `cross_bin` is the directory of clang and ld.lld for make.py; `ccache` is a program;
-    `more` are further words for make.
+    is kept; `compilers` are the directory of clang and ld.lld, or None for cc and ld; `ccache` is a
+    program; `flags` are the configuration's own for the compiler; `more` are words for make.
     """
 
     source: Path
@@ -35,8 +47,9 @@ class Recipe:
     target: str = "amd64"
     target_arch: str = "amd64"
     modules: Sequence[str] | None = None
-    cross_bin: Path | None = None
+    compilers: Path | None = None
     ccache: Path | None = None
+    flags: str = ""
     more: Sequence[str] = ()
 
     @property
@@ -50,36 +63,118 @@ class Recipe:
         return self.obj / "bench-stage"
 
     @property
+    def tools(self) -> Path:
+        """A link to the tool chain: a path that stays, whichever it leads to."""
+        return self.obj / "bench-tools"
+
+    @property
+    def machine(self) -> tuple[str, ...]:
+        """The make variables that name the machine that is built for."""
+        return (f"TARGET={self.target}", f"TARGET_ARCH={self.target_arch}")
+
+    @property
     def variables(self) -> tuple[str, ...]:
-        """The make variables that say what is built; the same for each of the commands."""
+        """The make variables that say what kernel is built; the same to build and to install."""
         return (
             *_modules(self.modules),
-            f"TARGET={self.target}",
-            f"TARGET_ARCH={self.target_arch}",
+            *self.machine,
             f"KERNCONF={kernconf.NAME}",
             f"KERNCONFDIR={self.config_directory}",
+            f"WORLDTMP={self.tools}",
             "WITH_REPRODUCIBLE_BUILD=yes",
             "WITHOUT_KERNEL_SYMBOLS=yes",
-            *(("WITH_META_MODE=yes",) if self.tool == "make" else ()),
+            # A file whose command changed is compiled anew; without filemon(4) make goes by the
+            # compiler's dependency files as ever.
+            "WITH_META_MODE=yes",
+            "NO_FILEMON=yes",
+            f"CONF_CFLAGS={' '.join(filter(None, (self.flags, *self._prefix_maps)))}",
             *(("WITH_CCACHE_BUILD=yes", f"CCACHE_BIN={self.ccache}") if self.ccache else ()),
             *self.more,
         )
 
+    @property
+    def _prefix_maps(self) -> tuple[str, str]:
+        """Flags that make __FILE__ and line tables the same wherever it is built."""
+        objects = f"{self.obj}{self.source}"
+        return (
+            f"-ffile-prefix-map={objects}={_OBJECTS}",
+            f"-ffile-prefix-map={self.source}={_SOURCE}",
+        )
 
-def commands(recipe: Recipe) -> Iterator[Command]:
-    """Tool chain, kernel, installation into the stage; each builds only what is out of date."""
-    env = {"MAKEOBJDIRPREFIX": str(recipe.obj), "LC_ALL": "C"}
-    for step in _STEPS:
-        to_stage = ("NO_ROOT=yes", f"DESTDIR={recipe.stage}") if step == "installkernel" else ()
-        words = (*_make(recipe), f"-j{recipe.jobs}", *recipe.variables, *to_stage, step)
-        yield Command(words=words, cwd=recipe.source, env=env)
+
+def toolchain_words(recipe: Recipe) -> tuple[str, ...]:
+    """The make variables of a tool chain that a kernel can be built by."""
+    return (*recipe.machine, *(f"WITHOUT_{name}=yes" for name in _LEFT_OUT))
+
+
+def toolchain_commands(recipe: Recipe, made: Toolchain) -> tuple[Command, ...]:
+    """The commands that build a tool chain: make itself, where it is not at hand, and the tools.
+
+    make.py builds make and runs the tests of make, whatever it is asked for. Some of them fail
+    where sh(1) is dash, or SIGINT is ignored; a list of tests in the environment takes the place
+    of the whole.
+    """
+    words = (*toolchain_words(recipe), f"WORLDTMP={made.tools}")
+    tools = Command(
+        words=(*_make(recipe), f"-j{recipe.jobs}", *words, "kernel-toolchain"),
+        cwd=recipe.source,
+        env=environment(recipe, made.objects),
+        stage=Stage.TOOLCHAIN,
+    )
+    if recipe.tool == "make":
+        return (tools,)
+    bootstrap = Command(
+        words=(*_make(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
+        cwd=recipe.source,
+        env={**environment(recipe, made.objects), "TESTS": _harmless_test(recipe.source)},
+        stage=Stage.BOOTSTRAP,
+    )
+    return (bootstrap, tools)
+
+
+def kernel_commands(recipe: Recipe) -> tuple[Command, ...]:
+    """The commands that build kernel and modules and install them into the stage."""
+    make = (*_make(recipe), f"-j{recipe.jobs}", *recipe.variables)
+    env = environment(recipe, recipe.obj)
+    build = Command(
+        words=(*make, "buildkernel"), cwd=recipe.source, env=env, stage=Stage.CONFIGURATION
+    )
+    to_stage = ("NO_ROOT=yes", f"DESTDIR={recipe.stage}", "installkernel")
+    install = Command(
+        words=(*make, *to_stage), cwd=recipe.source, env=env, stage=Stage.INSTALLATION
+    )
+    return (build, install)
+
+
+def environment(recipe: Recipe, objects: Path) -> Mapping[str, str]:
+    """All the environment of a command."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, **_compilers(recipe), "MAKEOBJDIRPREFIX": str(objects), "LC_ALL": "C"}
+
+
+def _compilers(recipe: Recipe) -> dict[str, str]:
+    """An absolute path says that the compiler is none of the tree's, which is not built then."""
+    if recipe.compilers is None:
+        return {}
+    return {
+        "XCC": str(recipe.compilers / "clang"),
+        "XCXX": str(recipe.compilers / "clang++"),
+        "XCPP": str(recipe.compilers / "clang-cpp"),
+        "XLD": str(recipe.compilers / "ld.lld"),
+    }
 
 
 def _make(recipe: Recipe) -> tuple[str, ...]:
     if recipe.tool == "make":
         return ("make", "NO_CLEAN=yes")
-    cross = (f"--cross-bindir={recipe.cross_bin}",) if recipe.cross_bin else ()
-    return ("python3", "tools/build/make.py", "--no-clean", *cross)
+    return ("python3", "tools/build/make.py", "--no-clean")
+
+
+def _harmless_test(source: Path) -> str:
+    """A test of make that is nothing but comments; another, or none, in trees without it."""
+    tests = source / "contrib" / "bmake" / "unit-tests"
+    found = sorted(path.stem for path in tests.glob("*.mk"))
+    return "comment" if "comment" in found or not found else found[0]
 
 
 def _modules(modules: Sequence[str] | None) -> tuple[str, ...]:

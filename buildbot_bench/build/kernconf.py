@@ -3,28 +3,139 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
-from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.errors import UntestableRevision, UsageError
 
 NAME = "BENCH"
+# FreeBSD-CURRENT's GENERIC has debugging on, and a twin without; a release's has it off.
+DEFAULTS = ("GENERIC-NODEBUG", "GENERIC")
+_MOST_BYTES = 1 << 20
 _BASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
-_LINE = re.compile(r"(?:no)?options [A-Z][A-Z0-9_]{0,63}(?:=[A-Za-z0-9_.-]{1,63})?", re.ASCII)
+_OPTION = r"[A-Z][A-Z0-9_]{0,63}"
+# make expands the value of a makeoption, and hands it to a shell: flags that name a file or a
+# plugin, and whatever make or a shell gives a meaning to, are left out.
+_FLAG = r"-(?!fplugin|fpass-plugin)[OWfgm][A-Za-z0-9_=.,+-]{0,63}|[A-Za-z0-9_.]{1,63}"
+_LINE = re.compile(
+    rf"(?:no)?options[ \t]+{_OPTION}(?:=[A-Za-z0-9_.-]{{1,63}})?"
+    r"|(?:no)?device[ \t]+[a-z][a-z0-9_]{0,63}"
+    rf"|nomakeoptions[ \t]+{_OPTION}"
+    r"|makeoptions[ \t]+(?:DEBUG|COPTFLAGS|CONF_CFLAGS|CWARNEXTRA|INLINE_LIMIT"
+    rf"|WITH(?:OUT)?_[A-Z0-9_]{{1,60}})=(?:(?:{_FLAG})|\"(?:{_FLAG})(?: (?:{_FLAG})){{0,15}}\")",
+    re.ASCII,
+)
+_INCLUDE = re.compile(r"^\s*include\s+\"?([^\s\"#]+)", re.MULTILINE)
+_DEBUG = re.compile(r"^\s*makeoptions?\s+\"?DEBUG=.*-g", re.MULTILINE)
+_FLAGS = re.compile(r"^\s*makeoptions?\s+\"?CONF_CFLAGS=\"?([^\"#\n]*)", re.MULTILINE)
+_DEVICE = re.compile(r"^\s*((?:no)?(?:device|option)s?)\s+\"?(\w+)", re.MULTILINE)
+_OF_OPTIONS = {"IPFIREWALL": "ipfw"}
+_DEEPEST = 8
 
 
-def kernel_config(base: str, options: str, image: int) -> str:
-    """The configuration `base` with lines of options; image 1, 2, … link in another order each.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Base:
+    """What a kernel is based on: a configuration of the tree, or the text of a file.
+
+    `name` is for a reader; `whole` is the text with all that it includes.
+    """
+
+    name: str
+    text: str
+    whole: str
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether kernels of it carry line tables, or more, for a debugger."""
+        return _DEBUG.search(self.whole) is not None
+
+
+def base(directory: Path, asked: str | None) -> Base:
+    """The configuration that is asked for, by its name in the tree's `directory` or as a file.
+
+    A word with a slash is a file. None: the first of GENERIC-NODEBUG and GENERIC that the tree has.
+    Raises UsageError for what is neither, UntestableRevision when the tree lacks that name.
+    """
+    if asked is None:
+        asked = next((name for name in DEFAULTS if (directory / name).is_file()), DEFAULTS[-1])
+    if "/" in asked:
+        text = _text(Path(asked))
+        return Base(name=Path(asked).name, text=text, whole=_whole(directory, text))
+    if not _BASE.fullmatch(asked):
+        hint = "say GENERIC, or name a file: ./MYKERNEL"
+        raise UsageError(f"{asked[:80]!r} is no kernel configuration", hint=hint)
+    if not (directory / asked).is_file():
+        raise UntestableRevision(f"the tree has no {'/'.join(directory.parts[-3:])}/{asked}")
+    text = f"include {asked}\n"
+    return Base(name=asked, text=text, whole=_whole(directory, text))
+
+
+def kernel_config(based_on: Base, options: str, image: int, *, foreign: bool = False) -> str:
+    """The configuration with lines of options; image 1, 2, … link in another order each.
 
     The order is drawn by ld.lld (13 or newer), with the image's number as seed: kern.pre.mk hands
-    LDFLAGS to the linker of the kernel and of its modules. Raises UsageError for other lines.
+    LDFLAGS to the linker of the kernel and of its modules. Types for DTrace (CTF) are left out, and
+    of what is for a debugger all but line tables: neither is loaded, and both take long to make.
+    A `foreign` compiler is none of FreeBSD's: where modules guard their stacks, other clangs take
+    the guard's address from a table (R_X86_64_REX_GOTPCRELX) that no kernel makes for a module.
+    Raises UsageError for other lines.
     """
-    if not _BASE.fullmatch(base):
-        raise UsageError(f"{base[:80]!r} is no kernel configuration", hint="say GENERIC-NODEBUG")
-    lines = [line for line in options.splitlines() if line.strip()]
+    lines = [line.strip() for line in options.splitlines() if line.strip()]
     for line in lines:
         if not _LINE.fullmatch(line):
-            raise UsageError(f"{line[:80]!r} is no line of options", hint="say: options VIMAGE")
-    return "\n".join([f"include {base}", f"ident {NAME}", *lines, *_shuffled(image), ""])
+            hint = "it takes options, nooptions, device, nodevice, makeoptions: options VIMAGE"
+            raise UsageError(f"{line[:80]!r} is no line of options", hint=hint)
+    ours = ["nomakeoptions WITH_CTF"]
+    if foreign:
+        ours += _anew('makeoptions MKMODULESENV="WITHOUT_SSP=yes"')
+    if based_on.has_lines:
+        ours += _anew("makeoptions DEBUG=-gline-tables-only")
+    text = based_on.text.rstrip("\n")
+    asked = [said for line in lines for said in _anew(line)]
+    return "\n".join([text, f"ident {NAME}", *ours, *asked, *_shuffled(image), ""])
+
+
+def built_in(based_on: Base, options: str) -> frozenset[str]:
+    """The devices that the kernel has without a module; ipfw where an option says so."""
+    found: set[str] = set()
+    for kind, name in _DEVICE.findall(f"{based_on.whole}\n{options}"):
+        (found.discard if kind.startswith("no") else found.add)(_OF_OPTIONS.get(name, name))
+    return frozenset(found)
+
+
+def compiler_flags(based_on: Base, options: str) -> str:
+    """The flags that the configuration adds for the compiler; a word for make would hide them."""
+    found = [match[1] for match in _FLAGS.finditer(f"{based_on.whole}\n{options}")]
+    return found[-1].strip() if found else ""
+
+
+def _anew(line: str) -> list[str]:
+    """A line, before it one that takes away what was said before: config(8) heeds the first."""
+    kind, said = line.split(None, 1)
+    name, equals, _ = said.partition("=")
+    return [f"no{kind} {name}", line] if equals else [line]
 
 
 def _shuffled(image: int) -> list[str]:
     return [f'makeoptions LDFLAGS="-Wl,--shuffle-sections=.text*={image}"'] if image else []
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"--kernconf: cannot read {path}: {error.strerror}") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"--kernconf: {path} is larger than any kernel configuration")
+    return content.decode(errors="replace")
+
+
+def _whole(directory: Path, text: str, depth: int = 0) -> str:
+    """A text with the files that it includes; config(8) complains of those that are not there."""
+    parts = []
+    for name in _INCLUDE.findall(text) if depth < _DEEPEST else ():
+        path = directory / name
+        if path.is_file() and path.stat().st_size <= _MOST_BYTES:
+            parts.append(_whole(directory, path.read_text(errors="replace"), depth + 1))
+    return "\n".join([*parts, text])

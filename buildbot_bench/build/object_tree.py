@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.build.kernconf import NAME
 from buildbot_bench.core.errors import InfraError, UsageError
 
 _STAMP = "bench-toolchain"
+_FILES = "bench-files"
 _MEGABYTE = 1 << 20
+_OBJECT = re.compile(r"^[\w-]+\.o:", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectTree:
+    """The objects of one source tree: `machine` is amd64.amd64."""
+
+    place: Path
+    source: Path
+    machine: str
+
+    @property
+    def kernel_directory(self) -> Path:
+        """Where the kernel's objects are."""
+        objects = Path(f"{self.place}{self.source}", self.machine)
+        before_2018 = Path(f"{self.place}/{self.machine}{self.source}")
+        return (before_2018 if before_2018.is_dir() else objects) / "sys" / NAME
+
+    def files_to_compile(self) -> int:
+        """About how many files a build from scratch compiles; 0 when some are compiled already."""
+        if any(self.kernel_directory.glob("*.o")):
+            return 0
+        noted = self.place / _FILES
+        if noted.is_file() and (text := noted.read_text()).isdigit():
+            return int(text)
+        rules = self.kernel_directory / "Makefile"  # config(8) writes a rule for each
+        return len(_OBJECT.findall(rules.read_text(errors="replace"))) if rules.is_file() else 0
+
+    def note_compiled(self, files: int) -> None:
+        """Keep the largest number of files that a build compiled, for the next from scratch."""
+        noted = self.place / _FILES
+        before = noted.read_text() if noted.is_file() else "0"
+        if not before.isdigit() or int(before) < files:
+            noted.write_text(str(files))
 
 
 def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> str:
@@ -32,6 +70,17 @@ def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> st
     except OSError as error:
         raise InfraError(f"cannot use the object tree: {error}", hint="see --obj") from error
     return why
+
+
+def link(path: Path, target: Path) -> None:
+    """A symbolic link that leads there, whatever was at its place before."""
+    if path.is_symlink():
+        if path.readlink() == target:
+            return
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)
+    path.symlink_to(target)
 
 
 def emptied(directory: Path) -> Path:

@@ -1,38 +1,40 @@
-"""Runs a build's command, shows what it prints, and says why it failed; knows no recipe."""
+"""Runs a build's command, hands on what it prints, and says why it failed; knows no recipe."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.build.journal import Journal
 from buildbot_bench.core.build_log import BuildLog
-from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.build_stages import Stage
+from buildbot_bench.core.errors import InfraError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A program with its arguments, where it runs, and what is added to its environment."""
+    """A program with its arguments, where it runs, all of its environment, where it begins."""
 
     words: Sequence[str]
     cwd: Path
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str]
+    stage: Stage
 
 
-def run(command: Command) -> None:
-    """Run a command to its end; what it prints goes to standard output as it comes.
+def run(command: Command, journal: Journal) -> None:
+    """Run a command to its end; the journal follows what it prints.
 
-    Raises UntestableRevision with the first error line, or InfraError when the builder is ill.
+    Raises what the journal makes of its failure, or InfraError when it cannot be run.
     """
     log = BuildLog(command.words)
+    journal.begin(command.stage)
     try:
         process = subprocess.Popen(  # noqa: S603 - a list of words, no shell
             list(command.words),
             cwd=command.cwd,
-            env={**os.environ, **command.env},
+            env=dict(command.env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -40,15 +42,15 @@ def run(command: Command) -> None:
             errors="replace",
         )
     except OSError as error:
-        raise InfraError(f"cannot run {command.words[0]}: {error}") from error
+        raise InfraError(
+            f"cannot run {command.words[0]}: {error}", hint="see what `bench-build check` says"
+        ) from error
     with process:
         for line in process.stdout or ():
-            sys.stdout.write(line)
+            journal.take(line.rstrip("\n"))
             log.take(line.rstrip("\n"))
-        sys.stdout.flush()
     if process.returncode != 0:
-        found = log.diagnosis(process.returncode)
-        raise (InfraError if found.builder_is_ill else UntestableRevision)(found.reason)
+        raise journal.failure(log.diagnosis(process.returncode))
 
 
 def told(words: Sequence[str]) -> str:

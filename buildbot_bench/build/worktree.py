@@ -16,6 +16,9 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 
+# git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
+# whoever may push can write such a date.
+_CONFIG = ("-c", "gc.writeCommitGraph=false")
 _SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -79,7 +82,7 @@ def _git(directory: Path, *words: str) -> None:
 def _run(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(  # noqa: S603 - a list of words, no shell
-            ["git", "-C", str(directory), *words],  # noqa: S607 - git from PATH
+            ["git", "-C", str(directory), *_CONFIG, *words],  # noqa: S607 - git from PATH
             capture_output=True,
             text=True,
             errors="replace",

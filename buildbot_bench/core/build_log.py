@@ -11,11 +11,25 @@ EX_USAGE, EX_TEMPFAIL = 64, 75
 # 126 and 127 are sh(1)'s "cannot be executed" and "not found".
 _NOT_THE_REVISIONS_FAULT = frozenset({126, 127, EX_USAGE, EX_TEMPFAIL})
 # A word of its own: neither a flag (-Wno-error=format) nor a part of a path (sys/error.c).
-_ERROR = re.compile(r"(?<![-/.\w])error\b(?![-=/]|\.\w)", re.IGNORECASE)
+_WORD = r"(?<![-/.\w])error\b(?![-=/]|\.\w)"
+# Lines that say why, the most telling first: what bench-build found out, which a script of the farm
+# calls; what a compiler or linker says; what another program
+# says, its name before; that make gives up; the word anywhere.
+_ERRORS = (
+    re.compile(r"^bench-build: "),
+    re.compile(r"(?:^|: )(?:fatal )?error: ", re.IGNORECASE),
+    re.compile(rf"^\S+: .*(?:{_WORD}|don't know how to make|No rule to make)", re.IGNORECASE),
+    re.compile(r"\*\*\* .*\bError (?:code )?\d+\b"),
+    re.compile(_WORD, re.IGNORECASE),
+)
+# A warning may be about a variable called error, and so may the line of source that it shows.
+_NO_ERROR = re.compile(r"\s|.*\b(?:warning|note): ")
 _BUILDER_IS_ILL = re.compile(
     r"No space left on device|Cannot allocate memory|Read-only file system"
     r"|Input/output error|command not found|: not found$"
     r"|\bKilled\b|out of memory|\bSignal 9\b"
+    # Of a compiler or linker that is older or newer than the tree.
+    r"|error: unknown argument:? '|error: unsupported option '|error: unknown warning option '"
 )
 # How make(1), both of them, passes on that a recipe's tool is missing; the line before names it.
 _TOOL_IS_MISSING = re.compile(r"\*\*\* .*\bError (?:code )?12[67]\b")
@@ -45,7 +59,7 @@ class BuildLog:
     def __init__(self, asked: Collection[str] = ()) -> None:
         self._asked = frozenset(asked)
         self._ill = ""
-        self._error = ""
+        self._errors: dict[int, str] = {}
         self._last = "no output"
 
     def take(self, line: str) -> None:
@@ -58,9 +72,15 @@ class BuildLog:
             self._ill = self._last
         if not self._ill and self._is_unknown_target(line):
             self._ill = line
-        if not self._error and _ERROR.search(line):
-            self._error = line
+        self._take_error(line)
         self._last = line
+
+    def _take_error(self, line: str) -> None:
+        if _NO_ERROR.match(line):
+            return
+        rank = next((rank for rank, told in enumerate(_ERRORS) if told.search(line)), None)
+        if rank is not None:
+            self._errors.setdefault(rank, line)
 
     def _is_unknown_target(self, line: str) -> bool:
         found = _NO_TARGET.search(line)
@@ -68,8 +88,9 @@ class BuildLog:
 
     def diagnosis(self, exit_code: int | None) -> Diagnosis:
         """What a build that ended with this status suffered from; None when none is known."""
+        error = self._errors[min(self._errors)] if self._errors else self._last
         killed = exit_code is None or exit_code < 0
         return Diagnosis(
             builder_is_ill=bool(self._ill) or killed or exit_code in _NOT_THE_REVISIONS_FAULT,
-            reason=(self._ill or self._error or self._last).strip()[:_REASON_LENGTH],
+            reason=(self._ill or error).strip()[:_REASON_LENGTH],
         )

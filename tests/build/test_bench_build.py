@@ -4,107 +4,51 @@ from __future__ import annotations
 
 import os
 import shutil
-import tarfile
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from buildbot_bench.build.cli import main
-from buildbot_bench.core.manifest import NAME, Manifest, parse_manifest
+from buildbot_bench.core.manifest import NAME
 from buildbot_bench.plugin.contents import contents
-from tests.fakes.freebsd_tree import make_tree
-
-DONE, UNTESTABLE, USAGE, ILL = 0, 1, 64, 75
-
-HAS_LLD = shutil.which("ld.lld") is not None
-HAS_CLANG = HAS_LLD and shutil.which("clang") is not None
-needs_lld = pytest.mark.skipif(not HAS_LLD, reason="lld is not installed")
-needs_clang = pytest.mark.skipif(not HAS_CLANG, reason="clang and lld are not installed")
-
-
-@dataclass(frozen=True)
-class Builder:
-    """A source tree, an object tree, and the command on them."""
-
-    home: Path
-    monkeypatch: pytest.MonkeyPatch
-
-    @property
-    def source(self) -> Path:
-        return self.home / "src"
-
-    @property
-    def obj(self) -> Path:
-        return self.home / "obj"
-
-    @property
-    def archive(self) -> Path:
-        return self.home / "kernel.txz"
-
-    def build(self, *words: str, image: int = 0, options: str = "", tool: str = "make") -> int:
-        told = {"BENCH_REVISION": "r311849", "BENCH_IMAGE": str(image), "BENCH_OPTIONS": options}
-        for name, value in told.items():
-            self.monkeypatch.setenv(name, value)
-        places = [f"--source={self.source}", f"--obj={self.obj}", f"--output={self.archive}"]
-        return main(
-            ["freebsd", *places, f"--tool={tool}", "--least-free=1", "--modules=em", *words]
-        )
-
-    def edit(self, name: str, old: str, new: str) -> None:
-        path = self.source / name
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
-
-    def log(self, name: str) -> int:
-        """How often the tree did that."""
-        return len((self.obj / "sys" / "BENCH" / f"{name}.log").read_text().splitlines())
-
-    def packed(self) -> list[str]:
-        with tarfile.open(self.archive) as archive:
-            return archive.getnames()
-
-    def manifest(self) -> Manifest:
-        with tarfile.open(self.archive) as archive:
-            file = archive.extractfile(NAME)
-            assert file is not None
-            return parse_manifest(file.read().decode())
-
-
-@pytest.fixture
-def builder(tmp_path, monkeypatch) -> Builder:
-    make_tree(tmp_path / "src")
-    return Builder(home=tmp_path, monkeypatch=monkeypatch)
+from tests.build.builder import (
+    DONE,
+    ILL,
+    PACKED,
+    UNTESTABLE,
+    USAGE,
+    needs_bmake,
+    needs_clang,
+    needs_lld,
+)
 
 
 def test_a_kernel_and_the_named_modules_are_packed_with_a_manifest(builder):
-    assert builder.build("--modules=em,igb") == DONE
-    assert builder.packed() == [NAME, "em.ko", "igb.ko", "kernel"]
+    assert builder.build("--modules=em") == DONE
+    assert builder.packed() == PACKED
     told = builder.manifest()
     assert told.variant == "r311849 image 0"
-    assert told.config == "include GENERIC-NODEBUG; ident BENCH"
-    assert "MODULES_OVERRIDE=em igb" in told.flags
+    assert told.config.startswith("include GENERIC-NODEBUG; ident BENCH")
+    assert "MODULES_OVERRIDE=em pf" in told.flags
     assert {"WITH_REPRODUCIBLE_BUILD=yes", "WITH_META_MODE=yes"} <= set(told.flags.split())
     assert str(builder.home) not in told.flags
-    assert set(told.files) == {"kernel", "em.ko", "igb.ko"}
+    assert set(told.files) == set(PACKED) - {NAME}
     assert told.toolchain
 
 
 def test_no_modules_means_none(builder):
     assert builder.build("--modules=none") == DONE
-    assert builder.packed() == [NAME, "kernel"]
+    assert builder.packed() == [NAME, "kernel", "kernel.debug"]
     assert "NO_MODULES=yes" in builder.manifest().flags
 
 
-@pytest.mark.skipif(shutil.which("bmake") is None, reason="BSD make (bmake) is not installed")
+@needs_bmake
 def test_freebsds_own_make_reads_it_alike(builder):
     programs = builder.home / "bin"
     programs.mkdir()
     (programs / "make").symlink_to(str(shutil.which("bmake")))
     builder.monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     assert builder.build("--modules=em,igb") == DONE
-    assert builder.packed() == [NAME, "em.ko", "igb.ko", "kernel"]
+    assert builder.packed() == PACKED
     assert builder.build("--make-arg=CC=no-such-cc", "--clean") == ILL
 
 
@@ -154,7 +98,7 @@ def test_a_tree_that_cannot_be_relinked_has_one_image(builder, capsys):
 def test_the_object_tree_is_kept_and_the_kernel_built_when_it_must_be(builder):
     assert builder.build() == DONE
     assert builder.build() == DONE
-    assert (builder.log("toolchain"), builder.log("kernel")) == (2, 1)
+    assert (builder.toolchains(), builder.log("kernel")) == (1, 1)
     builder.edit("sys/kern/main.c", "x * 2", "x * 3")
     assert builder.build() == DONE
     assert builder.log("kernel") == 2
@@ -252,8 +196,9 @@ def test_bad_wishes_are_refused_in_one_line(builder, capsys, words, options, sta
 def test_a_dry_run_prints_the_commands_and_runs_none(builder, capsys):
     assert builder.build("-n", "--modules=em,igb") == DONE
     toolchain, kernel, install = capsys.readouterr().out.splitlines()
-    assert toolchain.startswith(f"env MAKEOBJDIRPREFIX={builder.obj} LC_ALL=C make NO_CLEAN=yes -j")
-    assert "'MODULES_OVERRIDE=em igb'" in kernel
+    assert f"MAKEOBJDIRPREFIX={builder.home}/toolchains/NEW/obj LC_ALL=C make NO" in toolchain
+    assert kernel.startswith(f"env MAKEOBJDIRPREFIX={builder.obj} LC_ALL=C make NO_CLEAN=yes -j")
+    assert "'MODULES_OVERRIDE=em pf'" in kernel
     assert kernel.endswith(" buildkernel")
     assert install.endswith("installkernel")
     assert not builder.obj.exists()

@@ -9,6 +9,7 @@ import pytest
 
 from buildbot_bench.build.cli import main
 from buildbot_bench.demo.generated_history import GeneratedCommit, git, write_history
+from tests.gitrepo import add_commits, add_raw_commit, numbered
 
 DONE, USAGE, ILL = 0, 64, 75
 
@@ -39,6 +40,21 @@ def test_each_revision_is_checked_out_in_the_same_place(check_out, history, tmp_
         assert check_out(sha) == DONE
         assert (tmp_path / "build" / "n").read_text() == f"{number}\n"
         assert git(tmp_path / "build", "rev-parse", "HEAD").strip() == sha
+
+
+def test_a_mirror_with_a_date_that_no_commit_graph_takes_is_tidied_up(check_out, history, tmp_path):
+    """Debian 12's git 2.39 never ends a commit-graph with a date beyond 64 bits."""
+    upstream, shas = history
+    check_out(shas[0])
+    mirror = tmp_path / "var" / "src.git"
+    settings = {"fetch.unpackLimit": 1, "gc.autoPackLimit": 1, "gc.autoDetach": "false"}
+    for name, value in settings.items():
+        git(mirror, "config", name, str(value))
+    date = b"Ann <ann@example.org> 99999999999999999999 +0000"
+    add_raw_commit(upstream, b"author %s\ncommitter %s\n\nodd\n" % (date, date))
+    for number in (4, 6):
+        assert check_out(add_commits(upstream, numbered(number, number + 1))[-1]) == DONE
+    assert len(list(mirror.glob("objects/pack/*.pack"))) == 1
 
 
 def test_what_a_build_or_a_patch_left_behind_is_gone(check_out, history, tmp_path):

@@ -1,8 +1,11 @@
 """A source tree with FreeBSD's targets and variables, in miniature; make and cc are real.
 
-Its make.py stands where FreeBSD's stands and does what that does in the end: it runs make. What
-matters of build(7): KERNCONF in KERNCONFDIR, `include` of a configuration of the tree,
-MAKEOBJDIRPREFIX, NO_MODULES and MODULES_OVERRIDE, installation below DESTDIR as of its owner.
+Its make.py stands where FreeBSD's stands and does what that does: it builds make, with the tests
+of make, and runs it. What matters of build(7): make's stage lines, a tool chain in WORLDTMP,
+KERNCONF in KERNCONFDIR, config(8) with `include` of a configuration of the tree, objects below
+MAKEOBJDIRPREFIX by the path of the source, files compiled by their whole path, commands that are
+compared in the meta mode, NO_MODULES and MODULES_OVERRIDE, installation below DESTDIR as of its
+owner.
 """
 
 from __future__ import annotations
@@ -11,46 +14,117 @@ from pathlib import Path
 
 MAKEFILE = """\
 TARGET ?= amd64
+HERE = $(CURDIR)$(.CURDIR)
 CONF = $(KERNCONFDIR)/$(KERNCONF)
-OBJ = $(MAKEOBJDIRPREFIX)/sys/$(KERNCONF)
+TOP = $(MAKEOBJDIRPREFIX)$(HERE)/$(TARGET).$(TARGET_ARCH)
+OBJ = $(TOP)/sys/$(KERNCONF)
 LINK = s/^makeoptions LDFLAGS="\\(.*\\)"/-fuse-ld=lld \\1/p
+OPTIONS = s/^options \\([A-Z0-9_=]*\\).*/-D\\1/p
+DEBUG = s/^makeoptions DEBUG=//p
+SSP = s/^makeoptions MKMODULESENV="WITHOUT_SSP=yes"/-DWITHOUT_SSP/p
 CC ?= cc
 
+.OBJDIR: $(HERE)
+
 kernel-toolchain:
+\t@echo ">>> stage 1.1: legacy release compatibility shims"
+\tmkdir -p $(TOP)/usr.sbin/config $(WORLDTMP)/usr/bin
+\t$(CC) -MD -MF $(TOP)/usr.sbin/config/.depend.main.o -o $(TOP)/usr.sbin/config/config \\
+\t    $(HERE)/usr.sbin/config/main.c
+\t@echo ">>> stage 3: cross tools"
+\tcp usr.sbin/config/config.sh $(WORLDTMP)/usr/bin/config
+
+buildkernel:
+\t@echo ">>> Kernel build for $(KERNCONF) started on Sun Nov 22 01:40:39 UTC 2026"
+\t@echo ">>> stage 1: configuring the kernel"
+\tsh $(WORLDTMP)/usr/bin/config $(CONF) sys/$(TARGET)/conf
 \tmkdir -p $(OBJ)
-\techo built >> $(OBJ)/toolchain.log
-
-buildkernel: $(OBJ)/kernel
+\t@echo ">>> stage 3.1: building everything"
+\ttest -z "$(WITH_META_MODE)" || echo "$(CONF_CFLAGS)" | cmp -s - $(OBJ)/commands || \\
+\t    echo "$(CONF_CFLAGS)" > $(OBJ)/commands
+\t$(MAKE) $(OBJ)/kernel
 \tset -e; test -n "$(NO_MODULES)" || for m in $(MODULES_OVERRIDE); do \\
-\t    $(CC) -c -o $(OBJ)/$$m.ko sys/modules/$$m.c; done
+\t    echo "===> $$m (all)"; \\
+\t    ssp=$$(sed -n '$(SSP)' $(CONF)); \\
+\t    $(CC) $$ssp $(CONF_CFLAGS) -c -o $(OBJ)/$$m.ko $(HERE)/sys/modules/$$m/module.c || { \\
+\t    echo "bmake[4]: stopped in $(HERE)/sys/modules/$$m"; exit 1; }; done
 
-$(OBJ)/kernel: $(CONF) sys/kern/main.c
-\tgrep -q '^ident $(KERNCONF)$$' $(CONF)
-\ttest -f sys/$(TARGET)/conf/$$(sed -n 's/^include //p' $(CONF))
+$(OBJ)/commands:
+\ttouch $@
+
+$(OBJ)/ip_fastfwd.o: $(CONF) $(OBJ)/commands sys/netinet/ip_fastfwd.c
+\t@echo "Building $(OBJ)/ip_fastfwd.o"
+\t$(CC) $(CONF_CFLAGS) -c -o $@ $(HERE)/sys/netinet/ip_fastfwd.c
+
+$(OBJ)/kernel: $(CONF) $(OBJ)/commands sys/kern/main.c $(OBJ)/ip_fastfwd.o
 \techo compiled >> $(OBJ)/kernel.log
-\t$(CC) $$(sed -n 's/^options /-D/p' $(CONF)) -Wno-error=format -c -o $(OBJ)/main.o sys/kern/main.c
-\t$(CC) -nostdlib -static $$(sed -n '$(LINK)' $(CONF)) -o $(OBJ)/kernel $(OBJ)/main.o
+\t@echo "Building $(OBJ)/main.o"
+\t$(CC) $$(sed -n '$(OPTIONS)' $(CONF)) -Wno-error=format $(CONF_CFLAGS) \\
+\t    $$(sed -n '$(DEBUG)' $(CONF) | sed 's/-gline-tables-only/-g1/') \\
+\t    -c -o $(OBJ)/main.o $(HERE)/sys/kern/main.c
+\t$(CC) -nostdlib -static $$(sed -n '$(LINK)' $(CONF)) -o $(OBJ)/kernel $(OBJ)/main.o \\
+\t    $(OBJ)/ip_fastfwd.o
+\tcp $(OBJ)/kernel $(OBJ)/kernel.debug
 
 installkernel:
+\t@echo ">>> Installing kernel $(KERNCONF) on Sun Nov 22 01:50:00 UTC 2026"
 \ttest -n "$(DESTDIR)"
 \tmkdir -p $(DESTDIR)/boot/kernel
 \tcp $(OBJ)/kernel $(DESTDIR)/boot/kernel/
 \tset -e; test -n "$(NO_MODULES)" || for m in $(MODULES_OVERRIDE); do \\
-\t    cp $(OBJ)/$$m.ko $(DESTDIR)/boot/kernel/; done
+\t    k=$$(sed -n "s/^KMOD[ \t]*=[ \t]*//p" sys/modules/$$m/Makefile); \\
+\t    cp $(OBJ)/$$m.ko $(DESTDIR)/boot/kernel/$$k.ko; \\
+\t    for l in $$(sed -n 's/^SYMLINKS=.*{KMODDIR}.//p' sys/modules/$$m/Makefile); do \\
+\t        ln -s if_$$m.ko $(DESTDIR)/boot/kernel/$$l; done; done
 
 .PHONY: kernel-toolchain buildkernel installkernel
 """
 
+# As boot-strap of make: its tests are run unless they are named; one fails under dash, and one
+# where the signal of an interrupt is ignored.
 MAKE_PY = """\
-import os, sys
+import os, pathlib, shutil, signal, sys
+installed = pathlib.Path(os.environ["MAKEOBJDIRPREFIX"], "bmake-install", "bin", "bmake")
+if not installed.exists():
+    print("Bootstrapping bmake...", flush=True)
+    failing = {"opt-debug-x-trace"}
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        failing.add("comment")
+    named = os.environ.get("TESTS", "comment opt-debug-x-trace").split()
+    if failing & set(named):
+        sys.exit(f"Failed tests: {' '.join(failing & set(named))}")
+    installed.parent.mkdir(parents=True)
+    installed.symlink_to(shutil.which("make"))
 words = [word for word in sys.argv[1:] if not word.startswith("--")]
-os.execvp("make", ["make", *words])
+if "-V" in words:
+    print("20220208")
+else:
+    os.execv(installed, ["make", *words])
+"""
+
+CONFIG = """\
+# config CONFIGURATION DIRECTORY: complains as config(8) does.
+n=0
+while read -r kind name rest; do
+    n=$((n + 1))
+    case $kind in
+    include) test -f "$2/$name" || { echo "config: cannot open $name"; exit 1; } ;;
+    options) grep -q "^${name%%=*}$" sys/conf/options || {
+        echo "$1: unknown option \\"$name\\""; exit 1; } ;;
+    device) grep -q "^$name$" sys/conf/files || {
+        echo "Error: device \\"$name\\" is unknown"; echo "config: 1 errors"; exit 1; } ;;
+    ident | nooptions | nodevice | makeoptions | nomakeoptions) ;;
+    *) echo "config: $1:$n: syntax error"; exit 1 ;;
+    esac
+done < "$1"
 """
 
 # Several functions with a section each, so that a linker has something to shuffle.
 MAIN = """\
 const char version[256] = "FreeBSD 15.0-CURRENT main-n262112-4f4e8f2d1b4a GENERIC-NODEBUG";
 %s
+const char *const where = __FILE__;
+void *const at_boot[] __attribute__((section("set_sysinit_set"))) = { f3, f1, f2 };
 #ifdef VIMAGE
 __attribute__((section(".text.vnet"))) int vnet(void) { return 7; }
 #endif
@@ -67,11 +141,24 @@ def make_tree(root: Path) -> Path:
     files = {
         "Makefile": MAKEFILE,
         "tools/build/make.py": MAKE_PY,
+        "contrib/bmake/unit-tests/comment.mk": "# nothing\n",
+        "share/mk/bsd.own.mk": "# rules\n",
+        "usr.sbin/config/main.c": "int main(void) { return 0; }\n",
+        "usr.sbin/config/config.8": "Its manual.\n",
+        "usr.sbin/config/config.sh": CONFIG,
+        "sys/amd64/conf/GENERIC": "makeoptions DEBUG=-g\n",
         "sys/amd64/conf/GENERIC-NODEBUG": "include GENERIC\n",
+        "sys/conf/files": "md\nnetmap\n",
         "sys/conf/kern.pre.mk": "_LDFLAGS=${LDFLAGS:S/-Wl,//g}\n",
+        "sys/conf/options": "VIMAGE\nINVARIANTS\nMAXCPU\n",
+        "sys/conf/newvers.sh": "# what a kernel says of itself\n",
         "sys/kern/main.c": MAIN % FUNCTIONS,
-        "sys/modules/em.c": "int em;\n",
-        "sys/modules/igb.c": "int igb = 1;\n",
+        "sys/netinet/ip_fastfwd.c": "int ip_tryforward(int m) { return m; }\n",
+        "share/man/man4/inet.4": "Its manual.\n",
+        "sys/modules/em/Makefile": "KMOD = if_em\nSYMLINKS= ${KMOD}.ko ${KMODDIR}/if_igb.ko\n",
+        "sys/modules/em/module.c": "int em;\n#ifndef WITHOUT_SSP\nint guarded = 1;\n#endif\n",
+        "sys/modules/pf/Makefile": "KMOD=\tpf\n",
+        "sys/modules/pf/module.c": "int pf = 1;\n",
     }
     for name, text in files.items():
         path = root / name

@@ -1,0 +1,40 @@
+"""The compiler and linker of the host that a kernel is built by; it runs them for their version."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.build.running import told
+from buildbot_bench.core.errors import InfraError
+
+_HINT = "install clang and lld; `bench-build check` names the packages"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compilers:
+    """`directory` of clang and ld.lld, None for the host's own cc; what they say of themselves."""
+
+    directory: Path | None
+    version: str
+
+
+def own() -> Compilers:
+    """What FreeBSD builds itself by: cc and ld."""
+    versions = (told(["cc", "--version"]), told(["ld", "--version"]))
+    return Compilers(directory=None, version="; ".join(filter(None, versions)))
+
+
+def clang_and_lld() -> Compilers:
+    """Clang of the PATH and the linker beside it; InfraError when one is not there."""
+    clang = shutil.which("clang")
+    if clang is None:
+        raise InfraError("clang: not found", hint=_HINT)
+    directory = Path(clang).resolve().parent
+    names = ("clang", "ld.lld")
+    versions = [told([str(directory / name), "--version"]) for name in names]
+    for name, version in zip(names, versions, strict=True):
+        if not version:
+            raise InfraError(f"{directory / name}: not found", hint=_HINT)
+    return Compilers(directory=directory, version="; ".join(versions))

@@ -1,0 +1,152 @@
+"""What a build shows while it runs: its stages and how far it is; every line goes to a log file.
+
+At a failure the lines around the first error are shown, and the last ones. It decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from buildbot_bench.core.build_failure import failure
+from buildbot_bench.core.build_log import Diagnosis
+from buildbot_bench.core.build_stages import Stage, Stages
+from buildbot_bench.core.errors import BenchError
+
+_EVERY_S = 10.0  # a line in a log of Buildbot's, or on a terminal
+_SHOWN = 20  # lines, of the log's end
+_AROUND = 6  # lines after the first error: the source and where in it
+_LONGEST = 400  # characters of a line that is shown; a command of FreeBSD's has thousands
+_TOGETHER = {Stage.KERNEL: "kernel and modules", Stage.MODULES: "kernel and modules"}
+
+
+class Journal:
+    """Follows one build. `source` is cut off the names of files in what it shows.
+
+    `about` says, when the kernel is begun, how many files are to be compiled; 0: not known.
+    """
+
+    def __init__(
+        self,
+        *,
+        log: Path,
+        out: IO[str],
+        source: Path,
+        configuration: Path,
+        about: Callable[[], int] = lambda: 0,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path, self._out, self._verbose = log, out, verbose
+        self._log = log.open("w", encoding="utf-8", errors="replace")
+        # A path of an object tree has that of the source within.
+        self._source = re.compile(rf"(?<![\w./-]){re.escape(str(source))}/")
+        self._configuration = str(configuration)
+        self._about, self._files = about, 0
+        self._clock = clock
+        self._since = self._shown_at = clock()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._stages = Stages()
+        self._doing = "preparation"
+        self._last: deque[str] = deque(maxlen=_SHOWN)
+
+    @property
+    def compiled(self) -> int:
+        """How many files of kernel and modules were compiled."""
+        return self._stages.compiled
+
+    def begin(self, stage: Stage) -> None:
+        """A command starts in this stage."""
+        compiled = self._stages.compiled
+        self._stages = Stages(stage)
+        self._stages.compiled = compiled
+        self._enter(stage)
+
+    def take(self, line: str) -> None:
+        """Look at one line of the build's output."""
+        self._log.write(f"{line}\n")
+        self._last.append(line)
+        if self._verbose:
+            self.say(line)
+        before = self._stages.stage
+        self._stages.take(line)
+        if self._stages.stage is not before:
+            self._enter(self._stages.stage)
+            if self._stages.stage is Stage.KERNEL:
+                self._files = self._about()
+        elif self._stages.stage in _TOGETHER:
+            self._progress()
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        self._out.write(f"{line}\n")
+        self._out.flush()
+
+    def do(self, what: str) -> None:
+        """From now on something else is done than a command."""
+        self._spend()
+        self._doing = what
+
+    def times(self) -> str:
+        """What each stage took, in whole seconds, in their order."""
+        self._spend()
+        told = (f"{what} {seconds:.0f} s" for what, seconds in self._seconds.items())
+        return f"{', '.join(told)}; together {sum(self._seconds.values()):.0f} s"
+
+    def failure(self, found: Diagnosis) -> BenchError:
+        """The error to raise for a command that failed; shows the lines that tell why."""
+        self._log.flush()
+        self.say("")
+        for line in (*self._around(found.reason), "[…]", *self._last):
+            self.say(self._short(line))
+        self.say(f"the whole log: {self._path}")
+        short = Diagnosis(
+            builder_is_ill=found.builder_is_ill, reason=self._source.sub("", found.reason)
+        )
+        return failure(self._stages, short, own_configuration=self._configuration)
+
+    def close(self) -> None:
+        """Finish the log file."""
+        self._log.close()
+
+    def _enter(self, stage: Stage) -> None:
+        self._spend()
+        if self._doing != _name(stage):
+            self._doing = _name(stage)
+            self.say(f"{self._doing} …")
+
+    def _spend(self) -> None:
+        now = self._clock()
+        self._seconds[self._doing] += now - self._since
+        self._since = now
+
+    def _progress(self) -> None:
+        if self._clock() < self._shown_at + _EVERY_S:
+            return
+        self._shown_at = self._clock()
+        of = f" of about {self._files}" if self._files > self.compiled else ""
+        self.say(f"{self._doing}: {self.compiled}{of} files")
+
+    def _around(self, reason: str) -> list[str]:
+        """The first error with the lines that follow it."""
+        found: list[str] = []
+        with self._path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if found or line.strip().startswith(reason):
+                    found.append(line.rstrip("\n"))
+                if len(found) > _AROUND:
+                    break
+        return found
+
+    def _short(self, line: str) -> str:
+        line = self._source.sub("", line)
+        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _name(stage: Stage) -> str:
+    """Kernel and modules are built side by side, and take their time together."""
+    return _TOGETHER.get(stage, str(stage))

@@ -1,0 +1,182 @@
+"""The tool chains that a builder keeps: one for each state of what it is built from.
+
+All worktrees and object trees of the builder share them; the least recently used go. It knows no
+recipe: whoever asks says how one is built.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from buildbot_bench.build.inputs import inputs, same_inputs
+from buildbot_bench.core.errors import InfraError
+
+# About 45 MB each for 13.1. A range of some years meets a dozen; a farm works on one or two.
+MOST_KEPT = 8
+_MADE_OF, _LOCK = "made-of.json", "lock"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Toolchain:
+    """A directory: `objects` is where it was built, `tools` what the kernel's build calls.
+
+    `is_new` when it was built just now.
+    """
+
+    place: Path
+    is_new: bool = False
+
+    @property
+    def objects(self) -> Path:
+        """The object tree of the tools, with make's own bootstrap."""
+        return self.place / "obj"
+
+    @property
+    def tools(self) -> Path:
+        """What FreeBSD's makefiles call WORLDTMP."""
+        return self.place / "tools"
+
+
+def default_store() -> Path:
+    """Where a builder keeps its tool chains unless it is told."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "buildbot-bench" / "toolchains"
+
+
+@contextmanager
+def toolchain(
+    store: Path,
+    source: Path,
+    recipe: Sequence[str],
+    build: Callable[[Toolchain], None],
+    *,
+    say: Callable[[str], object] = lambda _: None,
+) -> Iterator[Toolchain]:
+    """The tool chain for a source tree, built unless it is there; it stays while it is used.
+
+    `recipe` is all else that it depends on: compilers, words for make. One is built at a time.
+    Raises InfraError when the store cannot be written, and what `build` raises.
+    """
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        taken = _take(store, source, recipe)
+        if taken is None:
+            with _locked(store / _LOCK, say):
+                # Another build may have made it while this one waited.
+                taken = _take(store, source, recipe) or _built(store, source, recipe, build)
+                _forget(store, taken[0])
+    except OSError as error:
+        hint = "see --toolchains"
+        raise InfraError(f"cannot keep tool chains in {store}: {error}", hint=hint) from error
+    kept, lock = taken
+    try:
+        yield kept
+    finally:
+        os.close(lock)
+
+
+_Taken = tuple[Toolchain, int]  # with the descriptor of its lock, which ends with the process
+
+
+def _take(store: Path, source: Path, recipe: Sequence[str]) -> _Taken | None:
+    """Find a tool chain, and keep it from being removed."""
+    for place in _newest_first(store):
+        told = _told(place)
+        if told.get("recipe") == list(recipe) and same_inputs(source, told.get("inputs", {})):
+            try:
+                lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
+            except FileNotFoundError:  # it was removed just now
+                continue
+            if _told(place) == told:
+                os.utime(place)
+                return Toolchain(place=place), lock
+            os.close(lock)
+    return None
+
+
+def _told(place: Path) -> dict[str, Any]:
+    """What a tool chain is made of; empty where its build was interrupted, or is going on."""
+    try:
+        told = json.loads((place / _MADE_OF).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) and told.get("format") == _FORMAT else {}
+
+
+def _built(
+    store: Path, source: Path, recipe: Sequence[str], build: Callable[[Toolchain], None]
+) -> _Taken:
+    # Its paths are written into the tools: it cannot be moved when it is done.
+    place = Path(tempfile.mkdtemp(prefix="toolchain-", dir=store))
+    made = Toolchain(place=place, is_new=True)
+    made.objects.mkdir(parents=True)
+    made.tools.mkdir()
+    try:
+        build(made)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    told = {"format": _FORMAT, "recipe": list(recipe), "inputs": inputs(source, place)}
+    lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
+    (place / _MADE_OF).write_text(json.dumps(told, indent=1), encoding="utf-8")
+    return made, lock
+
+
+def _forget(store: Path, kept: Toolchain) -> None:
+    """Remove what was used least recently, and what an interrupted build left behind."""
+    others = [place for place in _newest_first(store) if place != kept.place]
+    whole = [place for place in others if (place / _MADE_OF).is_file()]
+    for place in others:
+        if place not in whole[: MOST_KEPT - 1]:
+            _remove_unless_used(place)
+
+
+def _remove_unless_used(place: Path) -> None:
+    try:
+        lock = _open_lock(place / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    shutil.rmtree(place, ignore_errors=True)
+    os.close(lock)
+
+
+def _newest_first(store: Path) -> list[Path]:
+    found: list[tuple[int, Path]] = []
+    for path in store.iterdir():
+        with suppress(FileNotFoundError):  # another build removes what it does not keep
+            if path.is_dir():
+                found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+@contextmanager
+def _locked(path: Path, say: Callable[[str], object]) -> Iterator[None]:
+    try:
+        lock = _open_lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("tool chain: another build makes one; waiting for it")
+        lock = _open_lock(path, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _open_lock(path: Path, operation: int) -> int:
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, operation)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock

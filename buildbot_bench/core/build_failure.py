@@ -1,0 +1,51 @@
+"""Whose a failed build of FreeBSD is: the revision's, the builder's, or of who asked for it.
+
+What fails before the kernel is begun is the builder's, whichever revision it has in hand: make's
+bootstrap, the tool chain, the kernel's directory. One thing there is not: config(8) refuses the
+kernel's configuration. An option or a device that this revision does not know may be known to
+another: the variant is untestable here. A line that is no configuration at all was written by who
+asked, if it stands in their own file.
+"""
+
+from __future__ import annotations
+
+import re
+
+from buildbot_bench.core.build_log import Diagnosis
+from buildbot_bench.core.build_stages import Stage, Stages
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+
+_HEADER = re.compile(
+    r"fatal error: '?(?P<name>[\w./+-]+\.h)'?(?: file not found|: No such file or directory)"
+)
+_NOT_A_CONFIGURATION = "syntax error"
+_CHECK = "see what `bench-build check` says"
+
+
+def failure(stages: Stages, found: Diagnosis, *, own_configuration: str) -> BenchError:
+    """The error to raise for a build that ended in a stage with a diagnosis of its log.
+
+    `own_configuration` is the path of the configuration that was written for this build.
+    """
+    if found.builder_is_ill:
+        return InfraError(found.reason, hint=_remedy(found.reason))
+    if stages.stage is Stage.CONFIGURATION and stages.rejected:
+        if _NOT_A_CONFIGURATION in stages.rejected and own_configuration in stages.rejected:
+            return UsageError(stages.rejected, hint="mend the file that --kernconf names")
+        told = stages.rejected.replace(own_configuration, "the configuration")
+        return UntestableRevision(f"config(8): {told}")
+    if stages.stage.is_the_builders:
+        return InfraError(f"{stages.stage}: {found.reason}", hint=_remedy(found.reason))
+    if stages.failed_module:
+        return UntestableRevision(f"module {stages.failed_module}: {found.reason}")
+    return UntestableRevision(found.reason)
+
+
+def _remedy(reason: str) -> str:
+    if header := _HEADER.search(reason):
+        return f"install the package that has {header['name']}; {_CHECK}"
+    if "No space left" in reason:
+        return "make room"
+    if "unknown argument" in reason or "unknown warning" in reason or "unsupported opt" in reason:
+        return "install a compiler of about the tree's age"
+    return _CHECK

@@ -1,0 +1,12 @@
+"""What the tests of the builder share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.build.builder import Builder, new_builder
+
+
+@pytest.fixture
+def builder(tmp_path, monkeypatch) -> Builder:
+    return new_builder(tmp_path, monkeypatch)

@@ -1,0 +1,114 @@
+"""Where a build fails says whose it is; it says how far it is, and what each stage took."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from itertools import count
+
+import pytest
+
+from buildbot_bench.build.journal import Journal
+from buildbot_bench.core.build_stages import Stage
+from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE, needs_clang
+
+CONFIG = "usr.sbin/config/main.c"
+
+
+@needs_clang
+def test_the_tests_of_make_are_not_run(builder):
+    assert builder.build(tool="make.py") == DONE
+
+
+@needs_clang
+def test_a_daemon_that_ignores_interrupts_builds_too(builder):
+    words = builder.words(tool="make.py")
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+    command = [*ignoring, sys.executable, "-m", "buildbot_bench.build.cli", *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == DONE, done.stdout + done.stderr
+
+
+@needs_clang
+def test_what_fails_in_the_bootstrap_is_the_builders(builder, capsys):
+    builder.edit("tools/build/make.py", "if failing & set(named):", "if True:")
+    assert builder.build(tool="make.py") == ILL
+    said = capsys.readouterr().err
+    assert "bootstrap: Failed tests" in said
+    assert "bench-build check" in said
+
+
+def test_what_fails_in_the_tool_chain_is_the_builders_with_its_remedy(builder, capsys):
+    builder.edit(CONFIG, "int main", "#include <no-such-archive.h>\nint main")
+    assert builder.build() == ILL
+    said = capsys.readouterr().err
+    assert f"toolchain: {CONFIG}:1:" in said
+    assert "install the package that has no-such-archive.h" in said
+    assert builder.toolchains() == 0
+
+
+def test_a_module_that_does_not_compile_is_named(builder, capsys):
+    builder.edit("sys/modules/em/module.c", "int em", "int 1em")
+    assert builder.build() == UNTESTABLE
+    assert "bench-build: module em: sys/modules/em/module.c:1:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("options NO_SUCH", 'unknown option "NO_SUCH"'),
+        ("device nosuch", 'device "nosuch" is unknown'),
+    ],
+)
+def test_an_option_that_this_revision_does_not_know_is_untestable_here(
+    builder, capsys, options, complaint
+):
+    assert builder.build(options=options) == UNTESTABLE
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_configuration_is_who_wrote_its(builder, capsys):
+    mine = builder.home / "MINE"
+    mine.write_text("include GENERIC\nthe fastest kernel\n")
+    assert builder.build(f"--kernconf={mine}") == USAGE
+    assert "syntax error; mend the file that --kernconf names" in capsys.readouterr().err
+
+
+def test_every_line_is_kept_and_the_stages_with_their_times_are_shown(builder, capsys):
+    assert builder.build() == DONE
+    said = capsys.readouterr().out
+    assert "configuration …" in said
+    assert "kernel and modules" in said
+    assert " s, packing " in said
+    assert "-Wno-error=format" not in said
+    assert "-Wno-error=format" in (builder.obj / "bench-build.log").read_text()
+    assert builder.build("--verbose", "--clean") == DONE
+    assert "-Wno-error=format" in capsys.readouterr().out
+
+
+def test_what_make_takes_from_the_environment_is_none_of_the_kernels(builder):
+    for name, value in {"MAKEFLAGS": "n", "CFLAGS": "-no-such", "NO_MODULES": "yes"}.items():
+        builder.monkeypatch.setenv(name, value)
+    assert builder.build() == DONE
+    assert "if_em.ko" in builder.packed()
+
+
+def test_progress_is_shown_every_few_seconds(tmp_path):
+    out, seconds = io.StringIO(), count()
+    journal = Journal(
+        log=tmp_path / "log",
+        out=out,
+        source=tmp_path,
+        configuration=tmp_path / "BENCH",
+        about=lambda: 960,
+        clock=lambda: float(next(seconds)),
+    )
+    journal.begin(Stage.CONFIGURATION)
+    journal.take(">>> stage 3.1: building everything")
+    for number in range(30):
+        journal.take(f"Building /obj/sys/BENCH/f{number}.o")
+    shown = [line for line in out.getvalue().splitlines() if " of about " in line]
+    assert shown[0].endswith(" of about 960 files")
+    assert 1 <= len(shown) < 6
+    assert journal.times().startswith("preparation 1 s, configuration ")
