@@ -23,6 +23,7 @@ from buildbot_bench.lab.telling import tell
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
 
 _FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4
+_GOES_ON = "the job goes on; run the same again to attach"
 
 _EPILOGUE = """\
 exit status of run:
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-lab: {error}", file=sys.stderr)
         return _INFRASTRUCTURE
     except KeyboardInterrupt:
-        print("bench-lab: the job goes on; run the same again to attach", file=sys.stderr)
+        print(f"bench-lab: {_GOES_ON}", file=sys.stderr)
         return _INFRASTRUCTURE
     return status
 
@@ -152,6 +153,9 @@ def _run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except (InfraError, OSError) as error:
+        if _lives(job):
+            # Not the job has failed, only who followed it: that is said to people, not as an event.
+            raise InfraError(f"cannot follow job {job.name}: {error}", hint=_GOES_ON) from error
         last = failed(error if isinstance(error, InfraError) else InfraError(str(error)))
         _say(last, plain=plain)
     match last:
@@ -162,12 +166,23 @@ def _run(options: argparse.Namespace) -> int:
     return _FINISHED
 
 
+def _lives(job: Job) -> bool:
+    """Whether a job's runner is known to be at work."""
+    try:
+        return job.is_running()
+    except OSError:
+        return False
+
+
 def _list(options: argparse.Namespace) -> int:
     for testbed in load_testbeds(options.testbeds).values():
         home = home_of(options.state, testbed.name)
         owner = owner_of(home) if is_locked(home / "lock") else None
         held = "free" if owner is None else f"job {owner.job}, {time.time() - owner.since_s:.0f} s"
-        workloads = ", ".join(make_driver(testbed, home).workloads())
+        try:
+            workloads = ", ".join(make_driver(testbed, home).workloads())
+        except BenchError as error:  # the others can be shown all the same
+            workloads = f"{error.message}; see `bench-lab check {testbed.name}`"
         print(f"{testbed.name}\t{testbed.common.driver}\t{held}\t{workloads}")
     return _FINISHED
 

@@ -46,7 +46,7 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
 
 def _redirect(log: Path) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(null, 0)
     os.dup2(file, 1)
     os.dup2(file, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -12,10 +12,14 @@ from buildbot_bench.core.profile import Profile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blast:
-    """What one run of traffic gave: the primary unit first, and the receiver's log."""
+    """What one run of traffic gave: the primary unit first, and the receiver's log.
+
+    `facts` are what the set-up told on this very boot, and before it could not.
+    """
 
     values: dict[str, float]
     log: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +50,10 @@ class Driver(Protocol):
         """Look at everything that a run needs, without a run."""
 
     def facts(self) -> dict[str, str]:
-        """The set-up that is recorded with each job: machine, versions, settings."""
+        """The set-up that is recorded with each job: machine, versions, settings.
+
+        Asked before the first boot; what depends on the booted kernel comes with a Blast.
+        """
 
     def prepare(self, workload: str) -> None:
         """Have the next boots be those of a workload; called first, and touches nothing yet."""

@@ -26,7 +26,7 @@ class EventLog:
     def append(self, event: Event) -> None:
         """Add one event; what a measurement cost time to get is on the disk when this returns."""
         line = (format_event(event) + "\n").encode("ascii")
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             while line:
                 line = line[os.write(descriptor, line) :]

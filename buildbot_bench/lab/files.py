@@ -20,7 +20,7 @@ def replace_text(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o644) -> None:
+def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600) -> None:
     """Copy a file whose SHA-256 must be `digest`; InfraError when it is another or unreadable."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)

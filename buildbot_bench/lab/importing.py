@@ -34,7 +34,10 @@ def import_config(path: Path, *, name: str = "", configs: Path | None = None) ->
     lines += _table(
         f"{head}.dut", {"address": dut, "mac": values.get("DUT_LAB_IF_MAC_SENDER_SIDE")}
     )
-    lines += ["# interfaces: the DUT's lab ports. nanobsd = true, if it is one.", ""]
+    lines += [
+        "# interfaces: the DUT's lab ports. bsdrp = true on BSDRP, nanobsd = true on another.",
+        "",
+    ]
     for sender in _senders(values):
         lines += [*_table(f"[{head}.senders]", sender), ""]
     lines += [*_table(f"{head}.receiver", _receiver(values)), ""]

@@ -126,6 +126,13 @@ class Job:
             self.events.append(failed(InfraError("the job was cancelled")))
         return True
 
+    def end_runner(self) -> None:
+        """End the runner and all it started; whoever asks for the job takes it up where it was."""
+        if not self.is_running():
+            return
+        with locked(self._start_lock):
+            self._stop_runner()
+
     def _keep_request(self, request: Request) -> None:
         path = self.directory / "request.json"
         asked = asdict(request)

@@ -16,11 +16,23 @@ _LINE = re.compile(r"[0-9.]*\s*main_thread \[\d+\] (\d{1,15}) pps\b", re.ASCII)
 _CRASH = re.compile(r"\bouch\b.*")
 _SENT = re.compile(r"^Sent (\d{1,18}) packets\b", re.MULTILINE | re.ASCII)
 _SPEED = re.compile(r"^Speed: (\d{1,15}(?:\.\d{1,9})?) ?([KMG]?)pps\b", re.MULTILINE | re.ASCII)
+# lib/libc/stdlib/getopt.c; and what glibc says.
+_REFUSED = re.compile(
+    r"\b((?:(?:illegal|invalid) option|option requires an argument) -- '?(\S)'?)", re.ASCII
+)
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 _OPENED = re.compile(r"\breceiver_body \[\d+\] reading from ", re.ASCII)
 _POLLED = re.compile(
     r"\breceiver_body \[\d+\] waiting for initial packets|\bmain_thread \[\d+\] \d+ pps", re.ASCII
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefusedOption:
+    """The first option that a pkt-gen ended at, and what getopt(3) said of it."""
+
+    option: str
+    complaint: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,8 +53,8 @@ class Unusable:
 
 def parse_receiver(text: str) -> Reading | Unusable:
     """Read a receiver's log, whatever is in it."""
-    if crash := _CRASH.search(text):
-        return Unusable(reason=f"the receiver crashed: {crash[0].strip()[:200]}")
+    if early := _early_end(text, "receiver"):
+        return early
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -51,13 +63,27 @@ def parse_receiver(text: str) -> Reading | Unusable:
         return Unusable(reason="no data: the receiver reported not a single interval")
     if not any(every):
         return Unusable(reason="0 pps for the whole run", nothing_came=True)
-    kept = tuple(pps for pps in _intervals(lines[HEAD_LINES:-TAIL_LINES]) if pps)
+    counting = _intervals(lines[HEAD_LINES:-TAIL_LINES])
+    kept = tuple(pps for pps in counting if pps)
+    if counting and not kept:
+        reason = f"0 pps in each of the {len(counting)} seconds that count"
+        return Unusable(reason=reason, nothing_came=True)
     if not kept:
         return Unusable(
             reason=f"truncated: nothing is left of {len(every)} intervals"
             " when the first 15 and the last 10 lines are dropped"
         )
     return Reading(median_pps=float(statistics.median(kept)), intervals_pps=kept)
+
+
+def _early_end(text: str, end: str) -> Unusable | None:
+    """Why pkt-gen ended before its time, if it says so."""
+    if crash := _CRASH.search(text):
+        return Unusable(reason=f"the {end} crashed: {crash[0].strip()[:200]}")
+    if refused := refused_option(text):
+        reason = f"the {end}'s pkt-gen does not take its options: {refused.complaint}"
+        return Unusable(reason=reason)
+    return None
 
 
 def _intervals(lines: list[str]) -> list[int]:
@@ -76,12 +102,18 @@ class Sent:
 
 def parse_sender(text: str) -> Sent | Unusable:
     """Read a sender's log, whatever is in it."""
-    if crash := _CRASH.search(text):
-        return Unusable(reason=f"the sender crashed: {crash[0].strip()[:200]}")
+    if early := _early_end(text, "sender"):
+        return early
     sent, speed = _SENT.search(text), _SPEED.search(text)
     if sent is None or speed is None:
         return Unusable(reason="truncated: the sender's log has no last lines")
     return Sent(packets=int(sent[1]), pps=float(speed[1]) * _UNITS[speed[2]])
+
+
+def refused_option(text: str) -> RefusedOption | None:
+    """The option at which pkt-gen printed its usage and ended; None when it did not."""
+    match = _REFUSED.search(text)
+    return None if match is None else RefusedOption(option=match[2], complaint=match[1])
 
 
 def traffic_is_seen(text: str) -> bool:

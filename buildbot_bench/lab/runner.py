@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
+from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut
 
 LOG_LIMIT = 16 * 1024
@@ -95,22 +96,23 @@ def tail(text: str) -> str:
 def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchError | None]:
     """One boot and one blast."""
     began_s = time.monotonic()
-    values: dict[str, float] = {}
+    blast = Blast(values={})
     log, fault = "", None
     try:
         with dut:
             dut.boot()
             dut.verify()
             blast = dut.blast(workload)
-        values, log = blast.values, blast.log
+        log = blast.log
     except (UntestableRevision, InfraError) as error:
         fault, log = error, dut.console
     measured = Measured(
         ordinal=ordinal,
         at_s=time.time(),
         duration_s=time.monotonic() - began_s,
-        values=values,
+        values=blast.values,
         failure=None if fault is None else str(fault),
         log=tail(log),
+        facts=blast.facts,
     )
     return measured, fault

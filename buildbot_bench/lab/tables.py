@@ -1,20 +1,26 @@
 """Makes frozen dataclasses of TOML tables, key by key; it knows not what the keys mean.
 
 A table's keys are the fields of its dataclass, of the same types; tables may lie within tables. A
-union of dataclasses is told apart by the key `driver`, which each names in its own `DRIVER`.
+union of dataclasses is told apart by the key `driver`, which each names in its own `DRIVER`. What
+is relative, a path or a program with a slash in its name, lies beside the file.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NewType, TypeVar
 
 from buildbot_bench.core.errors import UsageError
+
+# A program of the lab controller, and a command of it: only the first word is a program's name.
+Program = NewType("Program", str)
+LocalCommand = tuple[Program, ...]
 
 _Table = TypeVar("_Table")
 _KINDS = {
@@ -23,6 +29,7 @@ _KINDS = {
     int: "a whole number",
     bool: "true or false",
     Path: "a path",
+    Program: "a program",
 }
 
 
@@ -83,7 +90,8 @@ def _value(kind: Any, value: Any, place: Place) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise UsageError(f"{place}: {value!r} is not a list", hint='write ["…", "…"]')
-        return tuple(_value(arguments[0], item, place / n) for n, item in enumerate(value))
+        kinds = [str if n and kind == LocalCommand else arguments[0] for n in range(len(value))]
+        return tuple(_value(kinds[n], item, place / n) for n, item in enumerate(value))
     if origin is dict:
         return {name: _value(arguments[1], v, place / name) for name, v in _table(value, place)}
     if is_dataclass(kind):
@@ -106,13 +114,16 @@ def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
 
 
 def _scalar(kind: Any, value: Any, place: Place) -> Any:
-    wanted = {float: (int, float), Path: (str,)}.get(kind, (kind,))
+    wanted = {float: (int, float), Path: (str,), Program: (str,)}.get(kind, (kind,))
     if (isinstance(value, bool) and kind is not bool) or not isinstance(value, wanted):
         raise UsageError(f"{place}: {value!r} is not {_KINDS[kind]}")
     if isinstance(value, int | float) and value < 0:
         raise UsageError(f"{place}: {value!r} is negative")
     if kind is Path:
         return (place.path.parent / value).resolve()
+    if kind is Program and os.sep in value:
+        # Not resolved: a program may go by the name of a symbolic link.
+        return os.path.normpath(place.path.absolute().parent / value)
     return kind(value)
 
 

@@ -61,6 +61,7 @@ def load_testbeds(path: Path) -> dict[str, Testbed]:
 
     Raises UsageError that names file, testbed and key.
     """
+    path = path.absolute()  # a message must tell where it was looked for
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

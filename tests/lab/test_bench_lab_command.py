@@ -81,6 +81,17 @@ def test_the_list_says_who_has_a_testbed(tmp_path):
     foreground.communicate()
 
 
+def test_the_list_shows_the_others_when_one_testbed_cannot_be_read(lab):
+    with lab.testbeds.open("a") as file:
+        file.write('[testbeds.third]\ndriver = "replay"\nseries = "gone.jsonl"\n')
+    result = lab.do(lab.command("list"))
+    assert result.returncode == 0
+    assert "first\treplay\tfree\tforwarding" in result.stdout.splitlines()
+    (third,) = [line for line in result.stdout.splitlines() if line.startswith("third")]
+    assert "gone.jsonl" in third
+    assert "bench-lab check third" in third
+
+
 def test_the_check_up_says_line_by_line_what_is_missing(lab):
     fine = lab.do(lab.command("check", "first"))
     assert fine.returncode == 0

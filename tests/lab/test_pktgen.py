@@ -65,6 +65,15 @@ def test_a_bad_log_has_its_reason(text, reason):
     assert reason in answer.reason
 
 
+def test_a_whole_log_whose_seconds_are_all_zero_tells_of_no_traffic_not_of_a_cut():
+    """A few packets passed before the DUT wedged; the first 15 lines do not count."""
+    text = "\n".join(["boot"] * 12 + [line(p) for p in (88, 7, 0, *[0] * 20)]) + "\n"
+    answer = parse_receiver(text + "Terminated\n" * 3)
+    assert answer == Unusable(
+        reason="0 pps in each of the 13 seconds that count", nothing_came=True
+    )
+
+
 PIECES = st.one_of(
     st.text(),
     st.integers().map(line),

@@ -14,9 +14,20 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.testbeds import load_testbeds
-from buildbot_bench.lab.virtual.console import build_id_in, last_words
+from buildbot_bench.lab.virtual.console import build_id_in, last_lines, last_words
 from buildbot_bench.lab.virtual.elf import Symbols, read_symbols
-from buildbot_bench.lab.virtual.frames import FRAME, PACKETS, PREFIX, burst, forwarded, ping
+from buildbot_bench.lab.virtual.frames import (
+    FRAME,
+    IPV4,
+    IPV6,
+    PACKETS,
+    PREFIX,
+    addressed,
+    burst,
+    forwarded,
+    ping,
+)
+from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.trace import as_table, by_function, executed
 from buildbot_bench.lab.virtual.wires import Lost, Wires
 
@@ -63,6 +74,43 @@ def test_frames_are_the_smallest_and_their_checksums_are_right():
     assert sum(struct.unpack("!10H", header)) % 0xFFFF == 0
 
 
+@pytest.mark.parametrize("traffic", [IPV4, IPV6])
+def test_each_kind_of_traffic_is_known_when_it_comes_out(traffic):
+    burst = traffic.burst()
+    size = PREFIX + traffic.frame
+    assert len(burst) == PACKETS * size
+    hops = PREFIX + 14 + (8 if traffic is IPV4 else 7)
+    assert burst[hops] == 64
+    answer = routed(burst) if traffic is IPV4 else bytearray(burst)
+    for start in range(0, len(burst), size) if traffic is IPV6 else ():
+        answer[start + hops] -= 1
+    assert traffic.forwarded(bytes(answer)) == ""
+    assert "packet 1 of a burst came out as" in traffic.forwarded(burst)
+    assert traffic.ping() == burst[:size]
+
+
+def test_packets_of_ipv6_have_a_checksum_over_their_addresses():
+    packet = IPV6.ping()[PREFIX + 14 :]
+    version, length, header, hops = struct.unpack_from("!IHBB", packet)
+    assert (version >> 28, length, header, hops) == (6, len(packet) - 40, 17, 64)
+    pseudo = packet[8:40] + struct.pack("!II", length, 17) + packet[40:]
+    assert sum(struct.unpack(f"!{len(pseudo) // 2}H", pseudo)) % 0xFFFF == 0
+
+
+def to_everybody(length=46):
+    """A frame that a kernel sends on its own account."""
+    return struct.pack("!I", 14 + length) + b"\xff" * 6 + bytes(8 + length)
+
+
+def test_frames_to_everybody_are_told_from_the_traffic():
+    one, other = burst()[:64], burst()[64:128]
+    taken = to_everybody() + one + to_everybody(80) + other + to_everybody(28)
+    assert addressed(taken) == (one + other, b"")
+    for cut in range(1, 64):
+        assert addressed(one + other[:cut]) == (one, other[:cut])
+    assert addressed(b"") == (b"", b"")
+
+
 @pytest.fixture
 def wires():
     (sender, inside), (outside, receiver) = socket.socketpair(), socket.socketpair()
@@ -90,6 +138,26 @@ def test_packets_that_stay_away_are_counted(wires):
     with pytest.raises(Lost, match=r"62 of 64 packets came back within 0\.2 s"):
         ours.send_burst()
     thread.join()
+
+
+@pytest.mark.parametrize("place", [0, 64, 640, 64 * 63, 64 * 64])
+@pytest.mark.parametrize("length", [46, 28, 100])
+def test_what_a_kernel_says_to_everybody_is_no_answer_and_no_loss(wires, place, length):
+    ours, inside, outside = wires
+    for disturbed in (True, False, True):
+        spoken = to_everybody(length) if disturbed else b""
+        thread = answer_with(
+            inside,
+            outside,
+            lambda sent, spoken=spoken: routed(sent)[:place] + spoken + routed(sent)[place:],
+        )
+        ours.send_burst()
+        thread.join()
+    ours.settle()
+    outside.sendall(to_everybody(length))
+    assert not ours.answers()
+    outside.sendall(routed(ping()))
+    assert ours.answers()
 
 
 def test_a_wire_that_is_cut_is_a_loss_and_no_answer(wires):
@@ -142,6 +210,9 @@ def test_a_console_tells_the_build_and_the_last_words():
     assert last_words(said) == "its last words: forwarding"
     assert last_words("a\npanic: no mbufs\nuptime: 1s\n") == "panic: no mbufs"
     assert last_words(" \n") == "its console stayed silent"
+    assert build_id_in("kern.build_id: 0123456789abcdef\r\n") == "0123456789abcdef"
+    assert last_lines("a\n\nb \r\nc\nd\ne\nf\n") == "b | c | d | e | f"
+    assert last_lines("") == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -152,6 +223,15 @@ def test_a_console_tells_the_build_and_the_last_words():
         ('metric = "instructions/packet"\naccelerator = "auto"', "translator alone"),
         ("bursts = 0", "must be above zero"),
         ("burst = 5", "unknown key 'burst'"),
+        ('system = "plan9"', "system is 'plan9'"),
+        ('nic = "ne2000"', "nic is 'ne2000'; it may be em or vtnet"),
+        ('kenv = ["kern.hz=10"]', 'kenv is FreeBSD\'s; system = "freebsd"'),
+        ('system = "freebsd"\nkenv = ["kern.hz"]', "kenv: 'kern.hz'; write NAME=VALUE"),
+        ('system = "freebsd"\nkenv = ["a=b\\u0000c"]', "write NAME=VALUE"),
+        ('system = "freebsd"\nsysctls = ["a=b\\nreboot"]', "write NAME=VALUE"),
+        ('system = "freebsd"\nmodules = ["../x"]', "modules: '../x'; write a module's name"),
+        ('system = "freebsd"\nmemory_mib = 64', "memory_mib is 64; give it 128 or more"),
+        ('metric = "instructions/packet"\nicount = "7"', "icount is '7'"),
     ],
 )
 def test_a_testbed_that_cannot_be_is_refused(line, complaint, tmp_path):
@@ -159,3 +239,13 @@ def test_a_testbed_that_cannot_be_is_refused(line, complaint, tmp_path):
     path.write_text(f'[testbeds.vm]\ndriver = "qemu"\n{line}\n')
     with pytest.raises(UsageError, match=complaint):
         load_testbeds(path)
+
+
+def test_what_is_not_said_is_as_the_system_needs_it():
+    toy, freebsd = QemuSettings(), QemuSettings(system="freebsd")
+    assert (toy.ram_mib, toy.boot_limit_s, toy.clock) == (64, 15.0, "shift=0,sleep=off")
+    assert (freebsd.ram_mib, freebsd.boot_limit_s, freebsd.clock) == (256, 90.0, "shift=4,sleep=on")
+    said = QemuSettings(
+        system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=2,sleep=on"
+    )
+    assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=2,sleep=on")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.lab.pktgen import Sent, Unusable, parse_sender, receiver_is_ready
 from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
-from tests.lab.test_pktgen import PIECES, log
+from tests.lab.test_pktgen import PIECES, line, log
 
 SENT = "Sent 80000000 packets 4800000000 bytes 196881 events 60 bytes each in 54.56 seconds.\n"
 SENT += "Speed: 1466333 pps Bandwidth: 703.839 Mbps (raw 985.375 Mbps). Average batch: 406 pkts\n"
@@ -26,6 +26,7 @@ def test_a_sound_run_has_what_passed_and_what_was_offered():
     [
         ({"receiver": "CMD\n"}, Flaw.NO_DATA),
         ({"receiver": log(0, 0, 0)}, Flaw.NO_TRAFFIC),
+        ({"receiver": line(9) + "\n" + log(0, 0, 0)}, Flaw.NO_TRAFFIC),
         ({"receiver": log(0, 0), "senders": ("ouch, thread 0 exited with error",)}, Flaw.SENDER),
         ({"senders": ("",)}, Flaw.SENDER),
         ({"load_pps": 1_400_000.0}, Flaw.OFFERED_LOAD),

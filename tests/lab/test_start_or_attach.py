@@ -73,6 +73,21 @@ def test_the_runner_has_a_session_of_its_own_and_holds_no_pipe_of_the_caller(lab
     lab.do(lab.command("cancel", "--job=a"))
 
 
+def test_a_caller_that_cannot_attach_does_not_say_that_the_job_has_failed(lab):
+    foreground = lab.start(lab.run_command("a", iterations=20))
+    wait_for(lambda: lab.measured("a"))
+    lock = lab.state / "jobs" / "a" / "start.lock"
+    lock.unlink()
+    lock.mkdir()
+    result = lab.do(lab.run_command("a", iterations=20))
+    assert (result.returncode, result.stdout) == (4, "")
+    assert "Is a directory" in result.stderr
+    assert "the job goes on" in result.stderr
+    lock.rmdir()
+    assert Job(lab.state, "a").cancel()
+    foreground.communicate()
+
+
 def test_a_closed_stdout_does_not_hurt_the_runner(lab):
     foreground = lab.start(lab.run_command("a", iterations=10))
     foreground.stdout.readline()
@@ -206,11 +221,11 @@ def test_a_stopped_runner_is_cancelled_all_the_same(lab):
 
 
 def test_a_second_job_waits_for_the_testbed_and_says_for_whom(lab):
-    first = lab.start(lab.run_command("one", iterations=8))
+    first = lab.start(lab.run_command("one", iterations=40))
     wait_for(lambda: lab.measured("one"))
     second = lab.do(lab.run_command("two", iterations=1))
     assert second.returncode == 0
-    assert first.wait(20) == 0
+    assert first.wait(60) == 0
     waiting = events_of(second.stdout)[0]
     assert isinstance(waiting, Phase)
     assert "waiting for the testbed: job one" in waiting.text

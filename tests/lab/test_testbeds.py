@@ -36,6 +36,57 @@ def test_a_testbed_has_the_settings_of_its_driver(load, tmp_path):
     assert isinstance(make_driver(testbeds["b"], tmp_path), ReplayDriver)
 
 
+PLACES = """\
+[testbeds.a]
+driver = "ssh"
+ssh_config = "ssh_config"
+[testbeds.a.power]
+driver = "command"
+off = ["./pdu", "off/7"]
+on = ["pdu", "on/7"]
+status = ["/bin/pdu", "status"]
+[testbeds.a.console]
+command = ["bin/console", "./apu2"]
+[testbeds.b]
+driver = "qemu"
+program = "../qemu/bin/qemu"
+[testbeds.c]
+driver = "ssh"
+[testbeds.c.power]
+driver = "ipmi"
+host = "h"
+user = "u"
+password_file = "ipmi.password"
+program = "./ipmitool"
+"""
+
+
+def test_what_is_relative_is_beside_the_file_wherever_one_stands(tmp_path, monkeypatch):
+    home, elsewhere = tmp_path / "lab", tmp_path / "builder"
+    home.mkdir()
+    elsewhere.mkdir()
+    (home / "testbeds.toml").write_text(PLACES, encoding="utf-8")
+    monkeypatch.chdir(elsewhere)
+    testbeds = load_testbeds(Path("../lab/testbeds.toml"))
+    ssh, qemu, ipmi = (testbeds[name].settings for name in "abc")
+    assert ssh.ssh_config == home / "ssh_config"
+    assert ssh.power.off == (f"{home}/pdu", "off/7")
+    assert ssh.power.on == ("pdu", "on/7")
+    assert ssh.power.status == ("/bin/pdu", "status")
+    assert ssh.console.command == (f"{home}/bin/console", "./apu2")
+    assert qemu.program == f"{tmp_path}/qemu/bin/qemu"
+    assert (ipmi.power.program, ipmi.power.password_file) == (
+        f"{home}/ipmitool",
+        home / "ipmi.password",
+    )
+
+
+def test_a_file_that_is_not_there_is_named_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=f"{tmp_path}/testbeds.toml"):
+        load_testbeds(Path("testbeds.toml"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

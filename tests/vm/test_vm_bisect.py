@@ -59,7 +59,7 @@ def bisect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         return report
 
     try:
-        _await(lambda: "Ctrl-C stops it" in log.read_text(), farm, log)
+        _await(lambda: "stops it" in log.read_text(), farm, log)
         yield ask
     finally:
         farm.send_signal(signal.SIGTERM)

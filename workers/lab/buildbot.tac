@@ -7,6 +7,9 @@ from buildbot_worker.bot import Worker
 from twisted.application import service
 
 BASE = Path.cwd()
+# What a worker keeps, patches and logs of others among it, is for its own user alone.
+UMASK = 0o077
+os.umask(UMASK)
 
 application = service.Application("buildbot-worker")
 Worker(
@@ -16,7 +19,7 @@ Worker(
     Path(os.environ.get("BENCH_PASSWORD_FILE", BASE / "password")).read_text().strip(),
     str(BASE),
     keepalive=60,
-    umask=0o022,
+    umask=UMASK,
     # A restarted master is found again within seconds; the default waits up to five minutes.
     maxdelay=10,
     allow_shutdown=None,

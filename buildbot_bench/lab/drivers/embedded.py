@@ -95,7 +95,7 @@ class EmbeddedDriver:
     def install(self, artefact: Path, digest: str) -> None:
         """Put the program where the next boot finds it."""
         kill_leftovers(self._home)
-        copy_verified(artefact, self._kernel, digest, mode=0o755)
+        copy_verified(artefact, self._kernel, digest, mode=0o700)
         self._digest = digest
 
     def tune(self, tunables: Sequence[str]) -> None:

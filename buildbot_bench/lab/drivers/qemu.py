@@ -1,9 +1,8 @@
 """A testbed in a virtual machine: kernels that boot, panic, hang, and forward between two NICs.
 
 DUT is a QEMU process, its power and its console included; sender and receiver are this process, at
-the other ends of the DUT's wires. Nothing needs a privilege. A kernel is a file that QEMU boots
-(`-kernel`): a Multiboot program or a Linux image. One that prints `build-id: ` and the linker's
-build ID is known by it.
+the other ends of the DUT's wires. Nothing needs a privilege. What is booted, and how, is said by
+the testbed's system. A kernel that prints `build-id: ` and the linker's build ID is known by it.
 
 A fault is the kernel's only when a kernel that is known to work then does what the other did not.
 """
@@ -11,8 +10,7 @@ A fault is the kernel's only when a kernel that is known to work then does what 
 from __future__ import annotations
 
 import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,21 +19,26 @@ from buildbot_bench.core.profile import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, Finding
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
-from buildbot_bench.lab.virtual.checkup import check_machine, qemu_version
-from buildbot_bench.lab.virtual.console import build_id_in, last_words
+from buildbot_bench.lab.virtual.boot import await_forwarding, fate
+from buildbot_bench.lab.virtual.checkup import MACHINE, check_machine, qemu_version
+from buildbot_bench.lab.virtual.console import build_id_in, last_lines
 from buildbot_bench.lab.virtual.counting import instructions_per_packet, measure_pps, trace_bursts
 from buildbot_bench.lab.virtual.elf import read_symbols
 from buildbot_bench.lab.virtual.frames import PACKETS
+from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.multiboot import Multiboot
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
-from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
+from buildbot_bench.lab.virtual.system import Image, System
 from buildbot_bench.lab.virtual.trace import Executed, as_table, by_function
 from buildbot_bench.lab.virtual.wires import Lost
 
-_WORKLOADS = ("forwarding",)
+_SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
+    FREEBSD: FreeBSD,
+    MULTIBOOT: lambda _settings, _home: Multiboot(),
+}
 _CONSOLE_LIMIT = 8000
-_LAST_GASP_S = 1.0
-_BY_OTHERS = ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 
 
 class QemuDriver:
@@ -47,56 +50,69 @@ class QemuDriver:
         self._settings = settings
         self._home = home
         self._tell = tell
-        self._kernel = home / "boot" / "kernel"
+        self._system = _SYSTEMS[settings.system](settings, home)
+        self._workload = self.workloads()[0]
+        self._artefact = home / "boot" / "artefact"
         self._proven = home / "boot" / "known-good"
         self._digest = ""
+        self._image: Image | None = None
         self._tunables: tuple[str, ...] = ()
         self._machine: Machine | None = None
         self._said = ""
         self._chosen = ""
 
     def workloads(self) -> tuple[str, ...]:
-        """Plain forwarding."""
-        return _WORKLOADS
+        """Those of the system."""
+        return tuple(self._system.workloads())
 
     def check(self) -> list[Finding]:
-        """QEMU, that it boots something, and the known-good kernel."""
-        return check_machine(self._settings, self._home, self._known_good(), self._accelerator)
+        """QEMU, that it boots something, the known-good kernel, and what the system needs."""
+        known_good = self._known_good()
+        findings = check_machine(self._settings, self._home, known_good, self._accelerator)
+        boots_nothing = any(not found.fine for found in findings if found.subject in MACHINE)
+        return findings + ([] if boots_nothing else self._system.check())
 
     def facts(self) -> dict[str, str]:
         """What a value depends on: QEMU, how it runs, and on what."""
         return {
-            "machine": f"QEMU's pc, {self._settings.memory_mib} MiB, two 82540EM",
+            "machine": f"QEMU's pc, {self._settings.ram_mib} MiB, {self._settings.ports}",
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
+            **self._system.facts(),
         }
 
     def prepare(self, workload: str) -> None:
-        """All workloads have the same boots."""
+        """Have the next boots be a workload's, where the system makes a difference."""
+        if workload in self.workloads():
+            self._workload = workload
 
     def install(self, artefact: Path, digest: str) -> None:
         """Put the kernel where the next boot finds it."""
         kill_leftovers(self._home)
-        copy_verified(artefact, self._kernel, digest)
+        copy_verified(artefact, self._artefact, digest)
+        self._image = self._system.unpack(self._artefact, digest, self._home / "boot" / "tried")
         self._digest = digest
 
     def tune(self, tunables: Sequence[str]) -> None:
-        """Write them on the kernel's command line, as a loader does."""
+        """Have a loader set them, and the system what its loader cannot."""
         self._tunables = tuple(tunables)
 
     def boot(self) -> None:
         """Switch the machine on and wait until a packet comes through it."""
-        self._machine = self._start(self._kernel, self._tunables)
+        if lacking := self._installed.missing:
+            self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed wants")
+        self._machine = self._start(self._installed, self._tunables)
         if fault := self._await_forwarding(self._machine):
             self._blame(f"the kernel {fault} when it booted")
 
     def verify(self) -> None:
         """Compare the file's digest, and the build ID that the kernel printed with the file's."""
-        found = sha256(self._kernel)
-        if found != self._digest:
-            raise InfraError(f"the DUT booted {found[:12]}, not {self._digest[:12]}")
-        wanted, printed = read_symbols(self._kernel).build_id, build_id_in(self._running.console())
+        kernel, digest = self._installed.kernel, self._installed.digest
+        found = sha256(kernel)
+        if found != digest:
+            raise InfraError(f"the DUT booted {found[:12]}, not {digest[:12]}")
+        wanted, printed = read_symbols(kernel).build_id, build_id_in(self._running.console())
         if wanted and printed and printed != wanted:
             raise InfraError(f"the DUT runs build {printed[:12]}, not {wanted[:12]}")
         if wanted and not printed:
@@ -104,7 +120,7 @@ class QemuDriver:
 
     def blast(self, workload: str) -> Blast:
         """Send the traffic: packets per second, or instructions per packet by function."""
-        if workload not in _WORKLOADS:
+        if workload not in self.workloads():
             raise InfraError(f"no such workload: {workload}")
         try:
             if self._settings.exact:
@@ -112,8 +128,8 @@ class QemuDriver:
             else:
                 blast = measure_pps(self._running, self._settings.bursts)
         except Lost as lost:
-            self._blame(f"the kernel {self._fate(lost)} under traffic")
-        copy_verified(self._kernel, self._proven, self._digest)
+            self._blame(f"the kernel {fate(self._running, lost)} under traffic")
+        copy_verified(self._artefact, self._proven, self._digest)
         return blast
 
     def counter(self) -> str:
@@ -124,9 +140,11 @@ class QemuDriver:
         """Where the instructions of some bursts were executed."""
         del workload
         try:
-            return by_function(self._executed(), read_symbols(self._kernel))
+            return by_function(self._executed(), read_symbols(self._installed.kernel))
         except Lost as lost:
-            raise InfraError(f"the kernel {self._fate(lost)} while it was traced") from lost
+            raise InfraError(
+                f"the kernel {fate(self._running, lost)} while it was traced"
+            ) from lost
 
     def console(self) -> str:
         """What the kernel printed on its serial port."""
@@ -146,10 +164,19 @@ class QemuDriver:
             raise InfraError("the DUT is off")
         return self._machine
 
-    def _start(self, kernel: Path, tunables: Sequence[str] = ()) -> Machine:
-        accelerator = self._accelerator()
+    @property
+    def _installed(self) -> Image:
+        if self._image is None:
+            raise InfraError("no kernel was installed")
+        return self._image
+
+    def _start(self, image: Image, tunables: Sequence[str] = ()) -> Machine:
         return Machine(
-            self._settings, kernel, self._home, accelerator=accelerator, tunables=tunables
+            self._settings,
+            self._system.arguments(image, self._workload, tunables),
+            self._home,
+            accelerator=self._accelerator(),
+            traffic=self._system.workloads()[self._workload],
         )
 
     def _accelerator(self) -> str:
@@ -160,28 +187,19 @@ class QemuDriver:
         return self._chosen
 
     def _await_forwarding(self, machine: Machine) -> str:
-        """Wait until packets come through; what happened instead, in a clause, or nothing."""
-        limit_s = self._settings.boot_timeout_s
-        end_s = time.monotonic() + limit_s
-        while time.monotonic() < end_s:
-            if machine.wires.answers():
-                machine.wires.settle()
-                return ""
-            if machine.ending():
-                return _ended(machine)
-        return f"forwarded nothing within {limit_s:g} s ({last_words(machine.console())})"
-
-    def _fate(self, lost: Lost) -> str:
-        """What became of a kernel that forwarded until now, in a clause."""
-        machine = self._running
-        if machine.ends_within(_LAST_GASP_S):
-            return _ended(machine)
-        return f"did not do its work: {lost} ({last_words(machine.console())})"
+        return await_forwarding(machine, self._system, self._settings.boot_limit_s)
 
     def _blame(self, fault: str) -> NoReturn:
         """Find out whose fault it is: the known-good kernel's turn."""
         self.shutdown()
         good = self._known_good()
+        if good is None and self._system.suspects_testbed(self._installed):
+            said = f"; the console's last lines: {last_lines(self._said)}" if self._said else ""
+            raise InfraError(
+                f"{fault}, and no kernel ever forwarded on this testbed, which is therefore taken "
+                f"to be at fault{said}",
+                hint="see `bench-lab check`, and name a kernel that works as `known_good`",
+            )
         self._tell(f"{fault}; does the known-good one boot?")
         if good is None:
             program, accelerator = self._settings.program, self._accelerator()
@@ -194,7 +212,10 @@ class QemuDriver:
 
     def _try_out(self, good: Path) -> str:
         """Boot a kernel and send a burst; what went wrong, or nothing."""
-        machine = self._start(good)
+        image = self._system.unpack(good, sha256(good), self._home / "boot" / "good")
+        if image.missing:
+            return f"is no better: the known-good artefact has no {image.missing[0]}.ko either"
+        machine = self._start(image)
         try:
             if fault := self._await_forwarding(machine):
                 return f"is no better: the known-good kernel {fault}"
@@ -212,24 +233,10 @@ class QemuDriver:
 
     def _count(self) -> Blast:
         executed, bursts = self._executed(), self._settings.traced_bursts
-        functions = by_function(executed, read_symbols(self._kernel))
+        functions = by_function(executed, read_symbols(self._installed.kernel))
         values = instructions_per_packet(executed, bursts)
         return Blast(values=values, log=as_table(functions, bursts * PACKETS))
 
     def _executed(self) -> Executed:
         log = self._home / "logs" / "trace"
         return trace_bursts(self._running, self._settings.traced_bursts, log)
-
-
-def _ended(machine: Machine) -> str:
-    """How a machine went off that nobody switched off, in a clause.
-
-    QEMU ends with status 0 when its guest resets itself, and with another one when it cannot or
-    will not boot what it was given. Raises InfraError when somebody else ended it.
-    """
-    ending = machine.ending() or ""
-    if ending.endswith(_BY_OTHERS):
-        raise InfraError(f"QEMU {ending}", hint="who did that? memory may have run out")
-    if ending != "ended with status 0":
-        return f"was no more: QEMU {ending} ({machine.complaint()[-300:]})"
-    return f"reset the machine ({last_words(machine.console())})"

@@ -7,27 +7,32 @@ the other did not: boots, is ready, passes traffic. Otherwise the lab is ill.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
 from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
-from buildbot_bench.lab.hardware.boot_watch import Alive
 from buildbot_bench.lab.hardware.capture import Sampler
 from buildbot_bench.lab.hardware.check import check_testbed
 from buildbot_bench.lab.hardware.choice import Choice, choice_of
+from buildbot_bench.lab.hardware.configuring import configure, unconfigure
 from buildbot_bench.lab.hardware.console import Console
-from buildbot_bench.lab.hardware.facts import testbed_facts
+from buildbot_bench.lab.hardware.environment import make_environment, mounted
+from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
+from buildbot_bench.lab.hardware.flags import require_flags
 from buildbot_bench.lab.hardware.gaps import require_complete
 from buildbot_bench.lab.hardware.image import Image, open_image, upgrade
-from buildbot_bench.lab.hardware.install import install_kernel, upload_workload
+from buildbot_bench.lab.hardware.install import install_kernel
 from buildbot_bench.lab.hardware.life import Life
 from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
 from buildbot_bench.lab.hardware.remote import Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
+from buildbot_bench.lab.hardware.sysctl import NO_DEBUGGER
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.hardware.verify import set_tunables, verify_image, verify_kernel
 from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
@@ -76,6 +81,7 @@ class SshDriver:
         """Ask all machines; a DUT that an earlier job left hanging is brought back first."""
         if self._machine().look() is None:
             self._life().recover()
+        require_flags(self._settings, self._reach, self._workload)
         return testbed_facts(self._settings, self._reach, self._workload)
 
     def tune(self, tunables: Sequence[str]) -> None:
@@ -93,6 +99,8 @@ class SshDriver:
         packed = self._home / "install" / "kernel.tgz"
         archive = repack(artefact, digest, packed)
         self._tell(f"installing {archive.name} on {self._settings.dut.address}")
+        if self._settings.dut.boot_environments is not None:
+            self._life().recover()
         try:
             self._upload(archive, packed)
         except Unreachable:
@@ -102,12 +110,13 @@ class SshDriver:
 
     def _install_image(self, image: Image) -> None:
         self._life().recover()
+        unconfigure(self._settings, self._reach)
         self._tell(f"installing {image.name} on {self._settings.dut.address}")
         upgrade(self._dut, self._settings.dut, self._settings.limits, image)
         self._installed = image
         if self._settings.workloads[self._workload].configs:
             self.boot()  # what the set has in boot/ would land on the known-good slice
-            self._upload_configs()
+            self._configure()
 
     def boot(self) -> None:
         """Reboot into the kernel, once; it is ready when this returns."""
@@ -115,6 +124,9 @@ class SshDriver:
             self._boot = self._life().boot(self._installed.name, self._tunables)
         except KernelFault as fault:
             self._blame(str(fault), fell_back=fault.fell_back)
+        if not any(setting.startswith("debug.debugger_on_panic=") for setting in self._tunables):
+            # A loader may not have been told; a kernel without a debugger has no such variable.
+            self._dut.run("sysctl", NO_DEBUGGER)
         set_tunables(self._dut, self._tunables)
 
     def verify(self) -> None:
@@ -127,6 +139,7 @@ class SshDriver:
 
     def blast(self, workload: str) -> Blast:
         """Send the workload's traffic once; the value is in pps."""
+        facts = self._facts_of_the_boot()
         logs = self._run(workload)
         alive = self._machine().look()
         if alive is None or self._boot is None or not alive.same_boot(self._boot):
@@ -134,7 +147,8 @@ class SshDriver:
         match verdict := self._judge(logs, workload):
             case Fit(value_pps=value, remark=remark):
                 self._siblings.append(value)
-                return Blast(values={"pps": value}, log=f"{logs.receiver}{remark}")
+                log = f"{logs.receiver}{remark}"
+                return Blast(values={"pps": value}, log=log, facts=facts)
             case Unfit(flaw=Flaw.NO_TRAFFIC):
                 self._blame_for_no_traffic(workload, verdict.reason)
             case Unfit(flaw=Flaw.FAR, value_pps=float() as value):
@@ -170,16 +184,28 @@ class SshDriver:
         self._switchboard.close()
 
     def _upload(self, archive: KernelArchive, packed: Path) -> None:
-        settings = self._settings
-        install_kernel(self._dut, settings.dut, settings.limits, packed, archive)
-        self._upload_configs()
+        settings, names = self._settings, self._settings.dut.boot_environments
+        if names is None:
+            install_kernel(self._dut, settings.dut, settings.limits, packed, archive)
+            self._configure()
+            return
+        self._configure()  # before it is cloned: the known-good kernel is to run on it as well
+        make_environment(self._dut, names)
+        with mounted(self._dut, names.under_test) as root:
+            dut = replace(settings.dut, root=root)
+            install_kernel(self._dut, dut, settings.limits, packed, archive)
 
-    def _upload_configs(self) -> None:
+    def _configure(self) -> None:
         settings = self._settings
-        if configs := settings.workloads[self._workload].configs:
-            upload_workload(settings, self._reach, configs, self._home / "install")
-            if settings.reference is not None:
-                self._restart(settings.reference.address)
+        changed = configure(settings, self._reach, self._workload, self._home / "install")
+        if settings.reference is not None and changed:
+            self._restart(settings.reference.address)
+
+    def _facts_of_the_boot(self) -> dict[str, str]:
+        try:
+            return dut_facts(self._dut, self._settings.dut)
+        except Unreachable:
+            return {}  # that it is gone is seen, and judged, after the traffic
 
     def _run(self, workload: str) -> RunLogs:
         self._tell("traffic")
@@ -224,6 +250,7 @@ class SshDriver:
             console=self._console,
             tell=self._tell,
             ready=workload.ready if workload else (),
+            firewall=workload.firewall if workload else "",
             power=self._settings.power,
             script=self._choice.script,
         )

@@ -1,4 +1,4 @@
-"""The embedded testbed's own programs, compiled where they run; it knows not what they do."""
+"""A testbed's own programs, compiled where they run; it knows not what they do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def tools(home: Path) -> Path:
             return target
         target.mkdir(parents=True, exist_ok=True)
         for name, files in _PROGRAMS.items():
-            _compile(target / name, [str(directory / file) for file in files])
+            compile_program(target / name, [str(directory / file) for file in files], _FLAGS)
     return target
 
 
@@ -51,16 +51,17 @@ def sampler(home: Path) -> Path:
     if not target.exists():
         source = resources.files("buildbot_bench.lab.drivers") / "generator" / "sampler.c"
         with resources.as_file(source) as path:
-            _compile(target, [*_LIBRARY_FLAGS, str(path)])
+            compile_program(target, [str(path)], (*_FLAGS, *_LIBRARY_FLAGS))
     return target
 
 
-def _compile(target: Path, sources: list[str]) -> None:
+def compile_program(target: Path, sources: Sequence[str], flags: Sequence[str]) -> None:
+    """Compile and link C or assembler files; InfraError where that fails."""
     cc = compiler()
     if cc is None:
         raise InfraError("there is no C compiler", hint="install one, or say which by CC")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    command = [cc, *_FLAGS, "-o", str(unfinished), *sources]
+    command = [cc, *flags, "-o", str(unfinished), *sources]
     try:
         result = subprocess.run(  # noqa: S603 - a list, no shell
             command, capture_output=True, text=True, timeout=_COMPILE_S, check=False

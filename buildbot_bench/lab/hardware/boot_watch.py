@@ -4,43 +4,21 @@
              │            ├── another kernel: fell back
              └── nothing  └── again and again: a boot loop
 
-A reboot counts only when kern.boottime changed: a machine that takes its time to go down still
+A reboot counts only when another boot was seen: a machine that takes its time to go down still
 answers, on its old boot.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
-_SECONDS = re.compile(r"\bsec = (\d+)")
+from buildbot_bench.lab.hardware.alive import Alive
+
 _PANIC = re.compile(r"^(panic: .*|Fatal trap .*|.*\bdouble fault\b.*)$", re.MULTILINE)
 _DEBUGGER = re.compile(r"^(db> ?|KDB: enter: .*)", re.MULTILINE)
 _BANNER = re.compile(r"^Copyright \(c\) 1992-\d{4} The FreeBSD Project", re.MULTILINE)
-# kern.boottime follows a clock that is set; by less than a boot takes, one hopes.
-_CLOCK_SET_S = 2
 _MOST_BOOTS = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Alive:
-    """A machine that answers: when it was booted (Unix time), and which kernel runs."""
-
-    boot_s: int
-    bootfile: str
-
-    def same_boot(self, other: Alive) -> bool:
-        """Whether both were seen on one and the same boot."""
-        return abs(self.boot_s - other.boot_s) <= _CLOCK_SET_S
-
-
-def parse_alive(boottime: str, bootfile: str) -> Alive | None:
-    """From `{ sec = 1700000000, usec = 0 } Tue …`; None when that is not what it says."""
-    match = _SECONDS.search(boottime)
-    if match is None:
-        return None
-    return Alive(boot_s=int(match[1]), bootfile=bootfile.strip())
 
 
 class Progress(StrEnum):

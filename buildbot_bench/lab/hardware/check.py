@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
-from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.hardware.choice import require_gpt
+from buildbot_bench.lab.hardware.environment import has_environment
+from buildbot_bench.lab.hardware.firewall import program_of
+from buildbot_bench.lab.hardware.flags import commands_of, flag_findings
 from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.hardware.remote import Remote
-from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
+from buildbot_bench.lab.hardware.settings import (
+    BootEnvironmentSettings,
+    GeneratorSettings,
+    SliceSettings,
+    SshSettings,
+)
+from buildbot_bench.lab.hardware.switchboard import Reach
 
 _LEAST_FREE_KB = 256 * 1024
 _DUT_PROGRAMS = ("shutdown", "sysctl", "sha256", "tar", "ifconfig")
 _KERNEL_PROGRAMS = ("nextboot", "find")
-_IMAGE_PROGRAMS = ("upgrade", "xzcat", "mkfifo", "tee")
+_ENVIRONMENT_PROGRAMS = ("bectl", "find")
+_IMAGE_PROGRAMS = ("xzcat", "mkfifo", "tee")
 _GENERATOR_PROGRAMS = ("ifconfig", "timeout")
-
-Reach = Callable[[str], Remote]
 
 
 def check_testbed(settings: SshSettings, reach: Reach) -> list[Finding]:
@@ -25,11 +34,9 @@ def check_testbed(settings: SshSettings, reach: Reach) -> list[Finding]:
     findings = gaps(settings)
     if settings.dut.address:
         findings += _guarded("DUT", _dut(settings, reach(settings.dut.address)))
-    ends = [(f"sender {n}", sender) for n, sender in enumerate(settings.senders)]
-    for role, end in [*ends, ("receiver", settings.receiver)]:
+    for role, end, command in commands_of(settings, settings.traffic):
         if end.address:
-            remote = reach(end.address)
-            findings += _guarded(role, _generator(role, end, remote, settings.traffic.pkt_gen))
+            findings += _guarded(role, _generator(role, end, reach(end.address), command))
     if settings.reference is not None:
         findings += _guarded(
             "reference", _reachable("reference", reach(settings.reference.address))
@@ -56,10 +63,15 @@ def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
     dut = settings.dut
     yield from _reachable("DUT", remote)
     whole_images = dut.slices is not None
-    own = _IMAGE_PROGRAMS if whole_images else _KERNEL_PROGRAMS
-    yield from _programs("DUT", remote, (*_DUT_PROGRAMS, *own))
+    own = (*_IMAGE_PROGRAMS, *dut.upgrading[:1]) if whole_images else _KERNEL_PROGRAMS
+    if dut.boot_environments is not None:
+        own = _ENVIRONMENT_PROGRAMS
+        yield _environment(remote, dut.boot_environments)
+    yield from _programs("DUT", remote, (*_DUT_PROGRAMS, *own, *dut.saving[:1]))
     if settings.profile is not None:
         yield from _programs("DUT", remote, ("pmcstat",))
+    firewalls = {workload.firewall for workload in settings.workloads.values()} - {""}
+    yield from _programs("DUT", remote, tuple(map(program_of, sorted(firewalls))))
     known_good = dut.path(dut.known_good_file.lstrip("/"))
     fine = remote.run("test", "-f", known_good).status == 0
     yield Finding(
@@ -67,11 +79,36 @@ def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
         detail=known_good if fine else f"there is no {known_good}",
         remedy=None if fine else "install one, or name it by dut.known_good",
     )
-    if not whole_images:
+    if dut.slices is None:
         yield _room(remote, dut.path("boot"))
+    else:
+        yield _once(remote, dut.slices)
     for port in dut.interfaces:
         yield from _port("DUT", remote, port, "")
     yield from _readiness(settings, remote)
+
+
+def _once(remote: Remote, slices: SliceSettings) -> Finding:
+    """Whether a slice under test is booted once and no more."""
+    once = [command for command in slices.boot_once if "bootonce" in command]
+    if not once:
+        detail = "a slice under test stays chosen until go_back: one that hangs is booted again"
+        return Finding(subject="slices.boot_once", detail=detail)
+    try:
+        for command in once:
+            require_gpt(remote, command)
+    except InfraError as error:
+        return Finding(subject="slices: bootonce", detail=error.message, remedy=error.hint)
+    return Finding(subject="slices: bootonce", detail="the disk has a GPT, which knows it")
+
+
+def _environment(remote: Remote, names: BootEnvironmentSettings) -> Finding:
+    there = has_environment(remote, names.known_good)
+    return Finding(
+        subject="boot environment",
+        detail=names.known_good if there else f"bectl lists no {names.known_good}",
+        remedy=None if there else "name one by dut.boot_environments.known_good",
+    )
 
 
 def _readiness(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
@@ -88,10 +125,13 @@ def _readiness(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
 
 
 def _generator(
-    role: str, end: GeneratorSettings, remote: Remote, pkt_gen: str
+    role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
 ) -> Iterator[Finding]:
     yield from _reachable(role, remote)
-    yield from _programs(role, remote, (pkt_gen, *_GENERATOR_PROGRAMS))
+    missing = list(_programs(role, remote, (command[0], *_GENERATOR_PROGRAMS)))
+    yield from missing
+    if not missing:
+        yield from flag_findings(role, end, remote, command)
     if end.interface:
         yield from _port(role, remote, end.interface, end.mac)
 

@@ -6,15 +6,19 @@ to what is known to be good.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.environment import BootEnvironments
 from buildbot_bench.lab.hardware.install import writable
 from buildbot_bench.lab.hardware.reboot import KERNEL_SCRIPT
 from buildbot_bench.lab.hardware.remote import Remote
-from buildbot_bench.lab.hardware.settings import DutSettings, SliceSettings
+from buildbot_bench.lab.hardware.settings import Command, DutSettings, SliceSettings
+from buildbot_bench.lab.hardware.sysctl import NO_DEBUGGER
 
+_SCHEME = re.compile(r"^=> *\d+ +\d+ +\S+ +(\S+) +\(", re.ASCII | re.MULTILINE)
 _CONTROL = "bench.control"
 _ROOT_SCRIPT = 'mount -p | while read -r device on rest; do [ "$on" != / ] || echo "$device"; done'
 
@@ -33,6 +37,10 @@ class Choice(Protocol):
     def once(self, name: str, tunables: Sequence[str]) -> str:
         """Have the next boot be that of what was installed under a name; returns what runs then."""
 
+    @property
+    def advice(self) -> str:
+        """What to look for when not even the known-good one boots in this way."""
+
     def undo(self) -> None:
         """Have the next boot be that of the known-good one."""
 
@@ -44,6 +52,7 @@ class NamedKernels:
     """Kernels in directories of /boot, chosen by nextboot(8)."""
 
     script = KERNEL_SCRIPT
+    advice = "see whether the loader reads /boot/nextboot.conf"
 
     def __init__(self, remote: Remote, dut: DutSettings) -> None:
         self._remote = remote
@@ -52,20 +61,20 @@ class NamedKernels:
 
     def once(self, name: str, tunables: Sequence[str]) -> str:
         """The loader heeds nextboot.conf at the next boot alone, tunables included."""
-        settings = [word for setting in tunables for word in ("-e", setting)]
-        with writable(self._remote, nanobsd=self._dut.nanobsd):
+        settings = [word for setting in (NO_DEBUGGER, *tunables) for word in ("-e", setting)]
+        with writable(self._remote, nanobsd=self._dut.is_nanobsd):
             self._remote.need("nextboot", *settings, "-k", name)
         return f"/boot/{name}/kernel"
 
     def undo(self) -> None:
         """Forget what nextboot was told."""
-        with writable(self._remote, nanobsd=self._dut.nanobsd):
+        with writable(self._remote, nanobsd=self._dut.is_nanobsd):
             self._remote.run("nextboot", "-D")
 
     def copy_known_good(self) -> str:
         """A copy under another name, which boots as kernels under test do."""
         boot = self._dut.path("boot")
-        with writable(self._remote, nanobsd=self._dut.nanobsd):
+        with writable(self._remote, nanobsd=self._dut.is_nanobsd):
             self._remote.need("rm", "-rf", f"{boot}/{_CONTROL}")
             self._remote.need("cp", "-R", f"{boot}/{self._dut.known_good}", f"{boot}/{_CONTROL}")
         return _CONTROL
@@ -73,13 +82,34 @@ class NamedKernels:
 
 def choice_of(remote: Remote, dut: DutSettings) -> Choice:
     """How this DUT chooses."""
-    return NamedKernels(remote, dut) if dut.slices is None else Slices(remote, dut.slices)
+    if dut.slices is not None:
+        return Slices(remote, dut.slices)
+    if dut.boot_environments is not None:
+        return BootEnvironments(remote, dut, dut.boot_environments)
+    return NamedKernels(remote, dut)
+
+
+def require_gpt(remote: Remote, command: Command) -> None:
+    """Raise InfraError when a command of gpart(8), GEOM last, sets `bootonce` where none can be.
+
+    Sources: lib/geom/part/geom_part.c for what `gpart show` prints, sys/geom/part/g_part_gpt.c.
+    """
+    geom = command[-1]
+    shown = _SCHEME.search(remote.need("gpart", "show", geom))
+    scheme = shown[1] if shown else "none that gpart shows"
+    if scheme != "GPT":
+        raise InfraError(
+            f"{geom} has scheme {scheme}, and bootonce is an attribute of GPT's",
+            hint="put nanobsd on a GPT, or leave slices out: kernels beside the known-good one are"
+            " booted once by nextboot, on any scheme",
+        )
 
 
 class Slices:
     """Whole images in the two slices of nanobsd, told apart by the device / is mounted from."""
 
     script = _ROOT_SCRIPT
+    advice = "see whether boot_once is heeded, and give the DUT a console"
 
     def __init__(self, remote: Remote, slices: SliceSettings) -> None:
         self._remote = remote
@@ -89,6 +119,8 @@ class Slices:
     def once(self, name: str, tunables: Sequence[str]) -> str:  # noqa: ARG002 - there is but one
         """Tunables are set afterwards: the loader's own are those of the configuration set."""
         for command in self._slices.boot_once:
+            if "bootonce" in command:
+                require_gpt(self._remote, command)
             self._remote.need(*command)
         return self._slices.under_test
 
@@ -101,5 +133,5 @@ class Slices:
         """There is no room for a third image."""
         raise InfraError(
             "the DUT came back on its known-good slice, and nothing shows why",
-            hint="see whether boot_once is heeded, and give the DUT a console",
+            hint=self.advice,
         )

@@ -1,16 +1,14 @@
 """What a measurement depends on besides the kernel, as the machines tell it; it compares nothing.
 
-Files that a workload's configuration set brings along count as it brings them; the others as they
-lie on the DUT.
+What the DUT's running kernel tells is asked of the kernel under test, with the workload's settings
+on: before its boot it would be that of the job before.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
-from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.flows import Traffic
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, SshSettings
@@ -30,7 +28,6 @@ fact() {
 fact dut hostname
 fact cpu sysctl -n hw.model
 fact cpus sysctl -n hw.ncpu
-fact base uname -v
 kldload -n cpuctl 2>/dev/null
 fact microcode cpucontrol -m 0x8b /dev/cpuctl0
 for file in @files@; do
@@ -42,6 +39,10 @@ for nic in "$@"; do
     fact "$nic firmware" sysctl -n "dev.$driver.$unit.fw_version"
 done
 """
+_FALLBACK_SCRIPT = """
+printf 'known-good kernel\\t%s\\n' "$(sha256 -q "$1" 2>/dev/null)"
+printf 'userland\\t%s\\n' "$(freebsd-version -u 2>/dev/null)"
+"""
 _GENERATOR_SCRIPT = """
 printf 'host\\t%s\\n' "$(hostname)"
 printf 'system\\t%s\\n' "$(uname -v)"
@@ -52,24 +53,34 @@ printf 'pkt-gen\\t%s\\n' "$(sha256 -q "$(command -v "$1")" 2>/dev/null)"
 def testbed_facts(
     settings: SshSettings, reach: Callable[[str], Remote], workload: str
 ) -> dict[str, str]:
-    """All that a workload's measurements on a testbed depend on; asks each machine once."""
+    """What a testbed's measurements depend on whatever kernel runs; asks each machine once."""
     traffic = settings.traffic_of(workload)
-    dut = reach(settings.dut.address)
-    facts = dut_facts(dut, settings.dut, settings.workloads[workload].configs)
+    facts = fallback_facts(reach(settings.dut.address), settings.dut)
     facts |= load_facts(settings, traffic)
     for number, sender in enumerate(settings.senders):
         facts |= generator_facts(reach(sender.address), f"sender {number}", traffic)
     return facts | generator_facts(reach(settings.receiver.address), "receiver", traffic)
 
 
-def dut_facts(remote: Remote, dut: DutSettings, configs: Path | None) -> dict[str, str]:
-    """The machine, its processor, microcode, ports and firmware, and digests of its settings."""
+def fallback_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
+    """The known-good kernel, by its file, and the userland that all kernels under test share.
+
+    Neither depends on what the last job left running. A whole image brings its own of either.
+    """
+    if dut.slices is not None:
+        return {}
+    told = _tell(remote, _FALLBACK_SCRIPT, dut.path(dut.known_good_file.lstrip("/")))
+    facts = {name: value[:_SHORT] if _is_digest(value) else value for name, value in told.items()}
+    return {name: value for name, value in facts.items() if value}
+
+
+def dut_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
+    """The machine, its processor, microcode, ports and firmware, and digests of its settings.
+
+    As the booted kernel tells them: its drivers name the ports, and its boot read the settings.
+    """
     root = dut.root.rstrip("/")
     facts = _tell(remote, _DUT_SCRIPT.replace("@files@", " ".join(_FILES)), root, *dut.interfaces)
-    for name in _FILES:
-        uploaded = None if configs is None else configs / name
-        if uploaded is not None and uploaded.is_file():
-            facts[f"/{name}"] = sha256(uploaded)
     return {name: _short(name, value) for name, value in facts.items() if value}
 
 

@@ -11,7 +11,7 @@ from buildbot_bench.lab.hardware.settings import SshSettings
 
 def gaps(settings: SshSettings) -> list[Finding]:
     """One finding for each thing that a measurement needs and that is not written down."""
-    return list(_of_machines(settings)) + list(_of_traffic(settings))
+    return [*_of_machines(settings), *_of_nanobsd(settings), *_of_traffic(settings)]
 
 
 def require_complete(settings: SshSettings) -> None:
@@ -35,6 +35,21 @@ def _of_machines(settings: SshSettings) -> Iterator[Finding]:
     for key in ("address", "interface"):
         if not getattr(receiver, key):
             yield _missing(f"receiver.{key}", f"give the receiver's {key}")
+
+
+def _of_nanobsd(settings: SshSettings) -> Iterator[Finding]:
+    dut = settings.dut
+    if dut.is_nanobsd and not dut.saving and any(w.configs for w in settings.workloads.values()):
+        yield _missing(
+            "dut.save_config",
+            "give the command that keeps /etc over a reboot, or write bsdrp = true on BSDRP",
+        )
+    if dut.slices is not None and not dut.upgrading:
+        yield _missing(
+            "dut.slices.upgrade",
+            "give the command that writes an image from its standard input to the other slice,"
+            " or write bsdrp = true on BSDRP",
+        )
 
 
 def _of_traffic(settings: SshSettings) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Whole images of nanobsd, written by the DUT's own `upgrade` to the slice that does not run."""
+"""Whole images of nanobsd, written by a command of the DUT's to the slice that does not run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, Limits
 
 _CHUNK = 1 << 20
-_COMPLETE = "Upgrade complete"
 # One line, which csh(1) takes for a word. What arrives is digested on its way to the slice: there
 # is no room for a copy. Neither xzcat's failure nor tee's may pass for the end of the image.
 _UPGRADE = (
     'd=$(mktemp -d) && mkfifo "$d/copy" || exit 1; trap \'rm -rf "$d"\' EXIT; '
     'sha256 -q <"$d/copy" >"$d/digest" & '
-    '{ tee "$d/copy" || touch "$d/cut"; } | { xzcat || touch "$d/cut"; } | upgrade >"$d/said" 2>&1 '
-    '|| { tail -n 3 "$d/said" >&2; exit 1; }; '
+    '{ tee "$d/copy" || touch "$d/cut"; } | { xzcat || touch "$d/cut"; } | '
+    '"$0" "$@" >"$d/said" 2>&1 || { tail -n 3 "$d/said" >&2; exit 1; }; '
     'wait; [ ! -e "$d/cut" ] || { echo "the image arrived in part" >&2; exit 1; }; cat "$d/digest"'
 )
 
@@ -61,7 +60,7 @@ class Image:
         except (lzma.LZMAError, EOFError, OSError) as error:
             raise UntestableRevision(
                 f"the artefact is no image: {error}",
-                hint="upload what nanobsd's upgrade takes, compressed by xz",
+                hint="upload what slices.upgrade takes, compressed by xz",
             ) from error
 
 
@@ -76,11 +75,15 @@ def open_image(artefact: Path, digest: str) -> Image:
 def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: Image) -> None:
     """Have the DUT write an image to its other slice; checked by digest as it arrives.
 
-    InfraError when it arrives damaged, or when `upgrade` does not log that it is complete.
+    InfraError when it arrives damaged, or when BSDRP's `upgrade` does not log that it is complete.
     """
+    if not dut.upgrading:
+        raise InfraError(
+            f"{remote.address} has no command that writes an image", hint="see slices.upgrade"
+        )
     before = _completed(remote, dut)
     with image.path.open("rb") as stream:
-        command = ("sh", "-c", _UPGRADE)
+        command = ("sh", "-c", _UPGRADE, *dut.upgrading)
         arrived = remote.need(*command, deadline_s=limits.transfer_s, stdin=stream).strip()
     if arrived != image.digest:
         raise InfraError(
@@ -88,14 +91,16 @@ def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: Image) -> N
             f" not {image.digest}",
             hint="transfer it again",
         )
-    if _completed(remote, dut) <= before:
+    if dut.upgrade_log and _completed(remote, dut) <= before:
         raise InfraError(
-            f"{remote.address}: its log does not say {_COMPLETE!r}",
+            f"{remote.address}: its log does not say {dut.upgrade_log!r}",
             hint="see /var/log/messages there",
         )
 
 
 def _completed(remote: Remote, dut: DutSettings) -> int:
     """How often the DUT's log says that an upgrade is complete."""
-    answer = remote.run("grep", "-c", _COMPLETE, dut.path("var/log/messages"))
+    if not dut.upgrade_log:
+        return 0
+    answer = remote.run("grep", "-c", dut.upgrade_log, dut.path("var/log/messages"))
     return int(answer.stdout) if answer.stdout.strip().isdecimal() else 0

@@ -1,4 +1,4 @@
-"""Puts a kernel and a workload's configuration set on a machine; it reboots nothing.
+"""Puts a kernel on a machine; it reboots nothing.
 
 On nanobsd the root is mounted read-write for as long as that takes, and never left so: the next
 boot would panic on /entropy.
@@ -6,8 +6,7 @@ boot would panic on /entropy.
 
 from __future__ import annotations
 
-import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.archive import KernelArchive
 from buildbot_bench.lab.hardware.remote import Remote
-from buildbot_bench.lab.hardware.settings import DutSettings, Limits, SshSettings
+from buildbot_bench.lab.hardware.settings import DutSettings, Limits
 
 _NO_SPACE = ("No space left", "filesystem full", "file system full")
 
@@ -43,7 +42,7 @@ def install_kernel(
     directory = dut.path(f"boot/{archive.name}")
     if _remote_digest(remote, f"{directory}/kernel") == archive.kernel_digest:
         return
-    with writable(remote, nanobsd=dut.nanobsd):
+    with writable(remote, nanobsd=dut.is_nanobsd):
         _remove_earlier(remote, dut)
         try:
             _unpack(remote, limits, packed, directory)
@@ -59,40 +58,6 @@ def install_kernel(
                 f" not {archive.kernel_digest}",
                 hint="the DUT's disk may be failing",
             )
-
-
-def upload_workload(
-    settings: SshSettings, reach: Callable[[str], Remote], configs: Path, scratch: Path
-) -> None:
-    """Copy a configuration set verbatim over the DUT's root, and keep it over a reboot there.
-
-    With a reference endpoint the set has a part for each, `dut/` and `reference/`.
-    """
-    dut, parts = settings.dut, configs
-    if settings.reference is not None and (configs / "reference").is_dir():
-        reference = reach(settings.reference.address)
-        _upload_tree(
-            reference, settings.limits, configs / "reference", settings.reference.root, scratch
-        )
-        parts = configs / "dut"
-    remote = reach(dut.address)
-    with writable(remote, nanobsd=dut.nanobsd):
-        _upload_tree(remote, settings.limits, parts, dut.root, scratch)
-    if dut.nanobsd:
-        remote.need("config", "save")
-
-
-def _upload_tree(remote: Remote, limits: Limits, directory: Path, root: str, scratch: Path) -> None:
-    if not directory.is_dir():
-        raise InfraError(f"there is no configuration set {directory}", hint="see its key configs")
-    scratch.mkdir(parents=True, exist_ok=True)
-    packed = scratch / "configs.tgz"
-    with tarfile.open(packed, "w:gz") as archive:
-        for path in sorted(directory.iterdir()):
-            archive.add(path, arcname=path.name, filter=_owned_by_root)
-    with packed.open("rb") as stream:
-        command = ("tar", "-xzf", "-", "-C", root)
-        remote.need(*command, deadline_s=limits.transfer_s, stdin=stream)
 
 
 def _unpack(remote: Remote, limits: Limits, packed: Path, directory: str) -> None:
@@ -122,9 +87,3 @@ def _remove_earlier(remote: Remote, dut: DutSettings) -> None:
 def _remote_digest(remote: Remote, path: str) -> str:
     answer = remote.run("sha256", "-q", path)
     return answer.stdout.strip() if answer.status == 0 else ""
-
-
-def _owned_by_root(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    info.uid = info.gid = 0
-    info.uname, info.gname = "root", "wheel"
-    return info

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.boot_watch import Alive, BootWatch
+from buildbot_bench.lab.hardware.alive import Alive
+from buildbot_bench.lab.hardware.boot_watch import BootWatch
 from buildbot_bench.lab.hardware.choice import Choice
 from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
 
@@ -46,8 +47,8 @@ class Life:
             self._boot_once(self._machine.look(), copy, ())
         except KernelFault as fault:
             raise InfraError(
-                f"a copy of the known-good kernel does not boot by nextboot either: {fault}",
-                hint="see whether the loader reads /boot/nextboot.conf",
+                f"a copy of the known-good kernel does not boot in that way either: {fault}",
+                hint=self._choice.advice,
             ) from fault
 
     def _boot_once(self, before: Alive | None, name: str, tunables: Sequence[str]) -> Alive:

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.alive import Alive, alive_script, parse_alive
 from buildbot_bench.lab.hardware.boot_watch import (
-    Alive,
     BootWatch,
     Progress,
     in_debugger,
     loops,
     panic_in,
-    parse_alive,
 )
 from buildbot_bench.lab.hardware.console import Console
+from buildbot_bench.lab.hardware.firewall import counted_packets
 from buildbot_bench.lab.hardware.remote import Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import Command, Limits
 from buildbot_bench.lab.power import Power
@@ -45,7 +45,8 @@ class KernelFault(Exception):  # noqa: N818 - a suspicion, not yet an error of a
 class Machine:
     """What it takes to reboot a machine. `ready` are the commands by which it shows that it is.
 
-    `tell` hears what is being done. `script` prints what runs, by default the kernel's file.
+    They send packets, which a rule of `firewall` must count, if it has one. `tell` hears what is
+    being done. `script` prints what runs, by default the kernel's file.
     """
 
     remote: Remote
@@ -53,6 +54,7 @@ class Machine:
     console: Console
     tell: Callable[[str], None]
     ready: Sequence[Command] = ()
+    firewall: str = ""
     power: Power | None = None
     script: str = KERNEL_SCRIPT
 
@@ -62,14 +64,14 @@ class Machine:
         A shared connection that leads nowhere is given up, and one of its own tried.
         """
         limit_s = self.limits.connect_s + self.limits.keep_alive_s
-        script = f"sysctl -n kern.boottime; {self.script}"
+        command = ("sh", "-c", alive_script(self.script))
+        asked_s = time.monotonic()
         try:
-            told = self.remote.run("sh", "-c", script, deadline_s=limit_s, shared=shared).stdout
+            told = self.remote.run(*command, deadline_s=limit_s, shared=shared).stdout
         except Unreachable:
             self.remote.hang_up()
             return self.look(shared=False) if shared else None
-        boottime, _, runs = told.strip().partition("\n")
-        return parse_alive(boottime, runs)
+        return parse_alive(told, asked_s, time.monotonic())
 
     def restart(self) -> None:
         """Boot the kernel that runs once more; InfraError when it does not come back."""
@@ -155,15 +157,31 @@ class Machine:
             time.sleep(self.limits.poll_s)
 
     def _not_ready(self) -> str:
+        """Why it is not ready; empty when it is."""
+        try:
+            return self._unfiltered() if self.firewall else self._failing_command()
+        except Unreachable as error:
+            return error.message
+
+    def _failing_command(self) -> str:
         """What the first of the readiness commands that fails says; empty when all succeed."""
         for command in self.ready:
-            try:
-                answer = self.remote.run(*command)
-            except Unreachable as error:
-                return error.message
+            answer = self.remote.run(*command)
             if answer.status != 0:
                 return f"{' '.join(command)}: {answer.complaint}"
         return ""
+
+    def _unfiltered(self) -> str:
+        """The same, or that no rule of the firewall counted their packets."""
+        before = counted_packets(self.remote, self.firewall)
+        if isinstance(before, str):
+            return before
+        complaint = self._failing_command()
+        after = counted_packets(self.remote, self.firewall)
+        if isinstance(after, str):
+            return complaint or after
+        counted = after - before
+        return complaint or ("" if counted > 0 else f"no rule of {self.firewall} counted a packet")
 
     def _describe(self, progress: Progress) -> str:
         if progress in _SILENCE:

@@ -13,14 +13,17 @@ from pathlib import Path
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.hardware.flows import Traffic
 from buildbot_bench.lab.power import Power
+from buildbot_bench.lab.tables import LocalCommand
 
 _ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,250}", re.ASCII)
 _INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.{}-]{0,30}", re.ASCII)
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII | re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,100}", re.ASCII)
 _EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_.,=-]{0,100}", re.ASCII)
 _DIRECTORY = re.compile(r"/[A-Za-z0-9_./-]{0,200}", re.ASCII)
 
 Command = tuple[str, ...]
+FIREWALLS = ("ipf", "ipfw", "pf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,12 +31,15 @@ class SliceSettings:
     """The two slices of a nanobsd that is measured as whole images.
 
     `known_good` and `under_test` are the devices that / is mounted from, as `mount -p` tells them.
-    `boot_once` are commands, run on the DUT, after which it boots `under_test` once; without one it
-    boots what `upgrade` chose. After those of `go_back` it boots `known_good`.
+    `upgrade` is a command that writes an image, which it gets uncompressed on its standard input,
+    to the slice that does not run; BSDRP has one. `boot_once` are commands, run on the DUT, after
+    which it boots `under_test` once; without one it boots what `upgrade` chose. After those of
+    `go_back` it boots `known_good`.
     """
 
     known_good: str
     under_test: str
+    upgrade: Command = ()
     boot_once: tuple[Command, ...] = ()
     go_back: tuple[Command, ...] = ()
 
@@ -45,24 +51,55 @@ class SliceSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BootEnvironmentSettings:
+    """The boot environments of a DUT whose root is on ZFS, as `bectl list` names them.
+
+    `under_test` is destroyed, and cloned from `known_good`, by each job; `known_good` is what the
+    pool's bootfs is.
+    """
+
+    known_good: str = "default"
+    under_test: str = "bench"
+
+    def __post_init__(self) -> None:
+        for key, name in (("known_good", self.known_good), ("under_test", self.under_test)):
+            _check(_ENVIRONMENT, key, name)
+        if self.known_good == self.under_test:
+            raise UsageError(
+                "boot_environments: known_good and under_test are the same environment"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DutSettings:
     """The machine that boots kernels and forwards.
 
     `address` is where ssh reaches it, a name or a Host of `ssh_config`; `mac` is that of its port
     on the sender's side; `interfaces` are its lab ports; `root` is where its file system begins,
     for one that lives in a directory; `known_good` is the kernel it falls back to. With `slices`
-    an artefact is a whole image of nanobsd, else it is a kernel.
+    an artefact is a whole image of nanobsd, else it is a kernel; with `boot_environments` that
+    kernel has one to itself, else it lies beside the known-good one and nextboot(8) chooses it.
+
+    `nanobsd` has its root read-only and /etc in memory, which `save_config` is the command to keep.
+    `bsdrp` is the nanobsd that has commands of its own for that and for images.
     """
 
     address: str = ""
     mac: str = ""
     interfaces: tuple[str, ...] = ()
+    bsdrp: bool = False
     nanobsd: bool = False
+    save_config: Command = ()
     root: str = "/"
     known_good: str = "kernel"
     slices: SliceSettings | None = None
+    boot_environments: BootEnvironmentSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.boot_environments is not None and (self.slices is not None or self.is_nanobsd):
+            raise UsageError(
+                "a DUT has slices or boot_environments, and nanobsd none of the latter"
+            )
         _check(_ADDRESS, "address", self.address)
         _check(_MAC, "mac", self.mac)
         for name in self.interfaces:
@@ -71,6 +108,30 @@ class DutSettings:
     def path(self, path: str) -> str:
         """A path of the DUT's, which is given without its leading slash."""
         return f"{self.root.rstrip('/')}/{path}"
+
+    @property
+    def is_nanobsd(self) -> bool:
+        """Whether its root is read-only and its /etc in memory."""
+        return self.nanobsd or self.bsdrp
+
+    @property
+    def saving(self) -> Command:
+        """The command that keeps /etc over a reboot; empty where there is none, or none is needed.
+
+        `config save` is BSDRP's: elsewhere config(8) configures kernels.
+        """
+        return self.save_config or (("config", "save") if self.bsdrp else ())
+
+    @property
+    def upgrading(self) -> Command:
+        """The command that writes an image; empty where there is none."""
+        own = self.slices.upgrade if self.slices is not None else ()
+        return own or (("upgrade",) if self.bsdrp else ())
+
+    @property
+    def upgrade_log(self) -> str:
+        """What BSDRP's `upgrade` logs when it is done; another command's status must do."""
+        return "Upgrade complete" if self.upgrading == ("upgrade",) else ""
 
     @property
     def known_good_file(self) -> str:
@@ -111,21 +172,29 @@ class ReferenceSettings:
 class WorkloadSettings:
     """Named traffic and the DUT's configuration set.
 
-    `configs` is a directory that is copied verbatim over the DUT's root; with a reference
-    endpoint it holds `dut/` and `reference/` instead. The DUT is ready when each command of
-    `ready`, run on it, succeeds. `traffic` stands in for the testbed's.
+    `configs` is a directory that is copied verbatim over the DUT's root, and taken off again before
+    the next workload, which may have none; with a reference endpoint it holds `dut/` and
+    `reference/` instead. The DUT is ready when each command of
+    `ready`, run on it, succeeds; with a `firewall`, when a rule of that one has counted packets
+    meanwhile as well. `traffic` stands in for the testbed's.
     """
 
     configs: Path | None = None
     ready: tuple[Command, ...] = ()
+    firewall: str = ""
     traffic: Traffic | None = None
+
+    def __post_init__(self) -> None:
+        if self.firewall and self.firewall not in FIREWALLS:
+            known = ", ".join(FIREWALLS)
+            raise UsageError(f"firewall: {self.firewall[:40]!r} is none of {known}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConsoleSettings:
     """How the DUT's console is read: a command of the lab controller, or a log that grows there."""
 
-    command: Command = ()
+    command: LocalCommand = ()
     file: Path | None = None
 
 
@@ -221,4 +290,6 @@ _LIKE = {
     "event": "cpu_clk_unhalted.thread_p",
     "directory": "/data",
     "slices": "/dev/ufs/BSDRPs2a",
+    "known_good": "default",
+    "under_test": "bench",
 }

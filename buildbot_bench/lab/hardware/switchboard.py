@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import SshSettings
+
+Reach = Callable[[str], Remote]
 
 
 class Switchboard:

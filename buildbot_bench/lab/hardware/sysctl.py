@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from buildbot_bench.lab.hardware.remote import Remote
 
+# A kernel that panics is to reboot: in its debugger it would wait for a person. What a person wants
+# otherwise is a tunable, which comes later and goes before. Source: sys/kern/kern_shutdown.c.
+NO_DEBUGGER = "debug.debugger_on_panic=0"
 _SCRIPT = 'for name in "$@"; do sysctl -n "$name" 2>/dev/null; printf "\\036"; done'
 _SEPARATOR = "\x1e"
 

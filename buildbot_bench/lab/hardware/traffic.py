@@ -12,7 +12,7 @@ from buildbot_bench.lab.hardware.flows import Traffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
-from buildbot_bench.lab.pktgen import receiver_is_ready, traffic_is_seen
+from buildbot_bench.lab.pktgen import receiver_is_ready, refused_option, traffic_is_seen
 from buildbot_bench.lab.quality import RunLogs
 
 _Result = TypeVar("_Result")
@@ -34,8 +34,10 @@ class Blaster:
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
         logs = self._stopped_logs(receiver, senders)
-        if _LOST in [process.status() for process in senders]:
-            raise InfraError(f"ssh lost a sender under traffic: {_end(logs.senders[0])}")
+        for process, log in zip(senders, logs.senders, strict=True):
+            # pkt-gen itself ends with this status at an option that it does not take.
+            if process.status() == _LOST and refused_option(log) is None:
+                raise InfraError(f"ssh lost a sender under traffic: {_end(log)}")
         return logs
 
     def under_traffic(self, traffic: Traffic, action: Callable[[], _Result]) -> _Result:
@@ -105,6 +107,11 @@ class Blaster:
     def _await_receiver(self, receiver: RemoteProcess) -> None:
         limit_s = self._settings.limits.receiver_s
         if not receiver.wait_until(lambda: receiver_is_ready(receiver.log()), limit_s):
+            if refused := refused_option(receiver.log()):
+                raise InfraError(
+                    f"the receiver's pkt-gen does not take its options: {refused.complaint}",
+                    hint="see receiver.flags and `bench-lab check`",
+                )
             how = "ended" if receiver.ended() else f"was not ready after {limit_s:g} s"
             raise InfraError(f"the receiver {how}: {_end(receiver.log())}")
 

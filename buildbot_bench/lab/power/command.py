@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.tables import LocalCommand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,10 +18,10 @@ class CommandPower:
 
     DRIVER: ClassVar[str] = "command"
 
-    cycle_command: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
-    on: tuple[str, ...] = ()
-    status: tuple[str, ...] = ()
+    cycle_command: LocalCommand = ()
+    off: LocalCommand = ()
+    on: LocalCommand = ()
+    status: LocalCommand = ()
     pause_s: float = 5.0
     deadline_s: float = 60.0
 

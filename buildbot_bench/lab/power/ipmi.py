@@ -8,6 +8,9 @@ from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.power.command import run
+from buildbot_bench.lab.tables import Program
+
+_IPMITOOL = Program("ipmitool")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +23,7 @@ class IpmiPower:
     user: str
     password_file: Path
     interface: str = "lanplus"
-    program: str = "ipmitool"
+    program: Program = _IPMITOOL
     deadline_s: float = 60.0
 
     def __post_init__(self) -> None:

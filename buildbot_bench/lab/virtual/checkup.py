@@ -13,6 +13,7 @@ from buildbot_bench.lab.virtual.machine import qemu
 from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
+MACHINE = ("QEMU", "boot")  # the findings without which there is no machine
 _VERSION_S = 20.0
 _VERSION = re.compile(r"version (\d+)\.(\d+)")
 _OLDEST = (7, 2)

@@ -1,20 +1,22 @@
 """One boot of a virtual DUT: QEMU's process, which is its power, and all that leads into it.
 
 Nothing has a name that others could use: wires and monitor are sockets that only this process and
-QEMU hold. A machine that is told to reset itself ends instead, so that a panic and a boot loop are
-seen, and each boot reads the kernel anew.
+QEMU hold, and the console's pipe is its owner's alone. A machine that is told to reset itself ends
+instead, so that a panic and a boot loop are seen, and each boot reads the kernel anew.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.child import Child, last_cpu
-from buildbot_bench.lab.virtual.frames import PORTS
+from buildbot_bench.lab.virtual.frames import IPV4, PORTS, Traffic
 from buildbot_bench.lab.virtual.monitor import Monitor
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.wires import Wires
@@ -22,9 +24,9 @@ from buildbot_bench.lab.virtual.wires import Wires
 _BLAST_S = 300.0
 _OUTPUT_LIMIT = 1 << 28  # bytes; a blast that is traced takes some 18 million
 # mitigation: interrupts would come by a clock, and not when packets do.
-_PORT = "e1000,netdev=port{n},mac={mac},mitigation=off,romfile="
+_DEVICES = {"em": "e1000,mitigation=off,romfile=", "vtnet": "virtio-net-pci,romfile="}
 _FIXED = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-smp", "1"]
-_EXACT = ["-icount", "shift=0,sleep=off", "-rtc", "base=2024-01-01,clock=vm"]
+_CLOCK = ["-rtc", "base=2024-01-01,clock=vm"]
 
 
 class Machine:
@@ -33,29 +35,30 @@ class Machine:
     def __init__(
         self,
         settings: QemuSettings,
-        kernel: Path,
+        boot: Sequence[str],
         home: Path,
         *,
         accelerator: str = "tcg",
-        tunables: Sequence[str] = (),
+        traffic: Traffic = IPV4,
     ) -> None:
         self.cpu = last_cpu()
         self._console = home / "logs" / "console.out"
-        self._console.parent.mkdir(parents=True, exist_ok=True)
-        self._console.write_bytes(b"")
+        self._keyboard = home / "logs" / "console.in"
+        _make_console(self._console, self._keyboard)
         ours, theirs = zip(*(socket.socketpair() for _ in range(3)), strict=True)
-        self.wires = Wires(ours[0], ours[1], settings.stall_s)
+        self.wires = Wires(ours[0], ours[1], settings.stall_s, traffic)
         self.monitor = Monitor(ours[2])
         try:
             command = [str(qemu(settings.program, home)), *_FIXED, "-accel", accelerator]
-            command += ["-m", str(settings.memory_mib), "-serial", f"file:{self._console}"]
-            command += _connections([end.fileno() for end in theirs])
-            command += ["-kernel", str(kernel), "-append", " ".join(tunables)]
+            command += ["-m", str(settings.ram_mib)]
+            *ports, monitor = (end.fileno() for end in theirs)
+            command += _ports(settings.nic, ports) + _terminals(monitor, self._console)
+            command += [*boot, *(["-icount", settings.clock, *_CLOCK] if settings.exact else [])]
             self._child = Child(
-                command + (_EXACT if settings.exact else []),
+                command,
                 home / "logs" / "qemu.out",
                 cpu=self.cpu,
-                lifetime_s=settings.boot_timeout_s + _BLAST_S,
+                lifetime_s=settings.boot_limit_s + _BLAST_S,
                 pass_fds=[end.fileno() for end in theirs],
                 output_limit=_OUTPUT_LIMIT,
             )
@@ -81,6 +84,15 @@ class Machine:
     def console(self) -> str:
         """What the kernel printed so far."""
         return self._console.read_text(encoding="utf-8", errors="replace")
+
+    def type(self, line: str) -> None:
+        """Enter a line at the console; what comes of it is printed there."""
+        with suppress(OSError):  # QEMU has ended, which is seen elsewhere
+            descriptor = os.open(self._keyboard, os.O_WRONLY | os.O_NONBLOCK)
+            try:
+                os.write(descriptor, line.encode() + b"\r")
+            finally:
+                os.close(descriptor)
 
     def power_off(self) -> None:
         """End it, whatever it does."""
@@ -116,12 +128,27 @@ def option_value(path: Path) -> str:
     return str(path).replace(",", ",,")
 
 
-def _connections(descriptors: Sequence[int]) -> list[str]:
-    """The DUT's two ports and QEMU's monitor, each at a socket that it inherits."""
-    *ports, monitor = descriptors
+def _ports(nic: str, descriptors: Sequence[int]) -> list[str]:
+    """The DUT's two network ports, each at a socket that QEMU inherits."""
+    arguments = []
+    for n, (descriptor, address) in enumerate(zip(descriptors, PORTS, strict=True)):
+        wire = f"stream,id=port{n},addr.type=fd,addr.str={descriptor}"
+        device = f"{_DEVICES[nic]},netdev=port{n},mac={address.hex(':')}"
+        arguments += ["-netdev", wire, "-device", device]
+    return arguments
+
+
+def _terminals(monitor: int, console: Path) -> list[str]:
+    """QEMU's monitor at a socket, and the DUT's serial console at its two files."""
     arguments = ["-chardev", f"socket,id=monitor,fd={monitor}"]
     arguments += ["-mon", "chardev=monitor,mode=control"]
-    for n, (descriptor, address) in enumerate(zip(ports, PORTS, strict=True)):
-        wire = f"stream,id=port{n},addr.type=fd,addr.str={descriptor}"
-        arguments += ["-netdev", wire, "-device", _PORT.format(n=n, mac=address.hex(":"))]
-    return arguments
+    both = option_value(console.with_suffix(""))
+    return [*arguments, "-chardev", f"pipe,id=console,path={both}", "-serial", "chardev:console"]
+
+
+def _make_console(said: Path, keyboard: Path) -> None:
+    """An empty file that QEMU writes to, so that no kernel waits for a reader, and a pipe."""
+    said.parent.mkdir(parents=True, exist_ok=True)
+    said.write_bytes(b"")
+    keyboard.unlink(missing_ok=True)
+    os.mkfifo(keyboard, 0o600)

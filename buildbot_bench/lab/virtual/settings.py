@@ -2,58 +2,128 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.tables import Program
 
 PPS = "pps"
 INSTRUCTIONS = "instructions/packet"
+MULTIBOOT, FREEBSD = "multiboot", "freebsd"
 _METRICS = (PPS, INSTRUCTIONS)
 _ACCELERATORS = ("tcg", "auto")
+_QEMU = Program("qemu-system-x86_64")
+_SYSTEMS = (MULTIBOOT, FREEBSD)
+_NICS = {"em": "82540EM", "vtnet": "virtio-net"}
+_ICOUNT = re.compile(r"shift=\d{1,2},sleep=(on|off)")
+_SETTING = re.compile(r"[A-Za-z0-9_.%-]{1,120}=[ -~]{0,120}")
+_MODULE = re.compile(r"[A-Za-z0-9_]{1,60}")
+# Of each system, when nothing else is said. Toy kernels need 4 MiB and a second; FreeBSD 13.1
+# (MINIMAL) booted in 1.6 s of its own, by an emulated processor on a busy machine in some 10 s.
+_MEMORY_MIB = {MULTIBOOT: 64, FREEBSD: 256}
+_LEAST_MIB = {MULTIBOOT: 1, FREEBSD: 128}  # a loader and what it loads
+_BOOT_S = {MULTIBOOT: 15.0, FREEBSD: 90.0}
+# A kernel without a clock sleeps for nobody's time; a clock that ticks while it sleeps needs time
+# to pass as it does outside, or else it ticks for ever.
+_CLOCK = {MULTIBOOT: "shift=0,sleep=off", FREEBSD: "shift=4,sleep=on"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QemuSettings:
     """One virtual machine, and what is counted on it.
 
+    `system` is what it boots: "multiboot", a program that QEMU itself boots, or "freebsd", a kernel
+    archive or a kernel for amd64. `nic` is "em" (Intel 82540EM) or "vtnet" (virtio). `kenv` and
+    `sysctls` (NAME=VALUE) are set at each boot of a FreeBSD, `modules` are those of its archive
+    that are loaded with the kernel.
+
     `metric` is "pps" or "instructions/packet". The former is taken from `bursts` bursts of 64
-    packets, the latter from `traced_bursts`: four, which is each slot of a ring of 256 once.
+    packets, the latter from `traced_bursts`: four, which is each slot of a ring of 256 once, while
+    a clock runs as QEMU's `icount` says.
     `accelerator` is "tcg", or "auto": KVM if a boot shows that it works, for pps only.
     `known_good` is a kernel that works; without it, the last one that forwarded here is taken.
     `boot_timeout_s` is how long a kernel may take until it forwards, `stall_s` how long a packet
     may stay away.
     """
 
-    program: str = "qemu-system-x86_64"
-    memory_mib: int = 64
+    program: Program = _QEMU
+    system: str = MULTIBOOT
+    nic: str = "em"
+    kenv: tuple[str, ...] = ()
+    sysctls: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    memory_mib: int | None = None
     metric: str = PPS
+    icount: str | None = None
     accelerator: str = "tcg"
     known_good: Path | None = None
     bursts: int = 1500
     traced_bursts: int = 4
-    boot_timeout_s: float = 15.0
+    boot_timeout_s: float | None = None
     stall_s: float = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no metric and no accelerator; raises UsageError."""
-        if self.metric not in _METRICS:
-            raise UsageError(
-                f"metric is {self.metric!r}", hint=f"it may be {' or '.join(_METRICS)}"
-            )
-        if self.accelerator not in _ACCELERATORS:
-            raise UsageError(
-                f"accelerator is {self.accelerator!r}",
-                hint=f"it may be {' or '.join(_ACCELERATORS)}",
-            )
-        if min(self.bursts, self.traced_bursts, self.memory_mib) < 1:
+        """Refuse what cannot be; raises UsageError."""
+        _require_one_of("metric", self.metric, _METRICS)
+        _require_one_of("accelerator", self.accelerator, _ACCELERATORS)
+        _require_one_of("system", self.system, _SYSTEMS)
+        _require_one_of("nic", self.nic, tuple(_NICS))
+        if min(self.bursts, self.traced_bursts, self.ram_mib) < 1:
             raise UsageError("bursts, traced_bursts and memory_mib must be above zero")
+        if self.ram_mib < _LEAST_MIB[self.system]:
+            raise UsageError(
+                f"memory_mib is {self.ram_mib}", hint=f"give it {_LEAST_MIB[self.system]} or more"
+            )
         if self.exact and self.accelerator != "tcg":
             raise UsageError(
                 "instructions are counted by QEMU's translator alone", hint='accelerator = "tcg"'
             )
+        if not _ICOUNT.fullmatch(self.clock):
+            raise UsageError(f"icount is {self.clock!r}", hint='write "shift=4,sleep=on"')
+        self._check_freebsd()
 
     @property
     def exact(self) -> bool:
         """Whether instructions are counted, which repeats to the digit."""
         return self.metric == INSTRUCTIONS
+
+    @property
+    def ram_mib(self) -> int:
+        """The machine's memory in MiB."""
+        return _MEMORY_MIB[self.system] if self.memory_mib is None else self.memory_mib
+
+    @property
+    def boot_limit_s(self) -> float:
+        """How long a boot may take, in seconds."""
+        return _BOOT_S[self.system] if self.boot_timeout_s is None else self.boot_timeout_s
+
+    @property
+    def ports(self) -> str:
+        """What its network ports are, in words."""
+        return f"two {_NICS[self.nic]}"
+
+    @property
+    def clock(self) -> str:
+        """QEMU's -icount while instructions are counted."""
+        return _CLOCK[self.system] if self.icount is None else self.icount
+
+    def _check_freebsd(self) -> None:
+        """What is FreeBSD's is said of a FreeBSD only, and is what it looks like."""
+        for key, texts, form in (
+            ("kenv", self.kenv, _SETTING),
+            ("sysctls", self.sysctls, _SETTING),
+            ("modules", self.modules, _MODULE),
+        ):
+            if texts and self.system != FREEBSD:
+                raise UsageError(f"{key} is FreeBSD's", hint=f'system = "{FREEBSD}"')
+            for text in texts:
+                if not form.fullmatch(text):
+                    wanted = "a module's name" if form is _MODULE else "NAME=VALUE"
+                    raise UsageError(f"{key}: {text[:120]!r}", hint=f"write {wanted}")
+
+
+def _require_one_of(key: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"{key} is {value!r}", hint=f"it may be {' or '.join(known)}")

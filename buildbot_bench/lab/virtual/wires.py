@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 import time
 
-from buildbot_bench.lab.virtual.frames import FRAME, PACKETS, PREFIX, burst, forwarded, ping
+from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, Traffic, addressed
 
 _PING_S = 0.1
-_PING_LENGTH = PREFIX + FRAME
+_GULP = 1 << 16
 
 
 class Lost(Exception):  # noqa: N818 - what happened, of which somebody else makes an error
@@ -22,30 +22,45 @@ class Lost(Exception):  # noqa: N818 - what happened, of which somebody else mak
 class Wires:
     """Both sides of a DUT, each the other end of one of its ports."""
 
-    def __init__(self, sender: socket.socket, receiver: socket.socket, stall_s: float) -> None:
+    def __init__(
+        self,
+        sender: socket.socket,
+        receiver: socket.socket,
+        stall_s: float,
+        traffic: Traffic = IPV4,
+    ) -> None:
         self._sender = sender
         self._receiver = receiver
         self._stall_s = stall_s
-        self._burst = burst()
+        self._traffic = traffic
+        self._burst = traffic.burst()
         self._answer = b""
+        self._rest = b""
 
     def answers(self) -> bool:
         """Send one packet, and say whether it or an earlier one came back within 0.1 s."""
         self._receiver.settimeout(_PING_S)
+        end_s = time.monotonic() + _PING_S
         try:
-            self._sender.sendall(ping())
-            return len(self._receiver.recv(_PING_LENGTH, socket.MSG_WAITALL)) == _PING_LENGTH
+            self._sender.sendall(self._traffic.ping())
+            while time.monotonic() < end_s:
+                if not (part := self._receiver.recv(_GULP)):
+                    raise ConnectionError
+                kept, self._rest = addressed(self._rest + part)
+                if kept:
+                    return True
         except TimeoutError:
             return False
         except OSError:
             time.sleep(_PING_S)  # nobody at the other end, and nobody to wait for
-            return False
+        return False
 
     def settle(self) -> None:
         """Take what still comes of earlier packets, until nothing does for 0.1 s."""
         self._receiver.settimeout(_PING_S)
+        self._rest = b""
         try:
-            while self._receiver.recv(1 << 16):
+            while self._receiver.recv(_GULP):
                 pass
         except OSError:
             return
@@ -60,7 +75,7 @@ class Wires:
         answer = self._exchange()
         took_s = time.perf_counter() - began_s
         if answer != self._answer:
-            if wrong := forwarded(answer):
+            if wrong := self._traffic.forwarded(answer):
                 raise Lost(wrong)
             self._answer = answer
         return took_s
@@ -71,17 +86,24 @@ class Wires:
         self._receiver.close()
 
     def _exchange(self) -> bytes:
-        taken = bytearray()
+        """Send a burst and take as much back; what came among it for everybody is left out."""
+        wanted, kept, taken = len(self._burst), b"", b""
         try:
             self._sender.sendall(self._burst)
-            while missing := len(self._burst) - len(taken):
-                part = self._receiver.recv(missing)
+            while len(kept) < wanted:
+                part = self._receiver.recv(max(1, wanted - len(kept) - len(taken)))
                 if not part:
                     break
                 taken += part
+                if taken == self._answer:
+                    return taken
+                if len(kept) + len(taken) >= wanted:
+                    more, taken = addressed(taken)
+                    kept += more
         except OSError:
             pass  # a time-out, or a wire that QEMU's end cut: what came tells
-        if len(taken) < len(self._burst):
-            back = len(taken) // (PREFIX + FRAME)
+        kept += addressed(taken)[0]
+        if len(kept) < wanted:
+            back = len(kept) // (PREFIX + self._traffic.frame)
             raise Lost(f"{back} of {PACKETS} packets came back within {self._stall_s:g} s")
-        return bytes(taken)
+        return kept

@@ -96,11 +96,14 @@ class MachineLab:
         self._drivers.append(driver)
         return driver
 
-    def kernel(self, way: str = "", *, pps: int = 700_000, label: str = "r311849") -> Path:
-        """The archive of a kernel that behaves in a certain way."""
+    def kernel(
+        self, way: str = "", *, pps: int = 700_000, label: str = "r311849", more: str = ""
+    ) -> Path:
+        """The archive of a kernel that behaves in a certain way; `more` are sysctls of its own."""
         text = f"FreeBSD 15.0-CURRENT #0 {label}: {way}\n    root@builder:GENERIC\n"
-        text += f"options\tINET\nway: {way}\npps: {pps}\n"
-        return archive(self.root / f"kernel-{label}-{way}-{pps}.txz", {"boot/kernel/kernel": text})
+        text += f"options\tINET\nway: {way}\npps: {pps}\n{more}"
+        name = f"kernel-{label}-{way}-{pps}-{abs(hash(more))}.txz"
+        return archive(self.root / name, {"boot/kernel/kernel": text})
 
     def run(
         self,
@@ -121,7 +124,8 @@ class MachineLab:
 
     def pkt_gens(self) -> list[str]:
         """The command lines of every pkt-gen that was started."""
-        return (self.network.wire / "calls").read_text().splitlines()
+        path = self.network.wire / "calls"
+        return path.read_text().splitlines() if path.exists() else []
 
 
 def archive(path: Path, files: dict[str, str]) -> Path:

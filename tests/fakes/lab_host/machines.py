@@ -62,6 +62,7 @@ class Host:
         for directory in ("boot", "etc", "tmp", "run/sysctl", "ports", "script"):
             (self.directory / directory).mkdir(parents=True)
         (self.directory / "run/bootfile").write_text("/boot/kernel/kernel\n")
+        (self.directory / "run/booted-at").write_text(f"{int(time.time())}\n")
         (self.directory / "boot/kernel").mkdir()
         (self.directory / "boot/kernel/kernel").write_text("FreeBSD 15.0-STABLE of this host\n")
         for port, mac in ports.items():

@@ -53,6 +53,33 @@ def test_each_thing_that_is_amiss_has_its_line(bench):
     }
 
 
+def flagged(bench, sender=(), receiver=()):
+    settings = bench.settings()
+    return {
+        "senders": (replace(settings.senders[0], flags=sender),),
+        "receiver": replace(settings.receiver, flags=receiver),
+    }
+
+
+def test_flags_are_tried_on_the_pkt_gen_that_is_there(bench):
+    """The archive's `-U` is of a patched one; the stock pkt-gen prints its usage and ends."""
+    changes = flagged(bench, ("-p", "4", "-U"), ("-T",))
+    remedies = lacking(bench.driver(**changes))
+    assert set(remedies) == {"sender 0: flags", "receiver: flags"}
+    assert "take -U out of flags" in remedies["sender 0: flags"]
+    details = {finding.subject: finding.detail for finding in bench.driver(**changes).check()}
+    assert "illegal option -- U" in details["sender 0: flags"]
+    assert "option requires an argument -- T" in details["receiver: flags"]
+    (bench.network.wire / "patched").touch()
+    assert lacking(bench.driver(**flagged(bench, ("-p", "4", "-U"), ("-T", "2000")))) == {}
+
+
+def test_a_pkt_gen_that_knows_no_help_is_tried_as_well(bench):
+    (bench.network.wire / "old").touch()
+    assert lacking(bench.driver(**flagged(bench, ("-p", "4")))) == {}
+    assert set(lacking(bench.driver(**flagged(bench, ("-U",))))) == {"sender 0: flags"}
+
+
 def test_a_machine_that_does_not_answer_has_one_line_with_what_to_try(bench):
     bench.generator.stop_sshd()
     remedies = lacking(bench.driver())

@@ -9,6 +9,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
+from buildbot_bench.lab.runner import Budget
 from tests.fakes.lab_host.bench import archive, values
 from tests.fakes.lab_host.machines import Host
 
@@ -74,7 +75,7 @@ def test_a_nanobsd_root_is_read_only_again_and_its_configuration_saved(bench):
     settings = bench.settings()
     forwarding = WorkloadSettings(ready=PING, configs=configs(bench))
     driver = bench.driver(
-        dut=replace(settings.dut, nanobsd=True), workloads={"forwarding": forwarding}
+        dut=replace(settings.dut, bsdrp=True), workloads={"forwarding": forwarding}
     )
     kernel = bench.kernel()
     driver.install(kernel, sha256(kernel))
@@ -169,7 +170,8 @@ def test_the_facts_say_what_a_measurement_depends_on(bench):
     for name, text in {"hw.model": "AMD GX-412TC", "dev.igb.1.%desc": "i210"}.items():
         (bench.dut.directory / "run/sysctl" / name).write_text(f"{text}\n")
     (bench.dut.directory / "etc/rc.conf").write_text("gateway_enable=YES\n")
-    facts = bench.driver().facts()
+    (measured,), _ = bench.run(bench.kernel())
+    facts = bench.driver().facts() | measured.facts
     assert facts["cpu"] == "AMD GX-412TC"
     assert facts["igb1"] == "i210"
     assert facts["microcode"] == "MSR 0x8b: 0x07030106 0x00000000"
@@ -184,5 +186,37 @@ def test_what_a_configuration_set_brings_counts_as_it_brings_it(bench):
     (bench.root / "configs/etc").mkdir(parents=True)
     (bench.root / "configs/etc/rc.conf").write_text("of the set\n")
     (bench.dut.directory / "etc/rc.conf").write_text("of the job before\n")
-    facts = bench.driver(workloads={"forwarding": forwarding}).facts()
+    driver = bench.driver(workloads={"forwarding": forwarding})
+    (measured,), _ = bench.run(bench.kernel(), driver)
+    facts = driver.facts() | measured.facts
     assert facts["/etc/rc.conf"] == sha256(bench.root / "configs/etc/rc.conf")[:12]
+
+
+def test_the_facts_are_those_of_the_boot_under_test_and_not_of_the_job_before(bench):
+    told = []
+    for driver_of_the_port in ("igb(4)", "iflib's igb(4)", "igb(4)"):
+        kernel = bench.kernel(more=f"dev.igb.1.%desc: {driver_of_the_port}\n")
+        driver = bench.driver()
+        before = driver.facts()
+        (measured,), _ = bench.run(kernel, driver)
+        told.append(before | measured.facts)
+    assert [facts["igb1"] for facts in told] == ["igb(4)", "iflib's igb(4)", "igb(4)"]
+    # Whatever ran before a job: measured alike, it tells alike.
+    assert told[0] == told[2]
+
+
+def test_the_known_good_kernel_is_told_apart_from_what_runs(bench):
+    known_good = sha256(bench.dut.directory / "boot/kernel/kernel")[:12]
+    for _ in range(2):
+        facts = bench.driver().facts()
+        assert facts["known-good kernel"] == known_good
+        assert facts["userland"] == "14.0-RELEASE"
+        bench.run(bench.kernel())
+    assert bench.dut.running != "/boot/kernel/kernel"
+
+
+def test_a_boot_that_gives_no_value_costs_no_facts(bench):
+    bench.network.script("zero")
+    measured, _ = bench.run(bench.kernel(), budget=Budget(pause_s=0.0))
+    assert measured[0].failure
+    assert measured[1].facts["dut"] == "dut"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import SliceSettings, WorkloadSettings
@@ -31,8 +31,8 @@ def image(bench, way="", label="r311849"):
 
 
 def driver(bench, **changes):
-    dut = replace(bench.settings().dut, nanobsd=True, slices=SLICES)
-    return bench.driver(dut=dut, **changes)
+    dut = replace(bench.settings().dut, bsdrp=True, slices=SLICES)
+    return bench.driver(**({"dut": dut} | changes))
 
 
 def configs(bench):
@@ -73,6 +73,14 @@ def test_an_image_that_panics_falls_back_to_the_known_good_slice_and_is_untestab
     assert last.kind is FailureKind.UNTESTABLE
     assert "fell back" in last.reason
     assert "panic: page fault" in last.reason
+
+
+def test_an_image_with_a_debugger_panics_and_comes_back_by_itself(bench):
+    """The loader of the other slice cannot be told; the running kernel can."""
+    _, last = bench.run(image(bench, "KDB_DIES"), driver(bench, power=None))
+    assert isinstance(last, Failed)
+    assert last.kind is FailureKind.UNTESTABLE
+    assert "did not outlive the traffic; the known-good kernel boots" in last.reason
 
 
 def test_a_slice_that_is_not_booted_is_a_fault_of_the_lab(bench):
@@ -117,3 +125,40 @@ def test_what_is_no_whole_image_is_untestable_and_touches_nothing(bench):
 def test_the_check_up_asks_for_what_images_need(bench):
     remedies = {one.subject for one in driver(bench).check() if not one.fine}
     assert remedies == set()
+
+
+def test_an_image_is_not_given_to_an_upgrade_that_only_bsdrp_has(bench):
+    slices = replace(bench.settings().dut, nanobsd=True, slices=SLICES)
+    used = driver(bench, dut=slices)
+    with pytest.raises(UsageError, match=r"dut\.slices\.upgrade: missing; .*bsdrp = true on BSDRP"):
+        used.prepare("forwarding")
+
+
+def test_another_nanobsd_has_a_command_of_its_own_that_need_not_log_anything(bench):
+    bench.dut.script("upgrade-says-nothing")
+    own = replace(SLICES, upgrade=("upgrade", "--to", "ada0s2"))
+    dut = replace(bench.settings().dut, nanobsd=True, slices=own)
+    _, last = bench.run(image(bench), driver(bench, dut=dut))
+    assert last == Finished(iterations=1)
+    assert "upgrade --to ada0s2" in bench.dut.calls()
+
+
+def test_bootonce_is_asked_of_a_gpt_alone(bench):
+    """sys/geom/part/g_part_gpt.c knows the attribute, g_part_mbr.c does not."""
+    bench.dut.script("mbr")
+    remedies = {one.subject: one.remedy for one in driver(bench).check() if not one.fine}
+    assert set(remedies) == {"slices: bootonce"}
+    assert "nextboot" in remedies["slices: bootonce"]
+    _, last = bench.run(image(bench), driver(bench))
+    assert isinstance(last, Failed)
+    assert last.kind is FailureKind.INFRASTRUCTURE
+    assert "ada0 has scheme MBR, and bootonce is an attribute of GPT's" in last.reason
+    assert not [call for call in bench.dut.calls() if call.startswith("gpart set")]
+
+
+def test_a_slice_that_stays_chosen_is_said_to(bench):
+    active = ("gpart", "set", "-a", "active", "-i", "2", "ada0")
+    slices = replace(SLICES, boot_once=(active,))
+    dut = replace(bench.settings().dut, bsdrp=True, slices=slices)
+    details = {one.subject: one.detail for one in driver(bench, dut=dut).check()}
+    assert "stays chosen" in details["slices.boot_once"]

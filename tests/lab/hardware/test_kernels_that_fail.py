@@ -1,5 +1,7 @@
 """Every way in which a kernel fails: recognised, rescued, and told from a fault of the lab."""
 
+import pytest
+
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.hardware.settings import ConsoleSettings
 from tests.fakes.lab_host.bench import USUAL, values
@@ -48,6 +50,22 @@ def test_a_kernel_in_its_debugger_is_not_waited_for(bench):
     assert "power-cycling dut" in bench.said
 
 
+@pytest.mark.parametrize("way", ["KDB_PANIC", "KDB_DIES"])
+def test_a_kernel_with_a_debugger_panics_and_comes_back_by_itself(bench, way):
+    """GENERIC of CURRENT stays in its debugger otherwise, until somebody takes the power away."""
+    _, last = bench.run(bench.kernel(way), bench.driver(power=None))
+    ended(last, UNTESTABLE, "the known-good kernel boots")
+    assert bench.dut.running == "/boot/kernel/kernel"
+
+
+def test_a_debugger_that_was_asked_for_is_left_to_who_asked(bench):
+    driver = bench.driver(within={"ready_s": 1})
+    driver.tune(["debug.debugger_on_panic=1"])
+    _, last = bench.run(bench.kernel("KDB_DIES"), driver)
+    ended(last, UNTESTABLE)
+    assert "KDB: enter: panic" in bench.dut.console.read_text()
+
+
 def test_a_boot_loop_is_ended_by_the_power_driver(bench):
     _, last = bench.run(bench.kernel("LOOP"))
     ended(last, UNTESTABLE, "boots over and over")
@@ -67,6 +85,11 @@ def test_a_kernel_that_panics_before_it_is_ready_is_untestable(bench):
 def test_a_kernel_that_passes_no_traffic_is_untestable_when_the_known_good_one_does(bench):
     _, last = bench.run(bench.kernel("NO_TRAFFIC"))
     ended(last, UNTESTABLE, "0 pps for the whole run; the known-good kernel passes traffic")
+
+
+def test_a_kernel_that_passes_a_few_packets_and_no_more_passes_no_traffic(bench):
+    _, last = bench.run(bench.kernel("STALLS"))
+    ended(last, UNTESTABLE, "0 pps in each of the", "the known-good kernel passes traffic")
 
 
 def test_no_traffic_with_the_known_good_kernel_either_is_a_fault_of_the_lab(bench):

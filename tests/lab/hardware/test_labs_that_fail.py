@@ -1,5 +1,7 @@
 """Every fault of the lab: recorded with its reason, repeated within a budget, never a verdict."""
 
+import pytest
+
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.power import CommandPower
 from tests.fakes.lab_host.bench import USUAL, values
@@ -83,3 +85,23 @@ def test_a_host_with_another_key_than_the_known_one_is_not_spoken_to(bench):
     ill(last, "dut is not the host that it was: Host key verification failed", "known_hosts")
     assert bench.dut.calls() == []
     assert "power-cycling dut" not in bench.said
+
+
+def test_a_clock_that_ntpd_steps_under_traffic_is_no_reboot(bench):
+    bench.dut.script("clock-steps")
+    measured, last = bench.run(bench.kernel(), iterations=2)
+    assert last == Finished(iterations=2)
+    assert len(values(measured)) == 2
+
+
+@pytest.mark.parametrize("more", [(), ("clock-steps",), ("clock-begins-anew",)])
+def test_a_system_without_boot_ids_is_watched_by_how_long_it_is_up(bench, more):
+    """FreeBSD 12 and earlier; its firmware takes some seconds, as any does."""
+    for name in ("no-boot-id", "slow-firmware", *more):
+        bench.dut.script(name)
+    _, last = bench.run(bench.kernel())
+    assert last == Finished(iterations=1)
+    _, last = bench.run(bench.kernel("DIES"))
+    assert isinstance(last, Failed)
+    assert last.kind is FailureKind.UNTESTABLE
+    assert "did not outlive the traffic" in last.reason

@@ -1,5 +1,7 @@
 """Every fault of a run of traffic, on one boot of one sound kernel: named, and never a verdict."""
 
+from dataclasses import replace
+
 import pytest
 
 from buildbot_bench.core.errors import InfraError
@@ -90,6 +92,33 @@ def test_a_sender_without_end_is_stopped_by_its_number(bench, blast):
     with pytest.raises(InfraError, match=r"the sender came to no end within 1\.5 s"):
         blast(margin_s=1)
     assert not bench.generator.running("pkt-gen")
+
+
+def test_an_option_that_pkt_gen_does_not_take_is_named_before_anything_is_booted(bench):
+    settings = bench.settings()
+    senders = (replace(settings.senders[0], flags=("-U",)),)
+    boots = bench.dut.boots
+    with pytest.raises(InfraError, match=r"sender 0: pkt-gen of generator .*option -- U; take -U"):
+        bench.driver(senders=senders).facts()
+    assert bench.dut.boots == boots
+
+
+@pytest.mark.parametrize("end", ["senders", "receiver"])
+def test_an_option_that_pkt_gen_does_not_take_is_named_when_it_ends_at_it(
+    bench, module_driver, end
+):
+    settings = bench.settings()
+    changes = {
+        "senders": {"senders": (replace(settings.senders[0], flags=("-U",)),)},
+        "receiver": {"receiver": replace(settings.receiver, flags=("-U",))},
+    }
+    driver = bench.driver(**changes[end])
+    driver._boot = module_driver._boot
+    with pytest.raises(
+        InfraError, match=r"pkt-gen does not take its options: .*illegal option -- U"
+    ):
+        driver.blast("forwarding")
+    driver.shutdown()
 
 
 def test_a_port_without_a_link_is_named(bench, blast):

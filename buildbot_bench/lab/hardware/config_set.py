@@ -1,0 +1,146 @@
+"""Puts a workload's configuration set on a machine, whole, and takes it off again; it reboots none.
+
+What is put on is written down on the machine before anything changes, with the files that were
+there before: whatever job dies, the next one finds it and undoes it first. tar(1) is given no
+directory: as root it would give one that exists the mode that it has on the lab controller.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.settings import Limits
+
+_HEAD = 'set -e; umask 022; root=$1; record=$2; shift 2; cd "$root"\n'
+# What an image brings, `renewed`, is not undone: another one lies there by now.
+_UNDO = r"""
+renewed=$1
+[ -d "$record" ] || exit 0
+back() {
+    while IFS= read -r file; do
+        case $renewed:$file in boot:./boot/*) continue ;; esac
+        echo "$file"
+    done
+}
+back <"$record/files" | while IFS= read -r file; do rm -f "$file"; done
+back <"$record/replaced" >"$record/back"
+if [ -s "$record/back" ]; then tar -xpf "$record/before.tar" -T "$record/back"; fi
+"""
+_FORGET = 'rm -rf "$record" "$record.new"\n'
+_RECORD = r"""
+: >"$record.new/replaced"
+while IFS= read -r file; do
+    if [ -d "$file" ] && [ ! -L "$file" ]; then
+        echo "$file is a directory there, and a file in the set" >&2
+        exit 1
+    fi
+    if [ -e "$file" ] || [ -L "$file" ]; then echo "$file" >>"$record.new/replaced"; fi
+done <"$record.new/files"
+if [ -s "$record.new/replaced" ]; then
+    tar -cf "$record.new/before.tar" -T "$record.new/replaced"
+fi
+mv "$record.new" "$record"
+sync
+"""
+_PUT_ON = r"""
+while IFS= read -r directory; do mkdir -p "$directory"; done <"$record/directories"
+tar -xzf "$record/set.tgz"
+rm -f "$record/set.tgz"
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfiguredMachine:
+    """A machine that takes configuration sets; `root` is where its file system begins.
+
+    `record` is the directory below it that says what is on; what is put there must outlive a
+    reboot. With `renews_boot` what lies in boot/ is never taken off.
+    """
+
+    remote: Remote
+    limits: Limits
+    root: str
+    record: str
+    renews_boot: bool = False
+
+    @property
+    def has_a_set(self) -> bool:
+        """Whether a set is on, or was being put on or taken off when a job died."""
+        command = ("sh", "-c", '[ -d "$0" ] || [ -d "$0.new" ]', self._path)
+        return self.remote.run(*command).status == 0
+
+    def take_off(self) -> None:
+        """Undo what is on; it stays written down until `forget`, and may be undone again."""
+        self._script(_UNDO, "boot" if self.renews_boot else "nothing")
+
+    def forget(self) -> None:
+        """Let nothing be on any more: what was undone will outlive a reboot."""
+        self._script(_FORGET)
+
+    def put_on(self, configs: Path, scratch: Path) -> None:
+        """Copy a set verbatim over the root; InfraError for one that does not fit there.
+
+        Nothing else may be on.
+        """
+        packed, files, directories = _pack(configs, scratch)
+        new = f"{self._path}.new"
+        self.remote.need("rm", "-rf", new)
+        self.remote.need("mkdir", "-p", "-m", "700", new)  # what it replaces may be secret
+        for name, lines in (("files", files), ("directories", directories)):
+            listing = scratch / f"configs.{name}"
+            listing.write_text("".join(f"./{line}\n" for line in lines), encoding="utf-8")
+            self.remote.upload(listing, f"{new}/{name}")
+        self.remote.upload(packed, f"{new}/set.tgz")
+        self._script(_RECORD)
+        self._script(_PUT_ON)
+
+    @property
+    def _path(self) -> str:
+        return f"{self.root.rstrip('/')}/{self.record}"
+
+    def _script(self, text: str, *more: str) -> None:
+        """By standard input: a csh(1), root's shell for long, takes no word of several lines."""
+        with tempfile.TemporaryFile() as file:
+            file.write((_HEAD + text).encode())
+            file.seek(0)
+            words = ("sh", "-s", "--", self.root, self.record, *more)
+            self.remote.need(*words, deadline_s=self.limits.transfer_s, stdin=file)
+
+
+def _pack(configs: Path, scratch: Path) -> tuple[Path, Sequence[str], Sequence[str]]:
+    """The set as an archive of files, their names, and the directories that hold nothing."""
+    if not configs.is_dir():
+        raise InfraError(f"there is no configuration set {configs}", hint="see its key configs")
+    scratch.mkdir(parents=True, exist_ok=True)
+    packed = scratch / "configs.tgz"
+    files, directories = list[str](), list[str]()
+    with tarfile.open(packed, "w:gz") as archive:
+        for path in _below(configs):
+            name = str(path.relative_to(configs))
+            if not name.isprintable():
+                raise InfraError(f"{configs}: {name!r} is no name for a file", hint="rename it")
+            if path.is_dir() and not path.is_symlink():
+                directories.append(name)
+                continue
+            files.append(name)
+            archive.add(path, arcname=name, recursive=False, filter=_owned_by_root)
+    return packed, files, directories
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """All files below a directory, and the directories that hold nothing."""
+    for path in sorted(directory.rglob("*")):
+        if path.is_symlink() or not path.is_dir() or not any(path.iterdir()):
+            yield path
+
+
+def _owned_by_root(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    info.uid = info.gid = 0
+    info.uname, info.gname = "root", "wheel"
+    return info

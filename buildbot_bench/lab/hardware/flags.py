@@ -1,0 +1,61 @@
+"""Whether the pkt-gen of a host takes the options that it is to be given; it sends no packet.
+
+pkt-gen reads its options in their order and prints its usage at `-h`, before it opens a port; at
+one that it does not know it prints its usage and fails. Source: tools/tools/netmap/pkt-gen.c. One
+that does not even know `-h` has taken all that stands before it. An option that lacks its value
+takes `-h` for that; then `-:` ends it, which no program can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
+from buildbot_bench.lab.hardware.switchboard import Reach
+from buildbot_bench.lab.pktgen import refused_option
+
+# Should it send all the same, because it is another program, then not for long.
+_SCRIPT = 'exec timeout -k 1 5 "$0" "$@" -h -: 2>&1'
+
+
+def flag_findings(
+    role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
+) -> Iterator[Finding]:
+    """One finding when an end's command has an option that its pkt-gen does not take."""
+    # sh(1) ends as pkt-gen does, whose 255 would pass for ssh's own.
+    told = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
+    refused = refused_option(told)
+    if refused is None or refused.option == "h":
+        return
+    word, complaint = f"-{refused.option}", refused.complaint
+    if refused.option == ":":
+        word, complaint = command[-1], f"option requires an argument -- {command[-1][1:]}"
+    yield Finding(
+        subject=f"{role}: flags",
+        detail=f"{command[0]} of {remote.address} says: {complaint}",
+        remedy=f"take {word} out of flags, or correct it: `{command[0]} -h` there lists its options"
+        if any(flag.startswith(word) for flag in end.flags)
+        else f"install a {command[0]} that takes {word}",
+    )
+
+
+def commands_of(
+    settings: SshSettings, traffic: Traffic
+) -> list[tuple[str, GeneratorSettings, Sequence[str]]]:
+    """The role of each sender and of the receiver, what it is, and what it runs."""
+    senders = [
+        (f"sender {n}", end, settings.transmit(traffic, n))
+        for n, end in enumerate(settings.senders)
+    ]
+    return [*senders, ("receiver", settings.receiver, settings.receive(traffic))]
+
+
+def require_flags(settings: SshSettings, reach: Reach, workload: str) -> None:
+    """Raise InfraError for an option that a sender's or the receiver's pkt-gen does not take."""
+    for role, end, command in commands_of(settings, settings.traffic_of(workload)):
+        for finding in flag_findings(role, end, reach(end.address), command):
+            raise InfraError(f"{role}: {finding.detail}", hint=finding.remedy or "")

@@ -1,0 +1,109 @@
+"""Takes a kernel and some modules out of an artefact; it boots nothing.
+
+The artefact is an archive as `bench-build` packs it, a tar file, compressed or not, with a file
+`kernel` and its modules beside it in whatever directory; or a kernel alone. Of an archive only the
+files that are wanted are written, under names of our own.
+"""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import tarfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path, PurePosixPath
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.lab.files import check_digest, sha256
+from buildbot_bench.lab.virtual.kind import Kind, kind_of
+from buildbot_bench.lab.virtual.system import Image
+
+KERNEL, DEBUG = "kernel", "kernel.debug"
+_DAMAGED = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
+# A debug kernel of GENERIC has 100 MB, all its modules as much again.
+_MOST_OF_A_FILE = 1 << 29
+_MOST_BYTES = 1 << 31
+_MOST_FILES = 1 << 14
+
+
+def unpack(
+    artefact: Path,
+    digest: str,
+    directory: Path,
+    modules: Collection[str],
+    optional: Collection[str] = (),
+) -> Image:
+    """Put an artefact's kernel and those modules into a directory, which is emptied before.
+
+    Modules are named without `.ko`; the optional ones may be missing and nobody minds. Raises
+    InfraError for another digest or another kind of testbed's kernel, UntestableRevision for what
+    is no kernel archive.
+    """
+    check_digest(artefact, digest)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    kernel, debug = directory / KERNEL, directory / DEBUG
+    if kind_of(artefact) is Kind.ARCHIVE:
+        wanted = {f"{module}.ko" for module in (*modules, *optional)}
+        for name, content in _take_out(artefact, {KERNEL, DEBUG, *wanted}).items():
+            (directory / name).write_bytes(content)
+        if not kernel.exists():
+            raise UntestableRevision(
+                "there is no file 'kernel' in the artefact",
+                hint="upload a tar file of /boot/kernel",
+            )
+    else:
+        shutil.copyfile(artefact, kernel)
+    _require_bootable(kernel)
+    found = {module: directory / f"{module}.ko" for module in dict.fromkeys((*optional, *modules))}
+    return Image(
+        kernel=kernel,
+        digest=sha256(kernel),
+        modules={module: path for module, path in found.items() if path.exists()},
+        debug=debug if debug.exists() else None,
+        missing=tuple(module for module in modules if not found[module].exists()),
+    )
+
+
+def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
+    """The files of those names, the least deep of each; one pass over the archive."""
+    found: dict[str, tuple[int, bytes]] = {}
+    total = count = 0
+    try:
+        with tarfile.open(artefact, "r|*") as archive:
+            for member in archive:
+                total, count = total + member.size, count + 1
+                if total > _MOST_BYTES or count > _MOST_FILES:
+                    raise UntestableRevision("the artefact is larger than any kernel archive")
+                path = PurePosixPath(member.name)
+                depth = len(path.parts)
+                if path.name not in names or not member.isreg():
+                    continue
+                if path.name not in found or depth < found[path.name][0]:
+                    found[path.name] = (depth, _content(archive, member))
+    except _DAMAGED as error:
+        raise UntestableRevision(
+            f"the artefact is no kernel archive: {error}", hint="upload a tar file of /boot/kernel"
+        ) from error
+    return {name: content for name, (_, content) in found.items()}
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    if member.size > _MOST_OF_A_FILE:
+        raise UntestableRevision(f"{member.name[:120]!r} is larger than any kernel")
+    file = archive.extractfile(member)
+    return b"" if file is None else file.read()
+
+
+def _require_bootable(kernel: Path) -> None:
+    """Raise for a kernel that no virtual machine of this kind boots."""
+    match kind := kind_of(kernel):
+        case Kind.FREEBSD | Kind.AMD64:
+            return
+        case Kind.OTHER | Kind.ARCHIVE:
+            raise UntestableRevision("the artefact holds no kernel", hint="see `bench-build`")
+    raise InfraError(
+        f"the artefact is {kind}, and this testbed boots FreeBSD kernels for amd64",
+        hint="send the job to another testbed, or change `system` of this one in testbeds.toml",
+    )

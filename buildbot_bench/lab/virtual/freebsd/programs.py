@@ -1,0 +1,80 @@
+"""The loader and the init of a FreeBSD under test, compiled on the lab host; it runs none.
+
+And a small kernel, which checks what the loader hands over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from buildbot_bench.lab.drivers.toolchain import compile_program
+
+_SHARED = "freestanding"
+# No library, nothing that one would have to bring: no stack protector, no unwinding, no FPU.
+_BARE = (
+    *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-ffreestanding", "-fno-pie"),
+    *("-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-mgeneral-regs-only"),
+    *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack"),
+)
+_FLAGS: Mapping[str, Sequence[str]] = {
+    "loader": ("-m32", "-march=i686", *_BARE),  # as Multiboot enters it: 32 bits, no pages
+    "checker": (
+        *("-m64", "-mcmodel=kernel", "-mno-red-zone", "-Wl,-z,max-page-size=4096"),
+        *(*_BARE, "-Wl,--build-id=sha1"),
+    ),
+    "init": ("-m64", "-Wl,-z,max-page-size=4096", *_BARE),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Programs:
+    """Where they are."""
+
+    loader: Path
+    init: Path
+
+
+def programs(home: Path) -> Programs:
+    """Both programs; compiles them when sources or flags are new.
+
+    Raises InfraError when that fails: the compiler must make programs for x86, by -m32 and -m64.
+    """
+    return Programs(loader=_program("loader", home), init=_program("init", home))
+
+
+def checker(home: Path, *more: str) -> Path:
+    """The checking kernel, with more object files if need be; raises InfraError like `programs`."""
+    return _program("checker", home, *more)
+
+
+def _program(name: str, home: Path, *more: str) -> Path:
+    virtual, flags = resources.files("buildbot_bench.lab.virtual"), (*_FLAGS[name], *more)
+    parts = [virtual / part for part in (name, _SHARED)]
+    target = home / "tools" / f"{name}-{_fingerprint(parts, flags)}" / name
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with resources.as_file(virtual) as root:
+        files = [
+            str(path)
+            for part in (name, _SHARED)
+            for kind in ("*.S", "*.c")
+            for path in sorted((root / part).glob(kind))
+        ]
+        script = ("-T", str(root / name / f"{name}.ld"))
+        compile_program(target, files, (*flags, *script))
+    return target
+
+
+def _fingerprint(parts: Sequence[Traversable], flags: Sequence[str]) -> str:
+    digest = hashlib.sha256(" ".join(flags).encode())
+    for part in parts:
+        for source in sorted(part.iterdir(), key=lambda source: source.name):
+            if source.is_file():
+                digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]

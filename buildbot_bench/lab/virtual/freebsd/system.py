@@ -1,0 +1,112 @@
+"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own; it starts no machine.
+
+A kernel finds itself in memory as FreeBSD's own loader leaves it there: its modules beside it, the
+kenv, and a memory disk that is its root. The only program on that is our init, which does what
+stands in /etc/commands, says that it is ready, and then does what the console says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.virtual.frames import Traffic
+from buildbot_bench.lab.virtual.freebsd import script
+from buildbot_bench.lab.virtual.freebsd.archive import unpack
+from buildbot_bench.lab.virtual.freebsd.checkup import check_loader
+from buildbot_bench.lab.virtual.freebsd.handing import Handed, handing
+from buildbot_bench.lab.virtual.freebsd.programs import programs
+from buildbot_bench.lab.virtual.freebsd.ufs import make_image
+from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.system import Image
+
+_KERNEL_NAME = "/boot/kernel/kernel"
+# loader(8), uart(4), mount(8) of the root; a panic ends the machine at once, and asks nobody.
+# Keyboard and mouse, which nobody has, are half of a boot whose instructions are counted.
+_KENV = {
+    "kernelname": _KERNEL_NAME,
+    "console": "comconsole",
+    "boot_serial": "YES",
+    "hint.uart.0.at": "isa",
+    "hint.uart.0.port": "0x3F8",
+    "hint.uart.0.irq": "4",
+    "hint.uart.0.flags": "0x10",
+    "hint.atkbd.0.disabled": "1",
+    "hint.psm.0.disabled": "1",
+    "vfs.root.mountfrom": "ufs:/dev/md0",
+    "vfs.root.mountfrom.options": "ro",
+    "vfs.mountroot.timeout": "1",
+    "init_path": "/sbin/init",
+    "kern.panic_reboot_wait_time": "0",
+    "debug.debugger_on_panic": "0",
+}
+
+
+class FreeBSD:
+    """A system that is an archive; `home` is where the testbed has its files."""
+
+    def __init__(self, settings: QemuSettings, home: Path) -> None:
+        self._settings = settings
+        self._home = home
+
+    def workloads(self) -> Mapping[str, Traffic]:
+        """Forwarding of IPv4 and of IPv6, and of IPv4 behind stateful firewalls."""
+        return script.WORKLOADS
+
+    def check(self) -> list[Finding]:
+        """That loader and init compile, and that the loader boots a kernel as it should."""
+        return check_loader(self._settings, self._home)
+
+    def facts(self) -> dict[str, str]:
+        """What else the kernel is told."""
+        settings = self._settings
+        texts = {
+            "kenv": settings.kenv,
+            "sysctls": settings.sysctls,
+            "modules": settings.modules,
+        }
+        return {name: " ".join(text) for name, text in texts.items() if text}
+
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
+        """Its kernel, those modules that the testbed names, and those that a workload may need."""
+        modules = self._settings.modules
+        return unpack(artefact, digest, directory, modules, tuple(script.MODULES.values()))
+
+    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+        """Our loader as QEMU's kernel, and behind it the files that it loads."""
+        made = programs(self._home)
+        settings = (*self._settings.sysctls, *tunables)
+        commands = script.commands(workload, self._settings.nic, settings)
+        files = {"sbin/init": made.init.read_bytes(), "etc/commands": commands.encode()}
+        directory = self._home / "boot"
+        (directory / "root").write_bytes(make_image(files, ("dev",)))
+        (directory / "kenv").write_bytes(_environment((*self._settings.kenv, *tunables)))
+        handed = [Handed(image.kernel, "kernel", _KERNEL_NAME)]
+        wanted = {*self._settings.modules, script.MODULES.get(workload)}
+        for name, path in image.modules.items():
+            if name not in wanted:
+                continue
+            handed.append(Handed(path, "module", f"/boot/kernel/{name}.ko"))
+        handed.append(Handed(directory / "root", "image", "/root"))
+        handed.append(Handed(directory / "kenv", "kenv"))
+        return handing(made.loader, handed, self._home)
+
+    def is_ready(self, console: str) -> bool:
+        """When init says so."""
+        return script.is_ready(console)
+
+    def fault(self, console: str) -> str:
+        """What its console says of it."""
+        return script.fault(console)
+
+    def suspects_testbed(self, image: Image) -> bool:
+        """Where no FreeBSD ever forwarded, none may be able to."""
+        del image
+        return True
+
+
+def _environment(settings: Sequence[str]) -> bytes:
+    """The kenv in its binary form: texts that end in a zero, and an empty one."""
+    values = _KENV | dict(setting.split("=", 1) for setting in settings)
+    return b"".join(f"{name}={value}\0".encode() for name, value in values.items()) + b"\0"

@@ -1,0 +1,49 @@
+"""What kind of file an artefact is, told by its first bytes; it judges no kernel."""
+
+from __future__ import annotations
+
+import struct
+from enum import StrEnum
+from pathlib import Path
+
+_ELF = b"\x7fELF"
+_AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian
+_AMD64_PROGRAM = struct.pack("<HH", 2, 62)  # its type and machine
+_ABI_AT, _FREEBSD_ABI = 7, b"\x09"
+_INTERPRETER = b"/red/herring"  # what FreeBSD's kernels name, so that nobody starts them
+_PVH_NOTE = b"Xen\0"
+_MULTIBOOT = struct.pack("<I", 0x1BADB002)
+_MULTIBOOT_WITHIN = 8192
+_PACKED = (b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")
+_TAR_AT, _TAR = 257, b"ustar"
+
+
+class Kind(StrEnum):
+    """The kinds that matter here, in words."""
+
+    ARCHIVE = "a packed archive"
+    FREEBSD = "a FreeBSD kernel for amd64"
+    FOREIGN = "a FreeBSD kernel for another processor"
+    MULTIBOOT = "a Multiboot program"
+    PVH = "a kernel that QEMU boots by its PVH note"
+    AMD64 = "an ELF file for amd64"
+    ELF = "an ELF file"
+    OTHER = "a file of another kind"
+
+
+def kind_of(path: Path) -> Kind:
+    """Which kind of file that is; OSError when it cannot be read."""
+    with path.open("rb") as file:
+        head = file.read(_MULTIBOOT_WITHIN)
+        if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR):
+            return Kind.ARCHIVE
+        if not head.startswith(_ELF):
+            return Kind.OTHER
+        amd64 = head.startswith(_AMD64_ELF) and head[16:20] == _AMD64_PROGRAM
+        if head[_ABI_AT : _ABI_AT + 1] == _FREEBSD_ABI or _INTERPRETER in head:
+            return Kind.FREEBSD if amd64 else Kind.FOREIGN
+        if _MULTIBOOT in head and not amd64:
+            return Kind.MULTIBOOT
+        if _PVH_NOTE in head + file.read():
+            return Kind.PVH
+    return Kind.AMD64 if amd64 else Kind.ELF

@@ -1,0 +1,61 @@
+"""Kernels that QEMU itself boots: a Multiboot program, a Linux image; it starts no machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.files import copy_verified
+from buildbot_bench.lab.virtual.frames import IPV4, Traffic
+from buildbot_bench.lab.virtual.kind import Kind, kind_of
+from buildbot_bench.lab.virtual.system import Image
+
+_FREEBSDS = (Kind.ARCHIVE, Kind.FREEBSD, Kind.FOREIGN)
+
+
+class Multiboot:
+    """A system that is one file."""
+
+    def workloads(self) -> Mapping[str, Traffic]:
+        """Plain forwarding."""
+        return {"forwarding": IPV4}
+
+    def check(self) -> list[Finding]:
+        """Nothing: a boot sector boots in the same way."""
+        return []
+
+    def facts(self) -> dict[str, str]:
+        """Nothing."""
+        return {}
+
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
+        """Copy it; InfraError for what another testbed is for."""
+        kernel = directory / "kernel"
+        copy_verified(artefact, kernel, digest)
+        if (kind := kind_of(kernel)) in _FREEBSDS:
+            raise InfraError(
+                f"the artefact is {kind}, and this testbed boots what QEMU boots itself",
+                hint='say system = "freebsd" in testbeds.toml, or send the job to another testbed',
+            )
+        return Image(kernel=kernel, digest=digest)
+
+    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+        """Tunables stand on the kernel's command line."""
+        del workload
+        return ["-kernel", str(image.kernel), "-append", " ".join(tunables)]
+
+    def is_ready(self, console: str) -> bool:
+        """Nothing is agreed upon that it would print: packets will show."""
+        del console
+        return True
+
+    def fault(self, console: str) -> str:
+        """Nor for this."""
+        del console
+        return ""
+
+    def suspects_testbed(self, image: Image) -> bool:
+        """An ELF file with nothing in it by which QEMU could boot it is none for this testbed."""
+        return kind_of(image.kernel) in (Kind.AMD64, Kind.ELF)

@@ -1,0 +1,61 @@
+"""What a kind of system must be able to do to be a DUT in a virtual machine; it knows none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.virtual.frames import Traffic
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Image:
+    """An artefact as it was unpacked: its kernel, an ELF file or none, and that file's SHA-256.
+
+    `debug` is the same kernel with more symbols, if there is one. `modules` are the files that are
+    loaded with it, by their names; `missing` those that are not in the artefact.
+    """
+
+    kernel: Path
+    digest: str
+    debug: Path | None = None
+    modules: Mapping[str, Path] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+class System(Protocol):
+    """One kind of system, as one testbed has it."""
+
+    def workloads(self) -> Mapping[str, Traffic]:
+        """Each workload, and the packets that are sent for it; the usual one first."""
+
+    def check(self) -> list[Finding]:
+        """What the lab host must have to boot it, besides QEMU."""
+
+    def facts(self) -> dict[str, str]:
+        """What a value depends on, besides the machine."""
+
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
+        """Put an artefact whose SHA-256 is `digest` where it can be booted from.
+
+        Raises InfraError for another digest, and for what this testbed could never boot;
+        UntestableRevision for what no testbed could.
+        """
+
+    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+        """QEMU's arguments that boot it; paths in them may be relative to the home's logs.
+
+        Raises InfraError when the lab host cannot make what is needed for that.
+        """
+
+    def is_ready(self, console: str) -> bool:
+        """Whether traffic may be sent, as far as the console says."""
+
+    def fault(self, console: str) -> str:
+        """Why it will never be ready, as far as the console says, in a clause, or nothing."""
+
+    def suspects_testbed(self, image: Image) -> bool:
+        """Whether one that fails where none ever worked is taken for the testbed's fault."""
