@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.fakes.slow_ssh import git_environment
 
 # A busy machine is slow at times: that is no failure of the code. Who lands a change is told of
 # what the change broke, so the integration machine tries the same examples each time; people's
@@ -20,6 +24,8 @@ settings.register_profile(
 )
 settings.load_profile("patient")
 
+pytest_plugins = ("tests.skipping",)
+
 TESTS = Path(__file__).parent
 
 # A transaction of a farm waits for the disk several times, which is most of a test's time where
@@ -27,8 +33,16 @@ TESTS = Path(__file__).parent
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30
 
+# What nohup and a shell's background jobs have their children ignore, and whoever is tested
+# listens to.
+HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
 
 def pytest_configure() -> None:
+    for number in HEARD:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, usual)
     if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and _takes_programs(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
@@ -57,6 +71,15 @@ def data() -> Path:
     return TESTS / "data"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _threads_of_twisted_end() -> Iterator[None]:
+    """Whoever has used Twisted's reactor for the first time, its threads end with the tests."""
+    yield
+    reactor = sys.modules.get("twisted.internet.reactor")
+    if reactor is not None and reactor.threadpool is not None:
+        reactor.threadpool.stop()
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compare a text with tests/golden/<name>, or write it there with --update-golden."""
@@ -69,6 +92,16 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert path.read_text(encoding="utf-8") == text
 
     return compare
+
+
+@pytest.fixture
+def transport(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory whose files say how slow git's way to an origin is."""
+    directory = tmp_path / "transport"
+    directory.mkdir()
+    for name, value in git_environment(directory).items():
+        monkeypatch.setenv(name, value)
+    return directory
 
 
 @pytest.fixture(autouse=True)

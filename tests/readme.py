@@ -25,6 +25,12 @@ def commands() -> list[str]:
     ]
 
 
+def block_with(word: str) -> list[str]:
+    """The commands of the one console block in which a word stands, in order."""
+    (block,) = [block for block in blocks("console") if word in block]
+    return [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+
+
 def of(program: str) -> list[str]:
     """The commands of one program, in order."""
     return [command for command in commands() if command.split()[0] == program]

@@ -11,7 +11,12 @@ from buildbot_bench.plugin.lanes import lanes
 from buildbot_bench.workflow import load
 from tests.readme import CHECKOUT, TEXT, blocks, commands
 
-MAKES = [make for make in ("make", "bmake") if shutil.which(make)]
+MAKES = [
+    pytest.param(
+        make, marks=pytest.mark.skipif(not shutil.which(make), reason=f"there is no {make}")
+    )
+    for make in ("make", "bmake")
+]
 
 
 def test_its_workflow_is_one(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ examples:
 exit status:
     0  answered: what changed was found
     1  the ends do not differ
-    2  the request is wrong or not allowed
+    2  the request is wrong or not allowed, or what it needs is not installed
     3  inconclusive, or cancelled
     4  the farm, its lab or the network failed
   130  interrupted; the search goes on

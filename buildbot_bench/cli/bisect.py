@@ -10,9 +10,9 @@ from typing import Any
 from buildbot_bench.cli.answers import read_forecast, read_search
 from buildbot_bench.cli.arguments import Command, parse_command
 from buildbot_bench.cli.client import Farm, FarmUnreachableError
-from buildbot_bench.cli.console import answer, exit_status_of, farm_at, say
+from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus, exit_status
-from buildbot_bench.cli.follow import Pace, follow
+from buildbot_bench.cli.follow import Pace, follow, when_ready
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
 from buildbot_bench.cli.progress import Display, LineDisplay
 from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
@@ -64,13 +64,20 @@ def _run(command: Command, farm: Farm) -> int:
 
 def _start(command: Command, request: Start, farm: Farm) -> int:
     question = _question(request)
-    raw = farm.forecast(question)
+    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+    hint = "nothing was started; ask again when it is back"
+    try:
+        with Waiting() as waiting:
+            raw = when_ready(lambda: farm.forecast(question), waiting, pace, hint=hint)
+    except KeyboardInterrupt:
+        say("interrupted; nothing was started")
+        raise
     text = forecast_text(read_forecast(raw))
     if request.dry_run:
         _answer(command, text, raw)
         return ExitStatus.ANSWERED
     say(text)
-    search_id = _begin(request, question, farm)
+    search_id = _begin(request, question, farm, pace)
     if request.wait:
         return _follow(command, search_id, farm)
     say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
@@ -89,12 +96,13 @@ def _question(request: Start) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if value is not None}
 
 
-def _begin(request: Start, question: Mapping[str, Any], farm: Farm) -> int:
+def _begin(request: Start, question: Mapping[str, Any], farm: Farm, pace: Pace) -> int:
     """Start the search, once: a lost answer is not asked for again, it might start another."""
     effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
     unsure = "whether the search began, `bench-bisect --list` shows"
     try:
-        started = farm.start({**question, **effect})
+        with Waiting() as waiting:
+            started = when_ready(lambda: farm.start({**question, **effect}), waiting, pace)
     except FarmUnreachableError as error:
         raise InfraError(error.message, hint=unsure) from error
     except KeyboardInterrupt:

@@ -16,17 +16,19 @@ import httpx
 
 from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.credentials import Credentials
-from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 
 SEARCHES = "api/v2/bench/searches"
 TRIALS = "api/v2/bench/trials"
 TESTBEDS = "api/v2/bench/testbeds"
-INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
+INVALID_PARAMS, INTERNAL_ERROR, NOT_YET = -32602, -32603, -32001
 
-# What a person did wrong, and what the farm itself could not get: a review's patch, its mirror.
+# What a person did wrong, what the farm itself could not get (a review's patch, its mirror), and
+# what it did not begin, because its mirror is still being made.
 _SAID_BY_THE_FARM: Mapping[int | None, type[BenchError]] = {
     INVALID_PARAMS: UsageError,
     INTERNAL_ERROR: InfraError,
+    NOT_YET: NotYetError,
 }
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 # A farm on this machine is not asked through a proxy.
@@ -40,9 +42,10 @@ class FarmUnreachableError(InfraError):
 class Farm:
     """A farm's searches and trials, as a context manager that closes its connections.
 
-    Every method raises UsageError for what the farm refuses, FarmUnreachableError when it does not
-    answer (5xx among them) and InfraError when it answers what makes no sense. What they return is
-    the farm's JSON as it came: nothing in it is to be trusted on a terminal.
+    Every method raises UsageError for what the farm refuses, NotYetError for what it cannot answer
+    before its mirror is made, FarmUnreachableError when it does not answer (5xx among them) and
+    InfraError when it answers what makes no sense. What they return is the farm's JSON as it came:
+    nothing in it is to be trusted on a terminal.
     """
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:

@@ -19,9 +19,9 @@ from buildbot_bench.cli.compare_arguments import (
     StartTrial,
     parse_compare,
 )
-from buildbot_bench.cli.console import answer, exit_status_of, farm_at, say
+from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.follow import Pace, patiently
+from buildbot_bench.cli.follow import Pace, patiently, when_ready
 from buildbot_bench.cli.trial_answers import (
     Trial,
     TrialState,
@@ -75,7 +75,7 @@ def _run(command: CompareCommand, farm: Farm) -> int:
 
 
 def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
-    started = _begin(request, farm)
+    started = _begin(request, farm, Pace(poll_s=command.poll_s))
     trial_id = started["trialid"]
     if request.wait:
         return _follow(command, trial_id, farm)
@@ -84,7 +84,7 @@ def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _begin(request: StartTrial, farm: Farm) -> dict[str, Any]:
+def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
     """Start the trial, once: a lost answer is not asked for again, it might start another."""
     question: dict[str, Any] = {
         "base": request.base,
@@ -100,7 +100,8 @@ def _begin(request: StartTrial, farm: Farm) -> dict[str, Any]:
         question["min_effect"] = request.min_effect
     unsure = "whether the trial began, `bench-compare --list` shows"
     try:
-        started = farm.start_trial(question)
+        with Waiting() as waiting:
+            started = when_ready(lambda: farm.start_trial(question), waiting, pace)
     except FarmUnreachableError as error:
         raise InfraError(error.message, hint=unsure) from error
     except KeyboardInterrupt:

@@ -42,7 +42,7 @@ examples:
 
 exit status:
     0  answered: a difference is proven, or is not
-    2  the request is wrong or not allowed
+    2  the request is wrong or not allowed, or what it needs is not installed
     3  one of the two cannot be tested, or the trial was cancelled
     4  the farm, its lab or the network failed
   130  interrupted; the trial goes on

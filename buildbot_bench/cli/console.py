@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.client import Farm
 from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.core.errors import BenchError, UsageError
+
+LINES_APART_S = 10.0
 
 
 def exit_status_of(name: str, work: Callable[[], int]) -> int:
@@ -40,6 +43,38 @@ def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:
     shown = json.dumps(value, indent=2) if as_json else text.rstrip("\n")
     encoding = sys.stdout.encoding or "utf-8"
     print(shown.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+class Waiting:
+    """Tells on standard error how far something is: one line that changes, or a line now and then.
+
+    In a file, ten seconds lie between lines of the same work: what stands before the colon.
+    """
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._redraws = sys.stderr.isatty()
+        self._work = ""
+        self._said_at_s = 0.0
+        self._is_open = False
+
+    def __call__(self, progress: str) -> None:
+        """Say it, or leave it out because much the same was just said."""
+        line, now_s = clean_line(progress), self._monotonic()
+        work = line.partition(":")[0]
+        if self._redraws:
+            self._is_open = True
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        elif work != self._work or now_s - self._said_at_s >= LINES_APART_S:
+            say(line)
+            self._work, self._said_at_s = work, now_s
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_open:
+            say("")
 
 
 def say(message: str) -> None:

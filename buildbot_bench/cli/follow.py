@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from buildbot_bench.cli.answers import Probe, Search, read_probe, read_search
 from buildbot_bench.cli.client import FarmUnreachableError
 from buildbot_bench.cli.progress import Display
 from buildbot_bench.cli.wording import hours_text
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.errors import InfraError, NotYetError
 
 LONGEST_PAUSE_S = 30.0
 
@@ -36,6 +37,25 @@ class Pace:
     patience_s: float = 900.0
     sleep: Callable[[float], None] = time.sleep
     monotonic: Callable[[], float] = time.monotonic
+
+
+def when_ready(
+    ask: Callable[[], Seen], notice: Callable[[str], None], pace: Pace, *, hint: str | None = None
+) -> Seen:
+    """What the farm answers once its mirror of the repository is there, however long that takes.
+
+    `notice` hears how far it is. With a hint, a farm that falls silent meanwhile is asked again as
+    `patiently` does it: the question is then one that may be asked twice.
+    """
+    asked = ask
+    while True:
+        try:
+            return asked()
+        except NotYetError as progress:
+            notice(progress.message)
+            pace.sleep(pace.poll_s)
+            if hint is not None:
+                asked = partial(patiently, ask, notice, pace, hint=hint)
 
 
 def follow(source: SearchSource, search_id: int, display: Display, pace: Pace) -> Search:

@@ -28,3 +28,7 @@ class UntestableRevision(BenchError):  # noqa: N818 - the glossary's word; it is
 
 class InfraError(BenchError):
     """The lab, the network or a worker failed: it is retried and says nothing of the revision."""
+
+
+class NotYetError(InfraError):
+    """What must be there first is being made; the message says how far it is. Ask again."""

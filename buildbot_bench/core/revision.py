@@ -20,7 +20,8 @@ class Revision:
     """One first-parent commit.
 
     `position` is the number of first-parent commits up to and including this one
-    (`git rev-list --first-parent --count`), which is FreeBSD's nNNNNNN.
+    (`git rev-list --first-parent --count`), which is FreeBSD's nNNNNNN. `committed_at_s` is 0 when
+    the commit has no date, or one that cannot be.
     """
 
     sha: str

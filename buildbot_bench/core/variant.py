@@ -23,6 +23,11 @@ _TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_%-]{1,64}){1,9})
 _VALUE = re.compile(r"[A-Za-z0-9_.,:/-]{1,100}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
+# A variant's name and its tunables stand in indexes, whose entries hold 2700 bytes on PostgreSQL
+# (https://www.postgresql.org/docs/current/btree.html): a recipe has up to 75 for each change.
+MOST_CHANGES = 32
+LONGEST = 1000
+
 _HINT = (
     "a change is D8526 (a review), commit:REV, file:my.patch, VIMAGE or nooptions:INVARIANTS "
     "(kernel options), or sysctl:NAME=VALUE"
@@ -113,9 +118,23 @@ class Recipe:
 
 
 def parse_variant(text: str) -> VariantSpec:
-    """Read a variant as a person writes it; raises UsageError for what is no variant's notation."""
+    """Read a variant as a person writes it.
+
+    Raises UsageError for what is no variant's notation, and for more than MOST_CHANGES changes or
+    LONGEST characters of tunables.
+    """
     base, *changes = text.split("+")
     spec = VariantSpec(base=parse_spec(base), changes=tuple(map(_change, changes)))
+    if len(changes) > MOST_CHANGES:
+        raise UsageError(
+            f"{text[:80]!r}… has {len(changes)} changes, and {MOST_CHANGES} are the most",
+            hint="put several into one patch",
+        )
+    if len(tunables_text(spec.changes)) > LONGEST:
+        raise UsageError(
+            f"the tunables of {text[:80]!r}… are longer than {LONGEST} characters together",
+            hint="set fewer at once",
+        )
     keys = Counter(map(_subject, spec.changes))
     for key, times in keys.items():
         if times > 1:

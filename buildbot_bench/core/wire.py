@@ -56,7 +56,8 @@ class Measured:
 
     `ordinal` counts the job's iterations from 0. `values` maps a unit ("pps") to the value in it;
     the first is the primary one. `failure` is set when there is no value; `log` is the tail of
-    the receiver's log or of the console, at most 16 KiB.
+    the receiver's log or of the console, at most 16 KiB. `facts` are those that only this boot
+    could tell; they go before the job's.
     """
 
     ordinal: int
@@ -65,6 +66,7 @@ class Measured:
     values: dict[str, float] = field(default_factory=dict)
     failure: str | None = None
     log: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +114,10 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 def format_event(event: Event) -> str:
     """One line of JSON, without the newline; only ASCII, so that no terminal is led astray."""
-    return json.dumps({"v": VERSION, "event": _NAMES[type(event)], **asdict(event)})
+    fields = asdict(event)
+    if isinstance(event, Measured) and not event.facts:
+        del fields["facts"]  # which masters of an earlier release do not know
+    return json.dumps({"v": VERSION, "event": _NAMES[type(event)], **fields})
 
 
 def parse_event(line: str) -> Event:

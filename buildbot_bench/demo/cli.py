@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -15,8 +16,11 @@ from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
 from buildbot_bench.demo.replay_history import make_replay_history
 from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.vm_history import make_vm_history
+from buildbot_bench.demo.watching import Stopped, watched
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
 _USAGE, _INFRASTRUCTURE = 2, 4
+_SIGNAL = 128  # as a shell tells it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,8 +40,11 @@ _LABS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(arguments)
+    os.umask(PRIVATE_UMASK)
     try:
         status: int = options.command(options)
+    except Stopped as stopped:
+        return _SIGNAL + stopped.signum
     except UsageError as problem:
         print(f"bench-farm: {problem}", file=sys.stderr)
         return _USAGE
@@ -97,44 +104,46 @@ def _add_ports(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     directory = (options.dir or Path(".farm") / options.lab).resolve()
-    directory.mkdir(parents=True, exist_ok=True)
-    if options.workflow:
-        workflow = options.workflow.resolve()
-    else:
-        workflow = _generated(options.lab, directory)
     plan = FarmPlan(
         directory=directory,
-        workflow=workflow,
+        workflow=(options.workflow or directory / "bench.yml").resolve(),
         www_port=options.port,
         pb_port=options.pb_port,
         db_url=options.db,
     )
     farm = LocalFarm(plan)
-    farm.prepare()
-    login = keep_login(plan.url, Credentials(user=USER, password=plan.password))
-    try:
-        farm.start()
-        print(
-            f"The farm runs: {plan.url}\n"
-            f"Ask it:        bench-bisect {_LABS[options.lab].question} --farm {plan.url}\n"
-            f"Its login:     {login}, where bench-bisect finds it\n"
-            "Ctrl-C stops it; the same command starts it again where it was.",
-            flush=True,
-        )
-        serve(farm)
-    finally:
-        farm.stop()
+    with watched(directory, _say):
+        if not options.workflow:
+            _generate(options.lab, directory)
+        farm.prepare()
+        login = keep_login(plan.url, Credentials(user=USER, password=plan.password))
+        try:
+            farm.start()
+            _say(
+                f"The farm runs: {plan.url}\n"
+                f"Ask it:        bench-bisect {_LABS[options.lab].question} --farm {plan.url}\n"
+                f"Its login:     {login}, where bench-bisect finds it\n"
+                "Ctrl-C or closing this terminal stops it; the same command starts it again where "
+                "it was."
+            )
+            serve(farm)
+        except Stopped:
+            return 0
+        finally:
+            farm.stop()
     return 0
 
 
-def _generated(lab: str, directory: Path) -> Path:
+def _generate(lab: str, directory: Path) -> None:
     """A lab's workflow beside its generated repository, made when they are missing."""
-    workflow = directory / "bench.yml"
-    shutil.copyfile(Path(__file__).with_name(f"{lab}.yml"), workflow)
+    shutil.copyfile(Path(__file__).with_name(f"{lab}.yml"), directory / "bench.yml")
     if not (directory / "src").exists():
-        print("Making the history ...", flush=True)
+        _say("Making the history ...")
         _LABS[lab].make_history(directory / "src")
-    return workflow
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
 
 CHECKOUT = Path(__file__).parents[2]
 START_S = 60.0
+_LOOK_S = 1.0
 USER = "bench"
 
 
@@ -71,8 +73,7 @@ class LocalFarm:
         """Make the directories, the passwords and the database where they are missing."""
         master = self.plan.directory / "master"
         keep = master / "secrets"
-        keep.mkdir(parents=True, exist_ok=True)
-        keep.chmod(0o700)
+        keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login"):
             _write_secret(keep / secret)
         for name in self.workers:
@@ -89,6 +90,7 @@ class LocalFarm:
                 f"--db={self.plan.db_url}",
                 str(master),
             )
+        make_private(self.plan.directory)
 
     def start(self) -> None:
         """Start the master, then the workers; InfraError with its last words if it dies."""
@@ -160,20 +162,18 @@ class LocalFarm:
             capture_output=True,
             text=True,
             check=False,
+            umask=PRIVATE_UMASK,
         )
         if done.returncode:
             raise InfraError(f"buildbot {arguments[0]} failed:\n{done.stdout}{done.stderr}")
 
 
 def serve(farm: LocalFarm) -> None:
-    """Keep a started farm until Ctrl-C or SIGTERM, or until one of its processes dies."""
-    stop = signal.sigtimedwait
-    wanted = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
-    while stop(wanted, 1.0) is None:
-        if dead := farm.dead():
-            child = farm.workers.get(dead[0], farm.master)
-            raise InfraError(f"the {dead[0]} died:\n{child.tail()}")
+    """Keep a started farm until one of its processes dies, which is an InfraError."""
+    while not (dead := farm.dead()):
+        time.sleep(_LOOK_S)
+    child = farm.workers.get(dead[0], farm.master)
+    raise InfraError(f"the {dead[0]} died:\n{child.tail()}")
 
 
 def _tool(name: str) -> str:

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.locks import try_lock
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
+NOTE = ".running"
+"""A child's note beside its log is locked as long as the child lives, and has its number."""
+# It writes its own number down before it is what was asked for: whoever starts it may be killed.
+_NOTED = ("/bin/sh", "-c", 'echo "$$" >"$0" && exec "$@"')
 STOP_GRACE_S = 20.0
 _TAIL_LINES = 15
 
@@ -29,17 +35,30 @@ class Child:
     process: subprocess.Popen[bytes] | None = field(default=None)
 
     def start(self) -> None:
-        """Start it in a process group of its own, so that Ctrl-C reaches only us."""
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603 - a list of our own making
-                self.command,
-                cwd=self.cwd,
-                env={**os.environ, **self.env},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        """Start it in a session of its own, so that Ctrl-C reaches only us.
+
+        Raises InfraError when an earlier one that had the same log still runs.
+        """
+        note = self.log.with_suffix(NOTE)
+        lock = try_lock(note)
+        if lock is None:
+            raise InfraError(f"{self.name}: it runs already", hint=f"see the process in {note}")
+        try:
+            self.log.touch(mode=0o600)
+            with self.log.open("ab") as log:
+                self.process = subprocess.Popen(  # noqa: S603 - a list of our own making
+                    [*_NOTED, str(note), *self.command],
+                    cwd=self.cwd,
+                    env={**os.environ, **self.env},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    umask=PRIVATE_UMASK,
+                    pass_fds=(lock,),
+                )
+        finally:
+            os.close(lock)  # the child has it
 
     @property
     def running(self) -> bool:

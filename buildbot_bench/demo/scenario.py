@@ -17,6 +17,7 @@ from buildbot_bench.demo.generated_history import publish
 from buildbot_bench.demo.onlooker import Onlooker
 from buildbot_bench.demo.processes import answers, must_be_free, wait_until
 from buildbot_bench.demo.smtp import sink
+from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.workflow import load
 
 # The repository that the workflow names lies in this directory, wherever one calls us from.
@@ -32,10 +33,18 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
     Raises InfraError when the farm does not get that far.
     """
     started = time.monotonic()
-    mails, source, home = DIRECTORY / "mails", DIRECTORY / "src", DIRECTORY / "demo"
-    for old in (mails, source, home):
-        shutil.rmtree(old, ignore_errors=True)
-    home.mkdir(parents=True)
+    mails, home = DIRECTORY / "mails", DIRECTORY / "demo"
+    with watched(home, lambda text: _say(started, text)):
+        clear(home)
+        shutil.rmtree(mails, ignore_errors=True)
+        _run(_farm(home, www_port, pb_port), mails, planted, started)
+    return _verdict(mails, expected, started)
+
+
+def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
+    """Publish the history, keep the farm, and wait for the mail."""
+    source, home = DIRECTORY / "src", farm.plan.directory
+    shutil.rmtree(source, ignore_errors=True)
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")
     shas = make_embedded_history(home / "history", culprit=planted)
     publish(home / "history", source, LABELS[0], shas)
@@ -44,7 +53,6 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
         raise InfraError(f"{WORKFLOW} has no `mail:`, so no mail would come")
     must_be_free(mail.smtp_port)
     server = sink(mails, port=mail.smtp_port, log=home / "mail.log")
-    farm = _farm(home, www_port, pb_port)
     try:
         server.start()
         wait_until(
@@ -62,7 +70,6 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
     finally:
         farm.stop()
         server.stop()
-    return _verdict(mails, expected, started)
 
 
 def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:

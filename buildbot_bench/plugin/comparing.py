@@ -12,6 +12,7 @@ from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.plugin.lanes import Lane, lanes
 from buildbot_bench.plugin.variants import Variant, find_variant
 
@@ -150,7 +151,7 @@ class TrialDesk:
         """How long the busiest testbed boots and blasts; builds come before."""
         spent: dict[str, float] = {}
         for lane in wanted:
-            bed = self._farm.workflow.testbeds[lane.testbed]
+            bed = bed_of(self._farm, lane.testbed)
             cost = 2 * iterations * (bed.boot_s + bed.run_s)
             spent[lane.testbed] = spent.get(lane.testbed, 0.0) + cost
         return max(spent.values()) / 3600

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Self
 
-from buildbot.changes.gitpoller import GitPoller
 from buildbot.config import BuilderConfig, error
 from buildbot.configurators import ConfiguratorBase
 from buildbot.plugins import util
@@ -15,10 +15,13 @@ from buildbot.worker import Worker
 from sqlalchemy.pool import QueuePool
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin import rest
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.hold import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
 from buildbot_bench.plugin.names import bench_builder, profile_builder
+from buildbot_bench.plugin.poller import Poller
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.checkout import Checkout, CheckoutFromMirror
 from buildbot_bench.plugin.steps.compile import Compile
@@ -75,8 +78,10 @@ class BenchConfigurator(ConfiguratorBase):
         return cls(workflow, **settings)
 
     def configure(self, config_dict: dict[str, Any]) -> None:
-        """Fill Buildbot's dictionary."""
+        """Fill Buildbot's dictionary; from now on the master writes for its own user alone."""
+        os.umask(PRIVATE_UMASK)
         super().configure(config_dict)
+        rest.install()
         _keep_open(config_dict.get("db", {}))
         if self._secrets.is_dir():
             self.secretsProviders.append(SecretInAFile(str(self._secrets)))
@@ -91,11 +96,12 @@ class BenchConfigurator(ConfiguratorBase):
         push = self._workflow.on.push
         if push is not None:
             config_dict.setdefault("change_source", []).append(
-                GitPoller(
+                Poller(
                     repourl=self._workflow.repository_url,
                     branches=list(push.branches),
                     pollInterval=self._poll_s,
                     pollAtLaunch=True,
+                    usetimestamps=False,  # some commits have a date that no table holds
                 )
             )
 

@@ -16,6 +16,7 @@ from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, QuarantineRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.workflow import Control
 
 # So many requests are looked back upon: with one a day, most of a year.
@@ -73,8 +74,8 @@ class ControlState:
 
 
 async def control_state(farm: Farm, testbed: str) -> ControlState | None:
-    """How a testbed stands by its control image; None without one."""
-    control = farm.workflow.testbeds[testbed].control
+    """How a testbed stands by its control image; None without one, or when it is gone."""
+    control = bed_of(farm, testbed).control
     if control is None:
         return None
     workload = control.workload or farm.workflow.workloads_on(testbed)[0]

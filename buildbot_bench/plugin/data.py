@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
 from buildbot.data import base, types
-from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.answering import answering
 from buildbot_bench.plugin.desk import Desk, Question
+from buildbot_bench.plugin.endpoints import BenchEndpoint, newest
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.marking import MarkDesk
 from buildbot_bench.plugin.more_boots import MOST_ITERATIONS, MoreBoots, measure_more
@@ -87,19 +87,17 @@ def _missing(name: str) -> NoReturn:
     raise UsageError(f"the parameter {name!r} is missing")
 
 
-class SearchEndpoint(base.Endpoint):
+class SearchEndpoint(BenchEndpoint):
     """One search."""
 
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/searches/n:searchid"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The search as it stands; None when there is none."""
         return await Views(farm_of(self.master)).describe(kwargs["searchid"])
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots."""
         farm, number = farm_of(self.master), kwargs["searchid"]
 
@@ -112,28 +110,25 @@ class SearchEndpoint(base.Endpoint):
                     return await MarkDesk(farm).mark_search(number, **_mark(args))
                 case "measure":
                     return await measure_more(farm, number, _more_boots(args))
-            return await base.Endpoint.control(self, action, args, kwargs)
+            return await BenchEndpoint.act(self, action, args, kwargs)
 
         return await answering(work())
 
 
-class SearchesEndpoint(base.Endpoint):
+class SearchesEndpoint(BenchEndpoint):
     """All searches, newest first."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/searches"]
     rootLinkName = "bench"
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest searches, without their reports."""
         farm = farm_of(self.master)
-        limit = min(resultSpec.limit or LISTED, LISTED)
-        found = await farm.store.searches(limit=limit)
+        found = await farm.store.searches(limit=newest(resultSpec, LISTED))
         return [await Views(farm).summarise(search) for search in found]
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`forecast` says what a search would cost, `start` starts it."""
         desk = Desk(farm_of(self.master))
         methods: dict[str, Callable[[], Awaitable[Any]]] = {
@@ -141,7 +136,7 @@ class SearchesEndpoint(base.Endpoint):
             "start": lambda: desk.start(_question(args), str(args.get("owner") or "")),
         }
         if action not in methods:
-            return await base.Endpoint.control(self, action, args, kwargs)
+            return await super().act(action, args, kwargs)
 
         async def work() -> Any:
             return await methods[action]()
@@ -149,60 +144,53 @@ class SearchesEndpoint(base.Endpoint):
         return await answering(work())
 
 
-class ProbesEndpoint(base.Endpoint):
+class ProbesEndpoint(BenchEndpoint):
     """The probes of one search."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/searches/n:searchid/probes"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What each probe gave, oldest first."""
         return await Views(farm_of(self.master)).probes(kwargs["searchid"])
 
 
-class RecentProbesEndpoint(base.Endpoint):
+class RecentProbesEndpoint(BenchEndpoint):
     """What the lab was asked for last."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/probes"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest probes of all searches and commits."""
-        limit = min(resultSpec.limit or LISTED, LISTED)
-        return await Views(farm_of(self.master)).recent_probes(limit)
+        return await Views(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
 
 
-class ComparisonsEndpoint(base.Endpoint):
+class ComparisonsEndpoint(BenchEndpoint):
     """What was made of the newest samples."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/comparisons"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest comparisons with their verdicts."""
-        limit = min(resultSpec.limit or LISTED, LISTED)
-        return await Views(farm_of(self.master)).comparisons(limit)
+        return await Views(farm_of(self.master)).comparisons(newest(resultSpec, LISTED))
 
 
-class ComparisonEndpoint(base.Endpoint):
+class ComparisonEndpoint(BenchEndpoint):
     """What was made of one sample."""
 
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/comparisons/n:comparisonid"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The verdict; None when there is none."""
         return await Views(farm_of(self.master)).comparison(kwargs["comparisonid"])
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was."""
         if action != "mark":
-            return await base.Endpoint.control(self, action, args, kwargs)
+            return await super().act(action, args, kwargs)
 
         async def work() -> Any:
             desk = MarkDesk(farm_of(self.master))

@@ -2,7 +2,7 @@
 
 `lanes` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
 `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `kernels` · `reports` ·
-`verdicts` · `record`; whole series are pages.history_text's.
+`verdicts` · `record` · `mirror`; whole series are pages.history_text's.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from buildbot.data import base, types
-from buildbot.util.twisted import async_to_deferred
 
+from buildbot_bench.plugin.endpoints import BenchEndpoint, newest
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.marking import record_json
 from buildbot_bench.plugin.pages import (
@@ -22,6 +22,7 @@ from buildbot_bench.plugin.pages import (
     history,
     kernels,
     lab,
+    mirror,
     samples,
     strip,
     verdicts,
@@ -36,13 +37,12 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-class _Reading(base.Endpoint):
+class _Reading(BenchEndpoint):
     """An endpoint that gives what a function of the farm and the path's parts gives."""
 
     read: Callable[..., Awaitable[Any]]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What is there; None, which Buildbot answers by 404, when there is nothing."""
         return await type(self).read(farm_of(self.master), *kwargs.values())
 
@@ -62,17 +62,17 @@ class PointEndpoint(_Reading):
     read = commit.measured_commit
 
 
-class SamplesEndpoint(base.Endpoint):
+class SamplesEndpoint(BenchEndpoint):
     """A series as comma-separated values."""
 
     kind = base.EndpointKind.RAW
     pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The file; its name goes into a header, so only a series that is measured has one."""
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The file of a series that is or was measured: its name goes into a header."""
         farm = farm_of(self.master)
-        if kwargs not in await history.lane_list(farm):
+        known = await history.lane_list(farm)
+        if not any(kwargs.items() <= lane.items() for lane in known):
             return None
         return {
             "raw": await samples.samples_csv(farm, **kwargs),
@@ -117,30 +117,26 @@ class KernelsEndpoint(_Reading):
     read = kernels.kernels
 
 
-class ReportsEndpoint(base.Endpoint):
+class ReportsEndpoint(BenchEndpoint):
     """Searches with their outcome."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/reports"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest first."""
-        limit = min(resultSpec.limit or LISTED, LISTED)
-        return await verdicts.reports(farm_of(self.master), limit)
+        return await verdicts.reports(farm_of(self.master), newest(resultSpec, LISTED))
 
 
-class VerdictsEndpoint(base.Endpoint):
+class VerdictsEndpoint(BenchEndpoint):
     """Verdicts that are worth a look."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/verdicts"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest first."""
-        limit = min(resultSpec.limit or LISTED, LISTED)
-        return await verdicts.verdicts(farm_of(self.master), limit)
+        return await verdicts.verdicts(farm_of(self.master), newest(resultSpec, LISTED))
 
 
 class RecordEndpoint(_Reading):
@@ -148,6 +144,13 @@ class RecordEndpoint(_Reading):
 
     pathPatterns = ["/bench/record"]
     read = record_json
+
+
+class MirrorEndpoint(_Reading):
+    """How far the mirror of the repository is."""
+
+    pathPatterns = ["/bench/mirror"]
+    read = mirror.mirror
 
 
 class BenchView(base.ResourceType):
@@ -167,6 +170,7 @@ class BenchView(base.ResourceType):
         ReportsEndpoint,
         VerdictsEndpoint,
         RecordEndpoint,
+        MirrorEndpoint,
     ]
     eventPathPatterns: list[str] = []
 

@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 from buildbot.data import base, types
-from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.answering import answering
+from buildbot_bench.plugin.endpoints import BenchEndpoint
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.pages.lab import testbed
 from buildbot_bench.plugin.quarantine import release
@@ -21,7 +21,7 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-class TestbedEndpoint(base.Endpoint):
+class TestbedEndpoint(BenchEndpoint):
     """One testbed."""
 
     __test__ = False  # pytest takes the name for a test
@@ -29,17 +29,15 @@ class TestbedEndpoint(base.Endpoint):
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/testbeds/s:testbed"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What it does, how well it is and its control chart; None when there is none."""
         farm, name = farm_of(self.master), kwargs["testbed"]
         return await testbed(farm, name) if name in farm.workflow.testbeds else None
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`release` ends its quarantine; with `false_alarm`, what it measured meanwhile counts."""
         if action != "release":
-            return await base.Endpoint.control(self, action, args, kwargs)
+            return await super().act(action, args, kwargs)
 
         async def work() -> None:
             false_alarm = args.get("false_alarm", False)

@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from buildbot.data import base, types
-from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.access import APPROVE, may, owner_of, require
@@ -20,6 +19,7 @@ from buildbot_bench.plugin.comparing import (
     TrialDesk,
     TrialQuestion,
 )
+from buildbot_bench.plugin.endpoints import BenchEndpoint, newest
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.trial_files import directory_of
 from buildbot_bench.plugin.trial_views import TrialViews
@@ -95,19 +95,17 @@ def _patches(args: dict[str, Any]) -> dict[str, bytes]:
         raise UsageError("the parameter 'patches' must hold files in base64") from error
 
 
-class TrialEndpoint(base.Endpoint):
+class TrialEndpoint(BenchEndpoint):
     """One trial."""
 
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/trials/n:trialid"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The trial as it stands; None when there is none."""
         return await TrialViews(farm_of(self.master)).describe(kwargs["trialid"])
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
         desk, trial_id = TrialDesk(farm_of(self.master)), kwargs["trialid"]
         match action:
@@ -118,28 +116,26 @@ class TrialEndpoint(base.Endpoint):
                 approved = action == "approve"
                 await answering(desk.decide(trial_id, owner_of(args), approved=approved))
             case _:
-                return await base.Endpoint.control(self, action, args, kwargs)
+                return await super().act(action, args, kwargs)
         return {}
 
 
-class TrialsEndpoint(base.Endpoint):
+class TrialsEndpoint(BenchEndpoint):
     """All trials, newest first."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/trials"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest trials, without their reports."""
         farm = farm_of(self.master)
-        found = await farm.store.trials(limit=min(resultSpec.limit or LISTED, LISTED))
+        found = await farm.store.trials(limit=newest(resultSpec, LISTED))
         return [await TrialViews(farm).summarise(trial) for trial in found]
 
-    @async_to_deferred
-    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`start` starts one."""
         if action != "start":
-            return await base.Endpoint.control(self, action, args, kwargs)
+            return await super().act(action, args, kwargs)
 
         async def work() -> Any:
             desk = TrialDesk(farm_of(self.master))
@@ -149,14 +145,13 @@ class TrialsEndpoint(base.Endpoint):
         return await answering(work())
 
 
-class FilesEndpoint(base.Endpoint):
+class FilesEndpoint(BenchEndpoint):
     """The result directory of one trial."""
 
     kind = base.EndpointKind.COLLECTION
     pathPatterns = ["/bench/trials/n:trialid/files"]
 
-    @async_to_deferred
-    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """Each file with its path and its text, or its bytes in base64."""
         farm = farm_of(self.master)
         trial = await farm.store.trial(kwargs["trialid"])

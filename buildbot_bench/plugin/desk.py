@@ -78,7 +78,7 @@ class Desk:
         lane = self._lane(question)
         named = question.testbed if question.testbed in lane.pool else None
         testbed = named or await roomiest(self._farm, lane)
-        await self._farm.mirrored()
+        await self._farm.mirroring.ready()
         old, new = await self._farm.git(self._resolve, question)
         fix_sha, fix_patch = await self._fix(question, old, requester)
         workflow = self._farm.workflow

@@ -13,6 +13,7 @@ from buildbot_bench.plugin.carrying import images_for
 from buildbot_bench.plugin.db.rows import ImageRow, SearchRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.plugin.orders import cannot_relink
 
 # What a kernel build takes on the archive's builders (lab-protocol: median of 49 world builds),
@@ -105,7 +106,7 @@ def _evidence(images: dict[int, ImageRow], samples: list[Sample], first: int) ->
 def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:
     """What this farm's builds took, and what its workflow says of the testbed."""
     builds = [image.build_s for image in images.values() if image.build_s is not None]
-    bed = farm.workflow.testbeds[testbed]
+    bed = bed_of(farm, testbed)
     return Costs(
         build_s=median(builds) if builds else ASSUMED_BUILD_S,
         boot_s=bed.boot_s,

@@ -11,15 +11,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.history import Fit, MirrorHistory
+from buildbot_bench.history import Fit
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.plugin.mirroring import Mirroring
 from buildbot_bench.workflow import Workflow
 
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
-# Somebody who asks a farm that has just started waits this long for it to know its commits.
-FIRST_LOOK_S = 30.0
 
 T = TypeVar("T")
 
@@ -31,22 +30,22 @@ class Farm:
         self.master = master
         self.store = BenchStore(master.db.pool)
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
-        self._has_looked = False
-        self._waiting: list[Deferred[None]] = []
         # What lies between two commits does not change; a search asks for it at every turn.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self._fits: dict[tuple[str, str], Fit] = {}
+        self._mirrored = ("", "")
         self.use(workflow)
 
     def use(self, workflow: Workflow) -> None:
         """Go by this workflow from now on; whoever holds the farm need not be told."""
         self.span.cache_clear()
         self.workflow = workflow
-        self.history = MirrorHistory(
-            Path(self.master.basedir) / "mirror.git",
-            workflow.repository_url,
-            branches=(self.branch,),
-        )
+        asked = (workflow.repository_url, self.branch)
+        if self._mirrored != asked:
+            path = Path(self.master.basedir) / "mirror.git"
+            url, branch = self._mirrored = asked
+            self.mirroring = Mirroring(path, url, branch=branch, reactor=self.master.reactor)
+            self.history = self.mirroring.history
 
     @property
     def branch(self) -> str:
@@ -74,23 +73,6 @@ class Farm:
         """What a Buildbot secret holds now; None when there is none, or none is named."""
         found = name and await self.master.namedServices["secrets"].get(name)
         return str(found.value) if found else None
-
-    def looked(self) -> None:
-        """Let those who wait for the mirror go on: it was fetched, or cannot be fetched now."""
-        self._has_looked = True
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            waiter.callback(None)
-
-    def mirrored(self) -> Deferred[None]:
-        """Fires after the first look at the repository; a clone of an hour is not waited for."""
-        waiter: Deferred[None] = Deferred()
-        if self._has_looked:
-            waiter.callback(None)
-            return waiter
-        self._waiting.append(waiter)
-        waiter.addTimeout(FIRST_LOOK_S, self.master.reactor, onTimeoutCancel=lambda *_: None)
-        return waiter
 
     def now(self) -> float:
         """The master's clock, in seconds since the epoch."""

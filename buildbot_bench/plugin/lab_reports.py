@@ -6,7 +6,7 @@ from buildbot_bench.core.report.alive import AliveBed, AliveReport, harmless_ali
 from buildbot_bench.core.report.lab import ControlRun, LabReport, harmless_lab
 from buildbot_bench.plugin.controls import ControlState, control_state
 from buildbot_bench.plugin.db.rows import QuarantineRow
-from buildbot_bench.plugin.db.states import SearchState
+from buildbot_bench.plugin.db.states import ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.workflow import Mail
 
@@ -57,6 +57,8 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
         iterations, failed = outcomes.get(name, (0, 0))
         state = await control_state(farm, name)
         rows = await farm.store.quarantines(name)
+        troubles = await farm.store.troubles(name, since_s)
+        given_up = [probe for probe in troubles if probe.state == ProbeState.LOST]
         good = state.chart.good if state else ()
         recent = [abs(p.deviation or 0.0) for p in good if p.round.at_s > since_s]
         label = state.image.label if state and state.image else ""
@@ -71,6 +73,8 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
                 last_good_s=state.last_good_s if state else None,
                 quarantines=sum(row.begun_at > since_s for row in rows),
                 held=any(row.ended_at is None for row in rows),
+                given_up=len(given_up),
+                why=(given_up[0].failure or "") if given_up else "",
             )
         )
     return harmless_alive(

@@ -10,6 +10,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.opinion_rows import MarkRow
 from buildbot_bench.plugin.db.states import MarkKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone
 
 Json = dict[str, Any]
 
@@ -30,6 +31,7 @@ class MarkDesk:
             raise UsageError(f"there is no search {search_id}")
         if search.ended_at is None:
             raise UsageError(f"search {search_id} has not ended: there is no report to mark")
+        self._check(kind, search.testbed, search.workload)
         mark = await self._farm.store.add_mark(
             kind=_kind(kind),
             author=author or NOBODY,
@@ -46,6 +48,7 @@ class MarkDesk:
         row = await self._farm.store.comparison(comparison_id)
         if row is None:
             raise UsageError(f"there is no verdict {comparison_id}")
+        self._check(kind, row.testbed, row.workload)
         mark = await self._farm.store.add_mark(
             kind=_kind(kind),
             author=author or NOBODY,
@@ -54,6 +57,11 @@ class MarkDesk:
             fix=await self._fix(kind, fixed_by, after=row.old_position),
         )
         return self._taken(mark)
+
+    def _check(self, kind: str, testbed: str, workload: str) -> None:
+        """Refuse to measure again what cannot be measured any more."""
+        if kind == MarkKind.AGAIN and (why := gone(self._farm, testbed, workload)):
+            raise UsageError(why, hint="what was measured there stays, and can be marked otherwise")
 
     async def _fix(self, kind: str, fixed_by: str, *, after: int) -> Revision | None:
         """The commit that mended it: one behind what was measured before the change."""

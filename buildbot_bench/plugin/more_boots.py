@@ -15,6 +15,7 @@ from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 from buildbot_bench.plugin.evidence import span_of
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone
 from buildbot_bench.plugin.orders import orders_of
 
 Json = dict[str, Any]
@@ -35,11 +36,14 @@ async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
     """Ask for the boots, at once and before all else; a search that runs waits for them.
 
     One that has ended keeps its answer, and its report counts them. Raises UsageError when there
-    is no such search, the revision does not lie in its range, or there can be no other build.
+    is no such search, its testbed is gone, the revision does not lie in its range, or there can be
+    no other build.
     """
     search = await farm.store.search(search_id)
     if search is None:
         raise UsageError(f"there is no search {search_id}")
+    if why := gone(farm, search.testbed, search.workload):
+        raise UsageError(why, hint="search the range on another testbed")
     span = await farm.git(span_of, farm, search)
     revision = await farm.git(_within, farm, span, wish.revision)
     wanted = await built_for(farm, search, revision)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.plugin.names import bench_builder, profile_builder
 
 
@@ -26,8 +27,7 @@ async def end_quarantine(
 
 def _builders(farm: Farm, testbed: str) -> tuple[str, ...]:
     """The builder that measures on a testbed, and the one that takes captures if there is one."""
-    bed = farm.workflow.testbeds.get(testbed)
-    sampled = bed is not None and bed.profile_s is not None
+    sampled = bed_of(farm, testbed).profile_s is not None
     return (bench_builder(testbed), *((profile_builder(testbed),) if sampled else ()))
 
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from buildbot.util.service import BuildbotService
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
+from twisted.internet.threads import deferToThread
 from twisted.python import log
 
 from buildbot_bench.plugin import data, data_testbeds, data_trials
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.plugin.private_files import make_private
+from buildbot_bench.plugin.reconfiguring import BeforeBuilders
 from buildbot_bench.workflow import Workflow
 
 # Whoever looks sooner after news than this waits for what has changed to be read.
 READ_AHEAD_S = 10.0
+
+
+def register_resources(master: Any) -> None:
+    """Add to Buildbot's REST interface what there is of a farm, with or without its pages."""
+    for resources in (data, data_trials, data_testbeds):
+        resources.register(master)
 
 
 class BenchService(BuildbotService):
@@ -50,17 +60,20 @@ class BenchService(BuildbotService):
         """Open the tables and the mirror that the workflow names."""
         await super().reconfigService()
         if self._farm is None:
+            # `buildbot create-master` made some of it for everybody to read.
+            await deferToThread(make_private, Path(self.master.basedir))
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
-            data.register(self.master)
-            data_trials.register(self.master)
-            data_testbeds.register(self.master)
+            register_resources(self.master)
             self._farm = farm
+            await BeforeBuilders(farm).setServiceParent(self.master)
             self._reading = LoopingCall(self._read_ahead)
             self._reading.clock = self.master.reactor
             self._ended = self._reading.start(READ_AHEAD_S)
         else:
-            self._farm.use(workflow)
+            if workflow != self._farm.workflow:  # else BeforeBuilders has seen to it
+                self._farm.use(workflow)
+            self._farm.wake()
 
     @async_to_deferred
     async def stopService(self) -> None:
@@ -68,6 +81,9 @@ class BenchService(BuildbotService):
         if self._reading is not None and self._reading.running:
             self._reading.stop()
             await self._ended
+        if self._farm is not None:
+            # Threads are waited for, and a clone may take an hour.
+            self._farm.history.stop()
         await super().stopService()
 
     @async_to_deferred

@@ -25,7 +25,8 @@ from buildbot_bench.plugin.controls import control_state
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow, SearchRow
 from buildbot_bench.plugin.evidence import Material, comparable_samples
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import Lane, lanes
+from buildbot_bench.plugin.gone import gone_lanes
+from buildbot_bench.plugin.lanes import lanes
 
 # How far from a step another lane's nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.
@@ -62,8 +63,7 @@ async def surroundings(
 
 async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
     """What the testbed's control image tells; None without one."""
-    bed = farm.workflow.testbeds.get(testbed)
-    state = await control_state(farm, testbed) if bed else None
+    state = await control_state(farm, testbed)
     if state is None:
         return None
     good = state.chart.good
@@ -118,27 +118,33 @@ async def _other_lanes(farm: Farm, search: SearchRow, answer: Answer) -> tuple[L
     """What every other lane measured near the steps."""
     if not answer.steps:
         return ()
-    others = [
-        lane
-        for lane in lanes(farm.workflow.bench_jobs)
-        if (lane.testbed, lane.workload) != (search.testbed, search.workload)
-    ]
     near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
     first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
-    return tuple([await _lane(farm, search, lane, first, last) for lane in others])
+    there = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
+    found = [await _lane(farm, search, lane, first, last) for lane in there]
+    # Of what is not measured any more, what it said stays.
+    past = [await _lane(farm, search, lane, first, last) for lane in await gone_lanes(farm)]
+    return tuple(
+        lane
+        for lane in (*found, *(lane for lane in past if lane.samples))
+        if (lane.testbed, lane.workload) != (search.testbed, search.workload)
+    )
 
 
-async def _lane(farm: Farm, search: SearchRow, lane: Lane, first: int, last: int) -> LaneSamples:
+async def _lane(
+    farm: Farm, search: SearchRow, lane: tuple[str, str], first: int, last: int
+) -> LaneSamples:
+    testbed, workload = lane
     samples = await farm.store.samples(
-        testbed=lane.testbed,
-        workload=lane.workload,
+        testbed=testbed,
+        workload=workload,
         first_position=first,
         last_position=last,
         branch=search.branch,
     )
     return LaneSamples(
-        testbed=lane.testbed,
-        workload=lane.workload,
+        testbed=testbed,
+        workload=workload,
         samples=_shifted(comparable_samples(samples), search),
     )
 

@@ -42,7 +42,7 @@ async def find_variant(
     the mirror does not answer.
     """
     spec = parse_variant(text)
-    await farm.mirrored()
+    await farm.mirroring.ready()
     revision = await farm.git(farm.history.resolve, text.partition("+")[0])
     digests: dict[Change, str] = {}
     for change in spec.changes:

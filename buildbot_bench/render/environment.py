@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import standing, words
-from buildbot_bench.core.report.alive import bed_line
+from buildbot_bench.core.report.alive import bed_line, given_up_line
 from buildbot_bench.render import layout, quoting
 
 _PACKAGE = Path(__file__).parent.parent
@@ -46,6 +46,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         bed_line=bed_line,
+        given_up_line=given_up_line,
         cell=quoting.cell,
         code=quoting.code,
         count=words.count,

@@ -195,8 +195,9 @@ class Workflow(Model):
         )
 
     def workloads_on(self, testbed: str) -> tuple[str, ...]:
-        """What may be measured on a testbed, in the file's order."""
-        return _workloads_on(testbed, self.testbeds[testbed], self.jobs)
+        """What may be measured on a testbed, in the file's order; nothing where there is none."""
+        bed = self.testbeds.get(testbed)
+        return () if bed is None else _workloads_on(testbed, bed, self.jobs)
 
     def _pool(self, name: str) -> tuple[str, ...]:
         """The testbed of that name, or those with that label in the file's order."""

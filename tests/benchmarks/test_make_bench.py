@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import judge, plots, search
+from benchmarks.freebsd_sized import make_freebsd_sized, svn_number
 from benchmarks.search_grid import BUILD_NOISES, LENGTHS, STEPS_IN_NOISES
 from benchmarks.search_lab import Lab
 from benchmarks.search_peers import pinpoint_like
 from benchmarks.search_runs import ALL_CASES
 from benchmarks.verdicts import Verdict, of_mean, of_share
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.history import MirrorHistory
 
 
 def test_the_search_is_told_as_a_table_as_figures_and_as_plots(tmp_path, capsys):
@@ -78,3 +81,16 @@ def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
     )
     assert done.returncode == 2
     assert "there are search, judge, pipeline" in done.stderr
+
+
+def test_the_history_that_is_measured_has_freebsds_shape(tmp_path):
+    make_freebsd_sized(tmp_path / "src", 1500)
+    history = MirrorHistory(tmp_path / "mirror", str(tmp_path / "src"))
+    history.fetch()
+    assert history.tip("main").position == 1500
+    assert [history.resolve(f"n{n}").svn for n in (1, 5, 6, 1500)] == [
+        *(svn_number(1), svn_number(5), svn_number(6), svn_number(1500)),
+    ]
+    assert history.tip("stable/11").svn == svn_number(750) + 1
+    with pytest.raises(UsageError, match="r6 is no commit of main; the nearest are r5 and r7"):
+        history.resolve("r6")

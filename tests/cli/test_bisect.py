@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from buildbot_bench.cli.bisect import main
 from tests.fakes.farm import FakeFarm
-from tests.fakes.rehearsal import REPORT, TEXT, Probe
+from tests.fakes.rehearsal import REPORT, TEXT, Probe, RefusalError
 
 Bisect = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -246,3 +248,97 @@ def test_farm_refuses_a_mark_that_it_does_not_know(bisect: Bisect, capsys: Captu
     bisect(*RANGE)
     assert bisect("--mark", "7", "nonsense") == 2
     assert "is no mark" in capsys.readouterr().err
+
+
+CLONING = [f"cloning freebsd-src: {n} % received; {3 * n} MiB" for n in (41, 42, 43)]
+
+
+def test_a_farm_that_clones_is_waited_for_and_says_how_far_it_is(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.not_yet = [*CLONING, "reading the history of freebsd-src: 5000 commits"]
+    assert bisect(*RANGE) == 0
+    printed = capsys.readouterr()
+    assert printed.out == TEXT
+    # Lines of the same work are not repeated at once.
+    assert [line for line in printed.err.splitlines() if "freebsd-src" in line] == [
+        CLONING[0],
+        "reading the history of freebsd-src: 5000 commits",
+    ]
+    assert len(farm.searches) == 1
+
+
+def test_a_search_that_the_farm_could_not_begin_yet_is_begun_once(
+    farm: FakeFarm, bisect: Bisect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = farm.control
+
+    def forgetful(path: str, method: str, params: dict[str, object]) -> object:
+        answer = control(path, method, params)
+        if method == "forecast":
+            farm.not_yet = list(CLONING)
+        return answer
+
+    monkeypatch.setattr(farm, "control", forgetful)
+    assert bisect(*RANGE, "--no-wait") == 0
+    assert len(farm.searches) == 1
+
+
+def test_a_farm_that_is_restarted_while_it_clones_is_waited_for(
+    farm: FakeFarm, bisect: Bisect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    farm.not_yet = list(CLONING)
+    control = farm.control
+
+    def restarting(path: str, method: str, params: dict[str, object]) -> object:
+        if len(farm.not_yet) == 1:
+            farm.broken = 503
+            threading.Timer(0.2, setattr, (farm, "broken", None)).start()
+        return control(path, method, params)
+
+    monkeypatch.setattr(farm, "control", restarting)
+    assert bisect(*RANGE) == 0
+
+
+def test_who_waits_for_a_clone_may_leave(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    farm.not_yet = CLONING * 1000
+    main_thread = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main_thread, signal.SIGINT))
+    timer.start()
+    assert bisect(*RANGE) == 130
+    timer.join()
+    printed = capsys.readouterr()
+    assert "interrupted; nothing was started" in printed.err
+    assert printed.out == ""
+    assert farm.searches == {}
+
+
+def test_a_clone_that_fails_ends_the_wait_with_its_reason(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.not_yet = list(CLONING)
+    reason = "there is no mirror of src yet: git fetch: fatal: \x1b[31mPermission denied"
+    control = farm.control
+
+    def failing(path: str, method: str, params: dict[str, object]) -> object:
+        if not farm.not_yet:
+            raise RefusalError(400, reason, -32603)
+        return control(path, method, params)
+
+    farm.control = failing  # type: ignore[method-assign, assignment]
+    assert bisect(*RANGE) == 4
+    said = capsys.readouterr().err
+    assert "git fetch: fatal: " in said
+    assert "\x1b" not in said
+
+
+def test_on_a_terminal_the_clone_is_one_line_that_changes(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    farm.not_yet = list(CLONING)
+    assert bisect(*RANGE, "--dry-run") == 0
+    said = capsys.readouterr().err
+    assert "\r\x1b[K".join(("", *CLONING)) + "\n" in said

@@ -143,8 +143,10 @@ def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
     compare(*PAIR, "--no-wait")
     watched = threading.Thread(target=compare, args=("--follow", "3"))
     watched.start()
-    while "--approve 3" not in (shown := capsys.readouterr().err):
+    shown = ""  # a read may end amid a line
+    while "--approve 3" not in shown:
         assert watched.is_alive()
+        shown += capsys.readouterr().err
     assert "ann asks to build and run:\n\n--- my.patch ---\n+evil" in shown
     assert "\x1b" not in shown
     assert compare("--approve", "3") == 0

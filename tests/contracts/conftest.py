@@ -14,16 +14,13 @@ from collections.abc import Iterator
 import pytest
 
 from buildbot_bench.demo.farm import USER
-from tests.contracts.subject import FarmUnderTest
+from tests.contracts.subject import WITH_LOGINS, FarmUnderTest
 from tests.e2e.farms import module_farms
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.farm import FakeFarm, User
 
-REPLAY = pytest.param("replay", marks=[pytest.mark.e2e, pytest.mark.timeout(600)])
-RUNNING = ["running"] if "BENCH_CONTRACT_FARM" in os.environ else []
 
-
-@pytest.fixture(scope="module", params=["fake", "fake without logins", REPLAY, *RUNNING])
+@pytest.fixture(scope="module", params=[*WITH_LOGINS, "fake without logins"])
 def farm(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FarmUnderTest]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import pytest
 
 Json = dict[str, Any]
 SEARCHES = "/api/v2/bench/searches"
 FINAL = {"cancelled", "found", "not-reproduced", "inconclusive", "failed"}
+
+_REPLAY = pytest.param("replay", marks=[pytest.mark.e2e, pytest.mark.timeout(600)])
+_RUNNING = ["running"] if "BENCH_CONTRACT_FARM" in os.environ else []
+# The farms by their names; a running one may have no logins after all.
+WITH_LOGINS = ["fake", _REPLAY, *_RUNNING]
 
 
 @dataclass(frozen=True, kw_only=True)

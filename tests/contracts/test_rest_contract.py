@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.contracts.subject import FINAL, SEARCHES, FarmUnderTest, Json, post
+from tests.contracts.subject import FINAL, SEARCHES, WITH_LOGINS, FarmUnderTest, Json, post
 
 INVALID_PARAMS = -32602
 PROBE_STATES = {"new", "issued", "done", "lost", "cancelled"}
@@ -258,6 +258,7 @@ def test_reading_needs_no_login(farm: FarmUnderTest) -> None:
         assert client.get(SEARCHES).status_code == 200
 
 
+@pytest.mark.parametrize("farm", WITH_LOGINS, indirect=True, scope="module")
 @pytest.mark.parametrize("basic", [False, True])
 def test_acting_needs_the_cookie_of_a_login(farm: FarmUnderTest, basic: bool) -> None:
     if farm.user is None:
@@ -272,6 +273,7 @@ def test_acting_needs_the_cookie_of_a_login(farm: FarmUnderTest, basic: bool) ->
     assert [answer.status_code for answer in answers] == [403, 403, 403]
 
 
+@pytest.mark.parametrize("farm", WITH_LOGINS, indirect=True, scope="module")
 def test_wrong_password_is_401(farm: FarmUnderTest) -> None:
     if farm.user is None:
         pytest.skip("this farm has no logins")

@@ -103,6 +103,11 @@ def test_any_other_text_is_refused_in_one_line(text):
         ("r1+VIMAGE+nooptions:VIMAGE", "says 2 things of the option VIMAGE"),
         ("r1+D5+D5", "says 2 things of the patch D5"),
         ("r1+sysctl:a.b=1+sysctl:a.b=2", "says 2 things of the tunable a.b"),
+        ("+".join(["r1", *(f"O{n}" for n in range(33))]), "has 33 changes, and 32 are the most"),
+        (
+            "+".join(["r1", *(f"sysctl:a{n}.b={'v' * 100}" for n in range(10))]),
+            "longer than 1000 characters together; set fewer at once",
+        ),
     ],
 )
 def test_bad_ones_are_refused_with_what_to_write_instead(text, complaint):

@@ -44,6 +44,7 @@ EVENTS = st.one_of(
         values=st.dictionaries(st.text(), NUMBERS),
         failure=st.none() | st.text(),
         log=st.text(),
+        facts=st.dictionaries(st.text(), st.text()),
     ),
     st.builds(Profiled, at_s=NUMBERS, duration_s=NUMBERS, counter=st.text(), folded=st.text()),
     st.builds(Failed, kind=st.sampled_from(FailureKind), reason=st.text(), log=st.text()),
@@ -57,6 +58,14 @@ def test_every_event_is_one_line_of_ascii_and_comes_back_unchanged(event):
     assert line.isascii()
     assert line.isprintable()
     assert parse_event(line) == event
+
+
+def test_an_iteration_without_facts_of_its_own_is_written_as_it_always_was():
+    """A master of an earlier release knows no such field."""
+    line = format_event(Measured(ordinal=0, at_s=0.0, duration_s=0.0))
+    assert set(json.loads(line)) == {
+        *("v", "event", "ordinal", "at_s", "duration_s", "values", "failure", "log"),
+    }
 
 
 def test_the_primary_unit_stays_first():

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import httpx
+
+from tests.contracts.pages.named import RESOURCES, places, programs, targets
 from tests.e2e.replay_farm import ReplayFarm
 
 CANCELLED = 6  # as buildbot.process.results has it
@@ -61,3 +64,21 @@ def assert_nothing_was_cancelled(farm: ReplayFarm) -> None:
     """No request of Buildbot's ended for good because a process ended."""
     query = "SELECT count(*) FROM buildrequests WHERE results = :cancelled"
     assert farm.value(query, cancelled=CANCELLED) == 0
+
+
+def assert_every_page_answers(farm: ReplayFarm) -> None:
+    """What Buildbot says that there is of us is named, and all of it is there to be read."""
+    spec = farm.get("../application.spec")["specs"]
+    assert {one["path"] for one in spec if one["path"].startswith("bench/")} == set(RESOURCES)
+    lanes = [(lane["testbed"], lane["workload"]) for lane in farm.get("lanes")["views"]]
+    measured = farm.value("SELECT max(position) FROM bench_image WHERE state = 'built'")
+    there = places(farm.database, lanes, positions=[measured])
+    pages = [page for pattern in RESOURCES for page in targets(pattern, there)]
+    plain = {"Accept-Encoding": "identity"}
+    with httpx.Client(base_url=farm.url, trust_env=False, timeout=60, headers=plain) as client:
+        answers = {page: client.get(page).status_code for page in [*pages, *programs(there)]}
+        assert {page: status for page, status in answers.items() if status != 200} == {}
+        refused = client.get("/api/v2/bench/searches?limit=-1")
+        assert (refused.status_code, "limit=-1" in refused.text) == (400, True)
+        for nowhere in ("searches/99999999999", "testbeds/%ED%A0%80"):
+            assert client.get(f"/api/v2/bench/{nowhere}").status_code == 404

@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.databases import new_database, postgresql_server
 from tests.e2e.farms import module_farms
 from tests.e2e.replay_farm import ReplayFarm
 
 # Its assertions are to say what they compared, like a test's own.
 pytest.register_assert_rewrite("tests.e2e.checks")
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """The URL of an empty database, dropped afterwards."""
+    with new_database(postgresql_server()) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,8 @@ class History:
 class Shape:
     """What a test wants of its farm: how slow blasts and builds are, and where it keeps things.
 
-    Its repository is looked at when it starts, and then every `poll_s`.
+    Its repository is looked at when it starts, and then every `poll_s`. With `transport` it lies
+    behind an ssh of the test's; see tests/fakes/slow_ssh.py for what that directory may hold.
     """
 
     tip: str = "r313448"
@@ -86,6 +87,7 @@ class Shape:
     db_url: str | None = None
     series: Path = _SERIES
     control: str = ""
+    transport: Path | None = None
 
 
 class ReplayFarm:
@@ -101,7 +103,7 @@ class ReplayFarm:
         self.local = LocalFarm(
             FarmPlan(
                 directory=directory,
-                workflow=_write_workflow(directory, shape),
+                workflow=_write_workflow(directory, shape, self.source),
                 testbeds=directory / "testbeds.toml",
                 www_port=free_port(),
                 pb_port=free_port(),
@@ -138,7 +140,7 @@ class ReplayFarm:
             worker.stop()
         for name in self.job_names():
             Job(self.lab_state, name).cancel()
-        self._database.dispose()
+        self.database.dispose()
 
     def kill(self, name: str) -> None:
         """SIGKILL the master or a worker."""
@@ -157,7 +159,7 @@ class ReplayFarm:
 
     def rows(self, query: str, **values: object) -> list[Row]:
         """What the database answers to a query."""
-        with self._database.connect() as connection:
+        with self.database.connect() as connection:
             return [dict(row) for row in connection.execute(sa.text(query), values).mappings()]
 
     def value(self, query: str, **values: object) -> Any:
@@ -167,7 +169,7 @@ class ReplayFarm:
 
     def change(self, statement: str) -> None:
         """Change a row behind the master's back."""
-        with self._database.begin() as connection:
+        with self.database.begin() as connection:
             connection.execute(sa.text(statement))
 
     def get(self, path: str) -> Any:
@@ -244,14 +246,15 @@ class ReplayFarm:
             yield log.name, "\n".join(told[-_TAIL_LINES:])
 
     @cached_property
-    def _database(self) -> sa.Engine:
+    def database(self) -> sa.Engine:
+        """Its tables, beside the master's own connections."""
         return sa.create_engine(self._db_url, poolclass=sa.NullPool)
 
     def _child(self, name: str) -> Any:
         return self.local.master if name == "master" else self.local.workers[name]
 
 
-def _write_workflow(directory: Path, shape: Shape) -> Path:
+def _write_workflow(directory: Path, shape: Shape, source: Path) -> Path:
     """The workflow of `make farm`, with what this farm has of its own."""
     text = re.sub(r"iterations: \w+", f"iterations: {shape.iterations}", _WORKFLOW.read_text())
     text = text.replace("run: echo", f"run: sleep {shape.build_s}; echo")
@@ -259,6 +262,8 @@ def _write_workflow(directory: Path, shape: Shape) -> Path:
         text = text.replace("boot: 65s,", "boot: 65s, profile: 5m,")
     if shape.control:
         text = text.replace("boot: 65s,", f"boot: 65s, control: {shape.control},")
+    if shape.transport is not None:
+        text = text.replace("repository: src", f"repository: ssh://example.org{source}")
     if shape.smtp_port is not None:
         text += _MAIL.format(port=shape.smtp_port)
     path = directory / "bench.yml"

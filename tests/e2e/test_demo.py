@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email import message_from_bytes, policy
@@ -19,11 +21,12 @@ from buildbot_bench.demo import scenario
 from buildbot_bench.demo.embedded_history import CRASHES, DOES_NOT_COMPILE
 from buildbot_bench.demo.farm import CHECKOUT
 from buildbot_bench.demo.processes import free_port
-from tests.e2e.replay_farm import end_processes_in
+from tests.e2e.replay_farm import end_processes_in, processes_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 COPIED = ("buildbot_bench", "templates", "workers", "master.cfg", "bench.yml")
+SOON_S = 60.0
 RUN = "import sys; from buildbot_bench.demo.cli import main; sys.exit(main())"
 
 
@@ -51,20 +54,42 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     end_processes_in(root)
 
 
-@pytest.fixture(scope="module")
-def demo(checkout: Path) -> Demo:
-    done = subprocess.run(
+def begin(checkout: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [sys.executable, "-c", RUN, "demo", f"--port={free_port()}", f"--pb-port={free_port()}"],
         cwd=checkout.parent,
         env=os.environ | {"PYTHONPATH": str(checkout)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=800,
-        check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def demo(checkout: Path) -> Demo:
+    running = begin(checkout)
+    output, _ = running.communicate(timeout=800)
     mails = sorted((checkout / ".farm" / "mails").glob("*"))
-    return Demo(status=done.returncode, output=done.stdout, mails=mails)
+    return Demo(status=running.returncode, output=output, mails=mails)
+
+
+@pytest.mark.parametrize(
+    ("number", "when"), [(signal.SIGHUP, "the farm runs"), (signal.SIGKILL, "measuring")]
+)
+def test_a_demo_that_is_interrupted_leaves_nothing_running(
+    checkout: Path, number: signal.Signals, when: str
+) -> None:
+    running = begin(checkout)
+    assert running.stdout is not None
+    assert any(when in line for line in running.stdout)
+    assert len(processes_in(checkout)) >= 4  # the mail server is one
+    running.send_signal(number)
+    running.communicate()
+    assert running.returncode == (128 + number if number == signal.SIGHUP else -number)
+    deadline = time.monotonic() + SOON_S
+    while processes_in(checkout):
+        assert time.monotonic() < deadline, processes_in(checkout)
+        time.sleep(0.1)
 
 
 def read(path: Path) -> EmailMessage:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.vm_kernels import need_machine
-from tests.readme import commands, of, run
+from tests.readme import block_with, commands, of, run
 
 pytestmark = pytest.mark.e2e
 
@@ -21,25 +21,43 @@ ELSEWHERE = {
     "bench-farm run --lab vm": "tests/vm/test_vm_bisect.py, on other ports",
     "python3 -m venv /opt/buildbot-bench": "the Makefile's own recipe",
     "/opt/buildbot-bench/bin/pip install -c constraints.txt '.[master,postgresql]'": "likewise",
+    "/opt/buildbot-bench/bin/pip install -c constraints.txt '.[worker]'": "likewise",
+    "PATH=/opt/buildbot-bench/bin:$PATH": "tests/e2e/test_readme_farm.py",
 }
 SERVER = "postgresql+psycopg://bench@localhost/bench"
 
 
 def setting_up() -> list[str]:
-    """The commands that make a farm that stays, in order."""
+    """The commands that make the master of a farm that stays, in order."""
     wanted = ("buildbot", "mkdir", "(umask", "BENCH_DB")
-    return [command for command in commands() if command.startswith(wanted)]
+    return [one for one in block_with("create-master") if one.startswith(wanted)]
+
+
+def workers() -> list[str]:
+    """The commands that make its workers, which tests/e2e/test_readme_farm.py types."""
+    return block_with("buildbot.tac")
 
 
 def test_no_command_is_forgotten() -> None:
     here = {*of("bench-bisect"), *of("bench-compare"), *of("bench-lab"), *setting_up()}
-    assert set(commands()) == here | set(ELSEWHERE)
+    assert set(commands()) == here | {*workers()} | set(ELSEWHERE)
 
 
-@pytest.mark.parametrize("command", of("bench-lab"))
+@pytest.mark.parametrize(
+    "command", [command for command in of("bench-lab") if " vm" not in command]
+)
 def test_the_lab_shows_its_testbeds(command: str, tmp_path: Path) -> None:
-    if " vm" in command:
-        need_machine()
+    shows_its_testbeds(command, tmp_path)
+
+
+@pytest.mark.vm
+@pytest.mark.parametrize("command", [command for command in of("bench-lab") if " vm" in command])
+def test_the_lab_shows_its_virtual_testbeds(command: str, tmp_path: Path) -> None:
+    need_machine()
+    shows_its_testbeds(command, tmp_path)
+
+
+def shows_its_testbeds(command: str, tmp_path: Path) -> None:
     done = run(command, BENCH_LAB_STATE=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "embedded" in done.stdout or "ok" in done.stdout

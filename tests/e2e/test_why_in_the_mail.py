@@ -12,6 +12,7 @@ import pytest
 from buildbot_bench.demo.processes import free_port
 from buildbot_bench.demo.smtp import sink
 from tests.core.profiles import SIMPLE_TX
+from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, make_repository
 
@@ -77,3 +78,7 @@ def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(fa
         assert answer.headers["content-type"].startswith("image/svg+xml")
         assert "sandbox" in answer.headers["content-security-policy"]
         assert "iflib_rxeof" in answer.text
+
+
+def test_every_page_answers_on_sqlite(farm) -> None:
+    assert_every_page_answers(farm)

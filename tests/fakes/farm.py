@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.fakes.rehearsal import (
     INVALID_PARAMS,
+    NOT_YET,
     REPORT,
     STORY,
     TEXT,
@@ -42,7 +43,7 @@ class FakeFarm:
 
     `hold_after` is the number of probes after which a search that is started waits; `broken` is an
     HTTP status that every request is answered with; a `mute` farm does what it is told to, but its
-    answer is lost.
+    answer is lost. `not_yet` is said, one word after the other, to who asks or starts something.
     """
 
     users: dict[str, User] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class FakeFarm:
     hold_after: int | None = None
     broken: int | None = None
     mute: bool = False
+    not_yet: list[str] = field(default_factory=list)
     logins: int = 0
     searches: dict[int, FakeSearch] = field(default_factory=dict)
     quarantined: set[str] = field(default_factory=set)
@@ -117,6 +119,8 @@ class FakeFarm:
                 raise RefusalError(403, "you need to have role 'bench'")
 
     def control(self, path: str, method: str, params: Json) -> Json:
+        if self.not_yet and method in {"forecast", "start"}:
+            raise RefusalError(400, self.not_yet.pop(0), NOT_YET)
         if path == "searches" and method == "forecast":
             return forecast(params, self.subject)
         if path == "searches" and method == "start":

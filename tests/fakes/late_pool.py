@@ -20,3 +20,18 @@ class LatePool(DirectPool):
     async def do(self, function):
         await task.deferLater(reactor, next(self._delays_s))
         return await super().do(function)
+
+
+class SickPool(DirectPool):
+    """Loses the connection at the next question after `fall_ill`, once."""
+
+    _is_ill = False
+
+    def fall_ill(self, _command: object = None) -> None:
+        self._is_ill = True
+
+    async def do(self, function):
+        if self._is_ill:
+            self._is_ill = False
+            raise ConnectionError("the database went away")
+        return await super().do(function)

@@ -15,6 +15,8 @@ from buildbot.process.properties import Properties
 from twisted.internet.task import Clock
 
 from buildbot_bench.plugin.db.transactions import Pool
+from buildbot_bench.plugin.farm import SERVICE_NAME
+from buildbot_bench.plugin.names import bench_builder, profile_builder
 
 NOW_S = 1_800_000_000.0
 US = 1
@@ -119,6 +121,13 @@ class FakeMaster:
         """The secret of that name, as Buildbot's secret manager gives it."""
         value = self.secrets.get(name)
         return None if value is None else SimpleNamespace(value=value)
+
+    @property
+    def builderNames(self) -> list[str]:  # noqa: N802 - Buildbot's name
+        """The builders that the farm's bench.yml makes."""
+        workflow = self.service_manager.namedServices[SERVICE_NAME].farm.workflow
+        beds = [name(bed) for bed in workflow.testbeds for name in (bench_builder, profile_builder)]
+        return [workflow.build_job.name, *beds]
 
     async def addBuildsetForSourceStamps(  # noqa: N802 - Buildbot's name
         self,

@@ -115,13 +115,15 @@ class Past:
             duration_s=2.0,
         )
 
-    async def lab_answers(self, level: Callable[[int], float | None]) -> int:
+    async def lab_answers(
+        self, level: Callable[[int], float | None], *, states: Sequence[str] = ("new",)
+    ) -> int:
         """Build and measure all that is asked for; `level` of a position, None if untestable.
 
-        Says how many probes there were.
+        Says how many probes there were. After a whole turn some of them are `issued`.
         """
         store = self.farm.store
-        probes = await store.probes(state="new")
+        probes = [probe for state in states for probe in await store.probes(state=state)]
         for probe in probes:
             image = await store.image(probe.image_id)
             value = level(image.position)

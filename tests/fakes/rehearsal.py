@@ -10,6 +10,7 @@ from typing import Any
 FIRST, LAST = 311848, 313448
 STARTED_AT = 1479384000.0
 INVALID_PARAMS = -32602
+NOT_YET = -32001
 MARKS = ("expected", "noise", "fixed", "again")
 
 Json = dict[str, Any]

@@ -7,6 +7,7 @@ import warnings
 from types import SimpleNamespace
 
 import pytest
+from buildbot.process.results import SUCCESS
 from twisted.trial import unittest
 
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
@@ -68,6 +69,7 @@ class StepCase(TestBuildStepMixin, TestReactorMixin, unittest.TestCase):
         """Make the step part of a build that our broker asked for."""
         self.setup_step(step, want_default_work_dir=False)
         self.build.stopped_reason = None
+        self.build.results = SUCCESS  # as a build's are until a step says otherwise
         for name, value in {
             "bench_image": image,
             "bench_probe": probe,

@@ -16,10 +16,12 @@ from twisted.python.failure import Failure
 
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.migrate import upgrade
+from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.transactions import take_write_lock
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load
+from tests.databases import DATABASES, empty_tables, new_schema, postgresql_server, sqlite_engine
 from tests.fakes.database import DirectPool
 from tests.fakes.master import FakeMaster
 from tests.fakes.past import Past
@@ -28,6 +30,13 @@ from tests.gitrepo import make_repository, numbered
 REVISIONS = 20
 WORKFLOW = Path(__file__).with_name("bench.yml").read_text(encoding="utf-8")
 MakeFarm = Callable[..., Farm]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have tests that are marked `both_databases` run on each."""
+    marked = metafunc.definition.get_closest_marker("both_databases")
+    if marked and "database" in metafunc.fixturenames:
+        metafunc.parametrize("database", DATABASES)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -54,12 +63,6 @@ def _under_twisted(test: Coroutine[Deferred[object], object, object]) -> None:
         outcomes[0].raiseException()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _threads_end() -> Iterator[None]:
-    yield
-    reactor.getThreadPool().stop()
-
-
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[int, str]]:
     """A repository of revisions r1 to r20, a mirror of it, and the hash at each position."""
@@ -70,23 +73,55 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dic
 
 
 @pytest.fixture(scope="session")
-def empty_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def postgresql() -> Iterator[sa.Engine]:
+    server = postgresql_server()
+    yield server
+    server.dispose()
+
+
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with the bench_* tables and nothing in them."""
     path = tmp_path_factory.mktemp("tables") / "empty.sqlite"
-    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        take_write_lock(conn)
-        upgrade(conn)
+    _make_tables(sqlite_engine(path))
     return path
 
 
+@pytest.fixture(scope="session")
+def postgresql_tables(postgresql: sa.Engine) -> Iterator[sa.Engine]:
+    """A schema with the bench_* tables, which a test finds empty."""
+    with new_schema(postgresql) as engine:
+        _make_tables(engine)
+        yield engine
+
+
+def _make_tables(engine: sa.Engine) -> None:
+    with engine.begin() as conn:
+        take_write_lock(conn)
+        upgrade(conn)
+
+
 @pytest.fixture
-def pool(empty_tables: Path, tmp_path: Path) -> DirectPool:
-    path = shutil.copyfile(empty_tables, tmp_path / "state.sqlite")
-    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
-    # No test pulls the plug: waiting for the disk would be most of their time.
-    sa.event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA synchronous = off"))
-    return DirectPool(engine)
+def database() -> str:
+    """Which database a test's farm has, unless it is to have both."""
+    return "sqlite"
+
+
+@pytest.fixture
+def pool(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> DirectPool:
+    return new_pool(database, request, tmp_path)
+
+
+def new_pool(
+    database: str, request: pytest.FixtureRequest, directory: Path, *, kept_open: bool = False
+) -> DirectPool:
+    """Empty tables on a database of that kind; see sqlite_engine for `kept_open`."""
+    if database == "postgresql":
+        engine = request.getfixturevalue("postgresql_tables")
+        empty_tables(engine, METADATA)
+        return DirectPool(engine)
+    path = shutil.copyfile(request.getfixturevalue("sqlite_tables"), directory / "state.sqlite")
+    return DirectPool(sqlite_engine(path, kept_open=kept_open))
 
 
 @pytest.fixture
@@ -113,12 +148,24 @@ def make_farm(master: FakeMaster, tmp_path: Path, published) -> MakeFarm:
         if repository is None and not here.exists():
             here.symlink_to(mirror)
         farm = Farm(workflow=load(path), master=master)
-        farm.looked()
+        farm.mirroring.taken_as_it_is()
         service = SimpleNamespace(farm=farm, histories=Histories())
         master.service_manager.namedServices[SERVICE_NAME] = service
         return farm
 
     return make
+
+
+@pytest.fixture
+def reconfigure(make_farm: MakeFarm, master: FakeMaster) -> Callable[..., None]:
+    """Has a farm go by bench.yml with some words replaced, as `buildbot reconfig` does."""
+
+    def run(farm: Farm, *replaced: tuple[str, str]) -> None:
+        service = master.service_manager.namedServices[SERVICE_NAME]
+        farm.use(make_farm(*replaced).workflow)
+        master.service_manager.namedServices[SERVICE_NAME] = service
+
+    return run
 
 
 @pytest.fixture

@@ -150,6 +150,7 @@ def test_the_poller_watches_the_branch_at_the_pace_it_is_told(configure, publish
     (poller,) = configure(poll_s=5.0)["change_source"]
     assert poller._config_kwargs["branches"] == ["main"]
     assert poller._config_kwargs["pollInterval"] == 5.0
+    assert poller._config_kwargs["usetimestamps"] is False
     assert poller.name == str(published[0])
 
 

@@ -23,6 +23,8 @@ from buildbot_bench.plugin.data import (
 )
 from buildbot_bench.plugin.desk import Question
 
+pytestmark = pytest.mark.both_databases
+
 ENDS = {"old": "r1", "new": "r11"}
 
 

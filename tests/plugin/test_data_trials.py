@@ -11,6 +11,8 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.plugin.answering import answering
 from buildbot_bench.plugin.data_trials import question_of
 
+pytestmark = pytest.mark.both_databases
+
 PAIR = {"base": "r4", "new": "r4+VIMAGE"}
 
 

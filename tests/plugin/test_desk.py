@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.desk import Desk, Question
 from buildbot_bench.plugin.farm import Farm
-from tests.fakes.past import boots
+from tests.fakes.past import Past, boots
 from tests.plugin.test_lanes import TWINS
+
+pytestmark = pytest.mark.both_databases
 
 TWO_LANES = (("runs-on: apu", "runs-on: [apu, xeon]"),)
 
@@ -127,11 +130,11 @@ async def test_a_refused_question_leaves_no_search(make_farm):
 
 async def test_who_asks_a_farm_that_has_just_started_waits_for_its_first_look(make_farm, master):
     farm = Farm(workflow=make_farm().workflow, master=master)
-    waiter = farm.mirrored()
+    waiter = Deferred.fromCoroutine(farm.mirroring.ready())
     assert not waiter.called
-    farm.looked()
+    farm.mirroring.taken_as_it_is()
     assert waiter.called
-    assert farm.mirrored().called
+    assert Deferred.fromCoroutine(farm.mirroring.ready()).called
 
 
 async def test_searches_of_a_label_go_to_the_testbed_that_searches_least_its_home_first(make_farm):
@@ -154,10 +157,13 @@ async def test_a_testbed_that_is_named_is_taken_however_busy(make_farm):
     assert {search.testbed for search in await farm.store.searches()} == {"xeon"}
 
 
-async def test_a_testbed_in_quarantine_is_passed_over_while_another_of_its_kind_is_well(make_farm):
+async def test_a_testbed_in_quarantine_is_passed_over_while_another_of_its_kind_is_well(
+    make_farm, published
+):
     farm = make_farm(*TWINS)
+    probe = await Past(farm, published[2]).probe(1)
     await farm.store.begin_quarantine(
-        probe_id=1,
+        probe_id=probe.id,
         testbed="apu",
         workload="forwarding",
         epoch="",

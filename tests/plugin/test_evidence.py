@@ -16,7 +16,8 @@ async def test_the_range_is_that_of_the_search_both_ends_included(past, farm):
 
 async def test_every_boot_in_the_range_counts_whoever_asked_for_it(past, farm):
     await past.measured(3, (1.0e6, 1.1e6), reason="commit")
-    await past.measured(8, (0.8e6,), reason="search", search_id=99)
+    other = await past.search(1, 9)
+    await past.measured(8, (0.8e6,), reason="search", search_id=other.id)
     material = await gather(farm, await past.search(3, 8))
     assert [(m.position, m.value) for m in material.evidence.measurements] == [
         (0, 1.0e6),

@@ -14,6 +14,8 @@ from buildbot_bench.plugin.more_boots import MoreBoots, measure_more
 from buildbot_bench.plugin.reporting import report_of
 from tests.fakes.past import boots
 
+pytestmark = pytest.mark.both_databases
+
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 

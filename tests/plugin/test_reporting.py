@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.reporting import answer_of, probe_records, report_of
 from tests.fakes.past import boots
+
+pytestmark = pytest.mark.both_databases
 
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=((1, 2),), reason="located")

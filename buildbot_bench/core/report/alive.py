@@ -8,6 +8,7 @@ from buildbot_bench.core.report.plain import plain
 from buildbot_bench.core.report.words import count
 
 _NAME_COLUMNS = 40
+_WHY_COLUMNS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +17,8 @@ class AliveBed:
 
     `control` is the control image's label, empty without one; `rounds` of it were good and lay
     within ±`spread`, a fraction, of the level. `quarantines` began in that time; `held` says that
-    one lasts.
+    one lasts. `given_up` requests gave less than they asked for, as the lab or the builders failed;
+    `why` is what was said of the last one.
     """
 
     testbed: str
@@ -28,6 +30,8 @@ class AliveBed:
     last_good_s: float | None = None
     quarantines: int = 0
     held: bool = False
+    given_up: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +70,13 @@ def bed_line(bed: AliveBed) -> str:
     return f"{line}; in quarantine now" if bed.held else line
 
 
+def given_up_line(bed: AliveBed) -> str:
+    """What a testbed owes, and why; empty when it owes nothing."""
+    if not bed.given_up:
+        return ""
+    return f"{count(bed.given_up, 'request')} given up, the last one: {bed.why}"
+
+
 def harmless_alive(report: AliveReport) -> AliveReport:
     """The same without what strangers may have written into it."""
     return replace(
@@ -77,6 +88,7 @@ def harmless_alive(report: AliveReport) -> AliveReport:
                 bed,
                 testbed=plain(bed.testbed, columns=_NAME_COLUMNS),
                 control=plain(bed.control, columns=_NAME_COLUMNS),
+                why=plain(bed.why, columns=_WHY_COLUMNS),
             )
             for bed in report.beds
         ),

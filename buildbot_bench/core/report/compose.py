@@ -12,6 +12,7 @@ from buildbot_bench.core.report.harmless import (
     harmless_lines,
     harmless_probe,
     harmless_range,
+    harmless_reason,
     harmless_setting,
 )
 from buildbot_bench.core.report.model import (
@@ -81,7 +82,7 @@ def _finding(
     steps = tuple(describe_steps(between, answer, values, no_ops, setting))
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
-    reason = plain(answer.reason)
+    reason = harmless_reason(answer.reason)
     return Report(
         kind=kind,
         subject=words.subject_line(kind, headline, between, setting),

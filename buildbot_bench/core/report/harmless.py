@@ -11,7 +11,7 @@ from buildbot_bench.core.report.support import Check
 from buildbot_bench.core.revision import Revision, RevisionRange
 
 _NAME_COLUMNS = 40
-_LONG_COLUMNS = 400  # what a person must be able to copy whole: a command, an address
+_LONG_COLUMNS = 400  # what a person must be able to copy whole: a command, an address, a reason
 
 
 def harmless_range(between: RevisionRange) -> RevisionRange:
@@ -44,6 +44,11 @@ def harmless_probe(probe: ProbeRecord) -> ProbeRecord:
 def harmless_check(check: Check) -> Check:
     """The same check; the labels in its words are images' own."""
     return replace(check, detail=plain(check.detail, columns=_LONG_COLUMNS))
+
+
+def harmless_reason(reason: str) -> str:
+    """Why an answer is what it is; of a search that failed, the lab's own words with a path."""
+    return plain(reason, columns=_LONG_COLUMNS)
 
 
 def harmless_lines(lines: Sequence[str]) -> tuple[str, ...]:

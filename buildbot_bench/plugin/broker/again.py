@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from twisted.python import log
+
 from buildbot_bench.core.report import PROOF_ITERATIONS
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe
@@ -13,6 +15,7 @@ from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, SearchRow
 from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason
 from buildbot_bench.plugin.evidence import span_of
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone
 
 
 class Again:
@@ -29,13 +32,20 @@ class Again:
         store = self._farm.store
         if mark.search_id is not None:
             search = await store.search(mark.search_id)
-            if search is not None:
+            if search is not None and not self._is_gone(mark, search):
                 await self._search_again(mark, search)
         elif mark.comparison_id is not None:
             row = await store.comparison(mark.comparison_id)
-            if row is not None:
+            if row is not None and not self._is_gone(mark, row):
                 await self._confirm_again(mark, row)
         await store.change_mark(mark, pending=False)
+
+    def _is_gone(self, mark: MarkRow, doubted: SearchRow | ComparisonRow) -> bool:
+        """Whether there is nothing any more to boot on."""
+        why = gone(self._farm, doubted.testbed, doubted.workload)
+        if why:
+            log.msg(f"bench: nothing is measured again for {mark.author}: {why}")
+        return bool(why)
 
     async def _search_again(self, mark: MarkRow, doubted: SearchRow) -> None:
         """Search the range anew, from what is known and fresh boots next to what was found."""

@@ -41,8 +41,12 @@ async def _start(
     farm: Farm, alarm: Alarm, comparison: ComparisonRow, anchor: ImageRow, unit: str
 ) -> SearchRow:
     testbed = await roomiest(farm, lane_of(farm, comparison.testbed, comparison.workload))
+    key = f"alarm:{comparison.id}"
+    earlier = await farm.store.search_by_key(key)
+    if earlier is not None and earlier.state in GIVEN_UP:
+        key += f"@{comparison.rounds}"  # judged anew, and a master that dies here finds it again
     return await farm.store.add_search(
-        key=f"alarm:{comparison.id}",
+        key=key,
         branch=farm.branch,
         testbed=testbed,
         workload=comparison.workload,

@@ -53,16 +53,23 @@ async def ask_image(
     return revived or image
 
 
-async def cancel_probes(farm: Farm, probes: Iterable[ProbeRow], why: str) -> None:
-    """Call off what is still asked for of some probes."""
+async def cancel_probes(
+    farm: Farm, probes: Iterable[ProbeRow], why: str, *, failure: str | None = None
+) -> None:
+    """Call off what is still asked for of some probes; `failure` is what readers are told of it."""
     for probe in probes:
         if probe.state not in OPEN_PROBES:
             continue
-        await farm.store.change_probe(probe, state="cancelled", ended_at=farm.now())
-        if probe.brid is not None:
-            await farm.master.data.control(
-                "cancel", {"reason": why}, ("buildrequests", str(probe.brid))
-            )
+        await farm.store.change_probe(
+            probe, state="cancelled", failure=failure or probe.failure, ended_at=farm.now()
+        )
+        await call_off(farm, probe.brid, why)
+
+
+async def call_off(farm: Farm, brid: int | None, why: str) -> None:
+    """Cancel a request of Buildbot's, if one was made; a build that runs for it is stopped."""
+    if brid is not None:
+        await farm.master.data.control("cancel", {"reason": why}, ("buildrequests", str(brid)))
 
 
 async def ask_probe(

@@ -6,13 +6,18 @@ from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.attempts import (
+    MAX_ATTEMPTS,
+    jobs_before,
+    may_be_followed_again,
+    may_have_another_job,
+    next_key,
+    recorded_of,
+)
 from buildbot_bench.plugin.broker.orphans import request_has_ended
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
-
-# Infrastructure that fails this often in a row wants a person.
-MAX_ATTEMPTS = 3
 
 
 class Collector:
@@ -47,34 +52,33 @@ class Collector:
         current = await self._farm.store.probe(probe.id)
         if current is None or current.state != ProbeState.ISSUED:
             return
+        recorded = recorded_of(await self._farm.store.iterations_of_probe(probe.id))
         if current.failure_kind == FailureKind.INFRASTRUCTURE:
-            await self._ask_anew(current)
-        elif current.attempt + 1 < MAX_ATTEMPTS:
-            # The job itself did not fail: whoever asks again attaches to it by its token.
+            await self._replace(current, recorded)
+        elif may_be_followed_again(current, recorded):
+            # The job itself did not fail and may still run: whoever asks again attaches to it by
+            # its token.
             await self._farm.store.change_probe(
                 current, state="new", attempt=current.attempt + 1, brid=None
             )
+        elif recorded >= current.iterations:
+            await self._close(current)
         else:
             await self._lose(current, current.failure or "its build was stopped again and again")
 
-    async def _ask_anew(self, probe: ProbeRow) -> None:
+    async def _replace(self, probe: ProbeRow, recorded: int) -> None:
         """The lab gave up on the job: what is missing becomes a job of its own."""
-        store = self._farm.store
-        known = {row.ordinal for row in await store.iterations_of_probe(probe.id)}
-        missing = probe.iterations - len(known)
-        if missing <= 0:
-            await store.change_probe(
-                probe, state="done", failure=None, failure_kind=None, ended_at=self._farm.now()
-            )
+        if recorded >= probe.iterations:
+            await self._close(probe)
             return
-        if probe.attempt + 1 < MAX_ATTEMPTS:
-            await self._ask_for_rest(probe, missing)
+        if may_have_another_job(probe):
+            await self._ask_for_rest(probe, probe.iterations - recorded)
         # Last, so that a master that dies before it finds the rest asked for, not forgotten.
         await self._lose(probe, probe.failure or "the lab failed")
 
     async def _ask_for_rest(self, probe: ProbeRow, missing: int) -> None:
         await self._farm.store.ensure_probe(
-            key=f"{probe.key.split('~')[0]}~{probe.attempt + 1}",
+            key=next_key(probe),
             token=uuid4().hex,
             image_id=probe.image_id,
             testbed=probe.testbed,
@@ -84,15 +88,25 @@ class Collector:
             priority=probe.priority,
             reason=probe.reason,
             search_id=probe.search_id,
-            attempt=probe.attempt + 1,
+            attempt=jobs_before(probe) + 1,
             tunables=probe.tunables,
             trial_id=probe.trial_id,
             now=self._farm.now(),
         )
 
+    async def _close(self, probe: ProbeRow) -> None:
+        """All that was asked for is there, whatever the job's end was."""
+        await self._farm.store.change_probe(
+            probe, state="done", failure=None, failure_kind=None, ended_at=self._farm.now()
+        )
+
     async def _lose(self, probe: ProbeRow, why: str) -> None:
         await self._farm.store.change_probe(
-            probe, state="lost", failure=why, ended_at=self._farm.now()
+            probe,
+            state="lost",
+            failure=why,
+            failure_kind=FailureKind.INFRASTRUCTURE,
+            ended_at=self._farm.now(),
         )
 
     async def _drop_if_imageless(self, probe: ProbeRow) -> None:

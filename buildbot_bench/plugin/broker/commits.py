@@ -22,10 +22,7 @@ class CommitWatch:
         is measured when a search asks for it.
         """
         farm = self._farm
-        try:
-            await farm.git(farm.history.fetch)
-        finally:
-            farm.looked()
+        await farm.mirroring.refresh()
         push = farm.workflow.on.push
         if push is None:
             return

@@ -9,6 +9,7 @@ from buildbot_bench.plugin.broker.ask import OPEN_PROBES
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 
 # To stop a build and to start another takes some seconds itself.
 _WORTH_STOPPING_S = 30.0
@@ -50,8 +51,8 @@ class Hands:
         0 when there is something to boot now, and when a build takes longer than it should. All
         testbeds of one worker count, since it serves one at a time.
         """
-        beds = self.farm.workflow.testbeds
-        same_worker = {name for name, bed in beds.items() if bed.worker == beds[testbed].worker}
+        worker, beds = bed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
+        same_worker = {name for name, bed in beds.items() if bed.worker == worker}
         left_s = [build_s]
         for probe in await self._open_probes():
             if probe.testbed in same_worker:

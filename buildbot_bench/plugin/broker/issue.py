@@ -64,9 +64,10 @@ class Issuer:
                 **({"bench_options": options} if options else {}),
             },
         )
-        await self._farm.store.change_image(
-            image, now=self._farm.now(), state="building", brid=brid
-        )
+        if brid is not None:
+            await self._farm.store.change_image(
+                image, now=self._farm.now(), state="building", brid=brid
+            )
 
     async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> None:
         brid = await self.request(
@@ -82,9 +83,10 @@ class Issuer:
                 "bench_workload": probe.workload,
             },
         )
-        await self._farm.store.change_probe(
-            probe, state="issued", brid=brid, issued_at=self._farm.now()
-        )
+        if brid is not None:
+            await self._farm.store.change_probe(
+                probe, state="issued", brid=brid, issued_at=self._farm.now()
+            )
 
     async def request(
         self,
@@ -95,10 +97,13 @@ class Issuer:
         reason: str,
         priority: int,
         properties: dict[str, Any],
-    ) -> int:
-        """Buildbot's request of that name, made if there is none; its number."""
+    ) -> int | None:
+        """Buildbot's request of that name, made if there is none; its number.
+
+        None while Buildbot has no such builder: a reconfiguration goes on, and a later turn asks.
+        """
         known = await self._known_request(name)
-        if known is not None:
+        if known is not None or builder not in self._scheduler.builderNames:
             return known
         sourcestamp = {
             "codebase": "",

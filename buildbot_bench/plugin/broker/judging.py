@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from buildbot_bench.core.judge import (
     Alarm,
@@ -24,6 +25,7 @@ from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, ProbeState
 from buildbot_bench.plugin.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone
 from buildbot_bench.plugin.lanes import lanes
 from buildbot_bench.plugin.orders import orders_of
 
@@ -84,6 +86,8 @@ class Judging:
                 comparison=verdict.comparison,
                 reason=f"{earlier.rounds} rounds of fresh boots did not confirm or refute it",
             )
+        if isinstance(verdict, Suspicion) and (why := gone(self._farm, testbed, workload)):
+            verdict = Unfit(comparison=verdict.comparison, reason=why)
         row = earlier or await self._row(new, history, image)
         if earlier is None and row.rounds:
             return  # judged already, by a master that died before it could say so
@@ -97,6 +101,10 @@ class Judging:
         match verdict:
             case Suspicion():
                 probes = [await self._ask(wanted, row) for wanted in verdict.remeasure]
+            case Alarm(direction="regression") if why := gone(
+                self._farm, row.testbed, row.workload
+            ):
+                verdict = replace(verdict, reason=f"{verdict.reason}; not searched: {why}")
             case Alarm(direction="regression"):
                 row = await search_for(self._farm, verdict, row, unit) or row
             case Alarm() | Nothing() | Unfit():

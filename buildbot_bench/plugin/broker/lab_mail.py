@@ -32,7 +32,7 @@ _ALIVE_KEY = "alive:"
 async def write_quarantines(farm: Farm, mail: Mail) -> None:
     """Write the mail of each quarantine that has none, to the testbed's owner."""
     for row in await farm.store.untold_quarantines():
-        state = await control_state(farm, row.testbed) if row.testbed in _testbeds(farm) else None
+        state = await control_state(farm, row.testbed)
         if state is None or farm.now() - row.begun_at > NEWS_S:
             continue
         then = as_of(state, row)
@@ -55,10 +55,6 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     serial = len(told) + 1
     envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
     await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_alive(week, envelope))
-
-
-def _testbeds(farm: Farm) -> Sequence[str]:
-    return tuple(farm.workflow.testbeds)
 
 
 def _picture(lab: LabReport, chart: Chart) -> Picture:

@@ -21,6 +21,7 @@ from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.rows import ProfileRow, SearchRow, TrialRow
 from buildbot_bench.plugin.db.states import ImageState, ProfileState, SearchState, TrialState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of, captures_gone
 from buildbot_bench.plugin.names import profile_builder
 from buildbot_bench.plugin.reporting import report_of
 
@@ -78,8 +79,7 @@ class Profiles:
         if len(kernels) < 2 or any(image.state != ImageState.BUILT for image, _ in sides):
             return
         for testbed, workload in trial.lanes:
-            bed = self._farm.workflow.testbeds.get(testbed)
-            if bed is None or bed.profile_s is None:
+            if captures_gone(self._farm, testbed, workload):
                 continue
             for side, (image, tunables) in zip(TrialSide, sides, strict=True):
                 await store.ensure_profile(
@@ -118,7 +118,8 @@ class Profiles:
                 "bench_workload": row.workload,
             },
         )
-        await self._farm.store.change_profile(row, state=ProfileState.ISSUED, brid=brid)
+        if brid is not None:
+            await self._farm.store.change_profile(row, state=ProfileState.ISSUED, brid=brid)
 
     async def _collect(self, row: ProfileRow) -> None:
         """A build that ended and left its request open did so without a word of the job."""
@@ -128,7 +129,7 @@ class Profiles:
         if current is None or current.state != ProfileState.ISSUED:
             return
         if current.attempt + 1 >= MAX_ATTEMPTS:
-            await self._fail(current, "its build was stopped again and again")
+            await self._fail(current, current.failure or "its build was stopped again and again")
             return
         # Whoever asks again attaches to the job by its token.
         await self._farm.store.change_profile(
@@ -143,10 +144,10 @@ class Profiles:
 
 def mail_waits(farm: Farm, search: SearchRow) -> bool:
     """Whether captures that a search's testbed takes may still come in time for its mail."""
-    bed = farm.workflow.testbeds.get(search.testbed)
-    if bed is None or bed.profile_s is None or search.ended_at is None:
+    wait_s = bed_of(farm, search.testbed).profile_s
+    if wait_s is None or search.ended_at is None:
         return False
-    return search.state == SearchState.FOUND and farm.now() < search.ended_at + bed.profile_s
+    return search.state == SearchState.FOUND and farm.now() < search.ended_at + wait_s
 
 
 async def captures_are_awaited(farm: Farm, search: SearchRow) -> bool:

@@ -29,6 +29,7 @@ from buildbot_bench.plugin.db.rows import ProbeRow, SearchRow
 from buildbot_bench.plugin.db.states import ProbeReason, SearchState
 from buildbot_bench.plugin.evidence import Material, gather
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.plugin.orders import orders_among
 
 # A search whose last so many probes all gave nothing is not going to end by itself.
@@ -102,7 +103,7 @@ class Searching:
 
         A boot in between may settle the matter: then nothing is waited for any longer.
         """
-        bed = self._farm.workflow.testbeds[search.testbed]
+        bed = bed_of(self._farm, search.testbed)
         lab_idles = await self._hands.idle_s(search.testbed) >= bed.boot_s + bed.run_s
         if not lab_idles and await self._hands.free_builders() <= 0:
             return

@@ -13,6 +13,7 @@ from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, TrialRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, TrialState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone, in_one_line, reasons_gone
 
 # A lane whose last so many probes were all lost to the lab is not going to end by itself.
 MAX_LOST = 3
@@ -61,12 +62,15 @@ class Trials:
             asked = [probe for probe in probes if (probe.testbed, probe.workload) == lane]
             if any(probe.state in OPEN_PROBES for probe in asked):
                 missing = True
+            elif gone(self._farm, testbed, workload):
+                continue
             elif block := next_block(done.get(lane, Counter()), trial.iterations):
                 missing = True
                 image = base if block.side is TrialSide.BASE else new
                 await self._ask(trial, lane, block, image, serial=len(asked) + 1)
         if not missing:
-            await self._end(trial, probes, TrialState.DONE)
+            detail = in_one_line(reasons_gone(self._farm, trial.lanes))
+            await self._end(trial, probes, TrialState.DONE, detail=detail)
 
     async def _release(self, *images: ImageRow) -> None:
         """A trial that runs is approved: so is what it needs. What was dropped it needs again."""

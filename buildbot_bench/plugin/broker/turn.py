@@ -11,6 +11,7 @@ from buildbot_bench.plugin.broker.again import Again
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commits import CommitWatch
 from buildbot_bench.plugin.broker.controls import Controls
+from buildbot_bench.plugin.broker.gone import Gone
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.notices import Notices
@@ -30,6 +31,8 @@ class Turn:
         self._commits = CommitWatch(farm)
         issuer = Issuer(farm, scheduler)
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            # Before all that would look a testbed up, or ask something of it.
+            ("gone", Gone(farm).advance),
             ("collect", Collector(farm, scheduler.master).collect),
             # Before all that reads samples: those that came to be in doubt are none.
             ("control", Controls(farm).advance),

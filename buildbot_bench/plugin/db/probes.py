@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.schema import PROBE
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
@@ -121,6 +122,25 @@ def probes_of(
     if workload is not None:
         query = query.where(PROBE.c.workload == workload)
     return fetch_all(conn, query, ProbeRow)
+
+
+def troubles(
+    conn: sa.Connection, testbed: str, since_s: float, limit: int | None = None
+) -> list[ProbeRow]:
+    """The requests that gave nothing through no fault of a kernel's after a time, newest first.
+
+    They were given up; or builds of theirs ended before their jobs, and others are to follow.
+    """
+    at_s = sa.func.coalesce(PROBE.c.ended_at, PROBE.c.issued_at, PROBE.c.created_at)
+    given_up = PROBE.c.failure_kind == FailureKind.INFRASTRUCTURE
+    is_open = PROBE.c.state.in_((ProbeState.NEW, ProbeState.ISSUED))
+    query = sa.select(PROBE).where(
+        PROBE.c.testbed == testbed,
+        PROBE.c.failure.is_not(None),
+        sa.or_(given_up, is_open),
+        at_s > since_s,
+    )
+    return fetch_all(conn, query.order_by(at_s.desc(), PROBE.c.id.desc()).limit(limit), ProbeRow)
 
 
 def change_probe(conn: sa.Connection, /, row: ProbeRow, **columns: Any) -> ProbeRow | None:

@@ -106,8 +106,7 @@ def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
 
 def withheld_reports(conn: sa.Connection) -> list[ReportRow]:
     """The reports of improvements that no digest has told yet, oldest first."""
-    query = sa.select(REPORT).where(REPORT.c.state == ReportState.WITHHELD)
-    return fetch_all(conn, query.order_by(REPORT.c.id), ReportRow)
+    return fetch_all(conn, _withheld(), ReportRow)
 
 
 def digest_reports(
@@ -124,7 +123,10 @@ def digest_reports(
 
     All change or none does: False when another master was quicker with one of them.
     """
-    known = {row.id: row.version for row in withheld_reports(conn)}
+    # Another master's digest is waited for: what it carries is withheld no longer. SQLite has one
+    # writer at a time anyway, and leaves the clause out.
+    withheld = fetch_all(conn, _withheld().with_for_update(), ReportRow)
+    known = {row.id: row.version for row in withheld}
     if any(known.get(row.id) != row.version for row in rows):
         return False
     *others, last = rows
@@ -139,6 +141,10 @@ def digest_reports(
         "next_try_at": now,
     }
     return compare_and_swap(conn, REPORT, last, mail) is not None
+
+
+def _withheld() -> sa.Select[tuple[object, ...]]:
+    return sa.select(REPORT).where(REPORT.c.state == ReportState.WITHHELD).order_by(REPORT.c.id)
 
 
 def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:

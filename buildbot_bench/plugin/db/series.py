@@ -61,10 +61,22 @@ def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], 
     return {(testbed, workload): newest for testbed, workload, newest in conn.execute(query)}
 
 
+def measured_lanes(conn: sa.Connection) -> list[tuple[str, str]]:
+    """Every testbed and workload that ever gave a value, whatever bench.yml says today."""
+    # There are few names among the requests, and one value of each is found at once.
+    asked = sa.select(PROBE.c.testbed, PROBE.c.workload).distinct().subquery()
+    value = sa.select(ITERATION.c.id).where(
+        *_of(asked.c.testbed, asked.c.workload), ITERATION.c.value.is_not(None)
+    )
+    query = sa.select(asked).where(value.correlate(asked).exists())
+    return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
+
+
 def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[PointRow]:
     """What each revision gave, by position; of one position the epoch measured first is first."""
     of = _by_image(testbed, workload)
-    count = sa.func.sum(of.c.count)
+    # PostgreSQL's sum of whole numbers is a decimal one, with which floats do not reckon.
+    count = sa.cast(sa.func.sum(of.c.count), sa.Integer)
     last_at_s = sa.func.max(of.c.last_at_s).label("last_at_s")
     query = (
         sa.select(
@@ -137,7 +149,9 @@ def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
     return fetch_all(conn, query, ExportRow)
 
 
-def _of(testbed: str, workload: str) -> Sequence[sa.ColumnElement[bool]]:
+def _of(
+    testbed: str | sa.ColumnElement[str], workload: str | sa.ColumnElement[str]
+) -> Sequence[sa.ColumnElement[bool]]:
     """A series; what was measured with a tunable set is none of it."""
     return (
         ITERATION.c.testbed == testbed,

@@ -9,6 +9,9 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+# The largest number in our columns of integers: PostgreSQL's have 32 bits.
+MOST = 2**31 - 1
+
 # The first of the two numbers of our advisory locks, "benc": no other program's locks are met.
 _LOCK_SPACE = 0x62656E63
 

@@ -54,6 +54,7 @@ class BenchStore(PooledStore):
     digests_between = reading(image_queries.digests_between)
 
     ensure_probe = writing(probe_queries.ensure_probe)
+    troubles = reading(probe_queries.troubles)
     probe = reading(probe_queries.probe)
     probe_by_key = reading(probe_queries.probe_by_key)
     probe_by_token = reading(probe_queries.probe_by_token)
@@ -72,6 +73,7 @@ class BenchStore(PooledStore):
     measured = reading(sample_queries.measured)
 
     newest_iterations = reading(series_queries.newest_iterations)
+    measured_lanes = reading(series_queries.measured_lanes)
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)

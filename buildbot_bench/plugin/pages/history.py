@@ -11,6 +11,7 @@ from buildbot_bench.core.sample import KNOWN_METRICS, PPS
 from buildbot_bench.plugin.db.rows import SearchRow
 from buildbot_bench.plugin.db.states import ComparisonState, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import gone, gone_lanes
 from buildbot_bench.plugin.lanes import lanes
 from buildbot_bench.plugin.pages.bands import bands
 from buildbot_bench.plugin.pages.series import Series
@@ -36,10 +37,12 @@ class Mark:
 
 
 async def lane_list(farm: Farm) -> list[Json]:
-    """What is measured where."""
+    """What is measured where, and then what was; `gone` says why that is not any more."""
+    measured = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
+    past = [(*lane, gone(farm, *lane)) for lane in await gone_lanes(farm)]
     return [
-        {"testbed": lane.testbed, "workload": lane.workload}
-        for lane in lanes(farm.workflow.bench_jobs)
+        *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
+        *({"testbed": bed, "workload": workload, "gone": why} for bed, workload, why in past),
     ]
 
 

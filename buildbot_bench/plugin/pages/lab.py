@@ -8,6 +8,7 @@ from typing import Any
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.gone import bed_of
 from buildbot_bench.plugin.names import bench_builder
 from buildbot_bench.plugin.pages.control import control_view, quarantine_view
 
@@ -37,7 +38,7 @@ async def lab(farm: Farm) -> Json:
 
 async def testbed(farm: Farm, name: str) -> Json:
     """One testbed: its worker, how well it was of late, what it does, its queue, its control."""
-    bed = farm.workflow.testbeds[name]
+    bed = bed_of(farm, name)
     entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
     wait_s = 0.0
     for entry in entries:
@@ -47,7 +48,8 @@ async def testbed(farm: Farm, name: str) -> Json:
     for entry in entries if quarantine else ():
         if entry["doing"] == "waiting" and entry["reason"] != ProbeReason.CONTROL:
             entry["doing"] = "held by the quarantine"
-    outcomes = [o for o in await farm.store.last_outcomes(RECENT) if o[0] == name]
+    newest = await farm.store.last_outcomes(RECENT)
+    outcomes = [outcome for outcome in newest if outcome[0] == name]
     return {
         "testbed": name,
         "builder": bench_builder(name),
@@ -59,9 +61,21 @@ async def testbed(farm: Farm, name: str) -> Json:
         "failed": sum(failure is not None for _, _, failure in outcomes),
         "last_at": outcomes[0][1] if outcomes else None,
         "last_failure": next((failure for _, _, failure in outcomes if failure), None),
+        "trouble": await _trouble(farm, name, newest),
         "control": await control_view(farm, name),
         "quarantine": quarantine,
     }
+
+
+async def _trouble(
+    farm: Farm, testbed: str, newest: Sequence[tuple[str, float, str | None]]
+) -> str | None:
+    """Why the newest job of a testbed gave nothing; None when one gave something since."""
+    ends = [at_s for name, at_s, _ in newest if name == testbed]
+    # What is older than the newest iterations of all testbeds is no news.
+    oldest = newest[-1][1] if len(newest) == RECENT else 0.0
+    rows = await farm.store.troubles(testbed, ends[0] if ends else oldest, limit=1)
+    return rows[0].failure if rows else None
 
 
 async def worker(farm: Farm, name: str) -> Json:

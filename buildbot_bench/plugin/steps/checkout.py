@@ -10,6 +10,7 @@ from buildbot.process.results import EXCEPTION, SUCCESS
 from buildbot.steps.source.git import Git
 
 from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.poller import GIT_CONFIG
 from buildbot_bench.plugin.steps.restartable import Restartable
 from buildbot_bench.plugin.steps.rows import image_of
 
@@ -21,7 +22,12 @@ class Checkout(Restartable, Git):
 
     def __init__(self, *, repository: str) -> None:
         super().__init__(
-            repourl=repository, mode="full", method="fresh", logEnviron=False, haltOnFailure=True
+            repourl=repository,
+            mode="full",
+            method="fresh",
+            config=dict(GIT_CONFIG),
+            logEnviron=False,
+            haltOnFailure=True,
         )
 
 

@@ -14,10 +14,19 @@ from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.steps.restartable import Restartable
 from buildbot_bench.plugin.steps.rows import image_of
 
+# The worker's own directory, seen from that of each of its builders. The commands of the lab run
+# there: it holds testbeds.toml, and the jobs and locks that all builders of a lab share.
+WORKER_DIRECTORY = ".."
+
+
+def kept_at(digest: str) -> str:
+    """Where a lab worker keeps an artefact, relative to the worker's directory."""
+    return f"artefacts/{digest}"
+
 
 def worker_path(digest: str) -> str:
-    """Where a lab worker keeps an artefact, relative to its builder's directory."""
-    return f"../artefacts/{digest}"
+    """The same, relative to its builder's directory."""
+    return f"{WORKER_DIRECTORY}/{kept_at(digest)}"
 
 
 class Fetch(Restartable, FileDownload):
@@ -30,7 +39,7 @@ class Fetch(Restartable, FileDownload):
             workerdest="",
             workdir="",
             blocksize=BLOCK_BYTES,
-            mode=0o755,
+            mode=0o600,
             haltOnFailure=True,
         )
 

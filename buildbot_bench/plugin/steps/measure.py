@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from buildbot.process.buildstep import BuildStep, ShellMixin
-from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.wire import FailureKind, Measured
+from buildbot_bench.plugin.attempts import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ProbeReason
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.steps.fetch import worker_path
-from buildbot_bench.plugin.steps.record import Recorder, failure_text
+from buildbot_bench.plugin.steps.fetch import WORKER_DIRECTORY, kept_at
+from buildbot_bench.plugin.steps.following import follow, why_left
+from buildbot_bench.plugin.steps.record import NO_REASON, Recorder, failure_text
 from buildbot_bench.plugin.steps.restartable import Restartable
 from buildbot_bench.plugin.steps.rows import image_of, probe_of
 
@@ -33,7 +35,7 @@ class Measure(Restartable, ShellMixin, BuildStep):
                 "command": [],
                 "logEnviron": False,
                 "timeout": SILENCE_S,
-                "workdir": ".",
+                "workdir": WORKER_DIRECTORY,
                 **kwargs,
             }
         )
@@ -50,18 +52,26 @@ class Measure(Restartable, ShellMixin, BuildStep):
         recorder = Recorder(step=self, farm=self._farm, probe=probe)
         self._unit_workload = probe.workload
         self.addLogObserver("stdio", recorder)
-        command = await self.makeRemoteShellCommand(command=_job_command(probe, image))
-        await self.runCommand(command)
-        await recorder.drained()
-        if recorder.ending is None and self.build.stopped_reason is not None:
-            return EXCEPTION
+        command = await follow(self, recorder, _job_command(probe, image))
+        if recorder.ending is None:
+            return await self._leave(why_left(recorder, command) or NO_REASON)
         return await self._conclude(image, failure_text(recorder.ending, recorder.fault))
+
+    async def _leave(self, why: str) -> int:
+        """Say why the job was followed no longer; it may still run, so it has not failed."""
+        probe = await probe_of(self)
+        if self.build.stopped_reason is None and probe.state in OPEN_STATES:
+            self.descriptionDone = [why]
+            await self._farm.store.change_probe(probe, failure=why, failure_kind=None)
+        return EXCEPTION
 
     async def _conclude(self, image: ImageRow, failure: tuple[FailureKind, str] | None) -> int:
         store, now = self._farm.store, self._farm.now()
         probe = await probe_of(self)
         if failure is None:
-            await store.change_probe(probe, state="done", ended_at=now)
+            await store.change_probe(
+                probe, state="done", ended_at=now, failure=None, failure_kind=None
+            )
             return SUCCESS
         kind, reason = failure
         self.descriptionDone = [reason]
@@ -98,7 +108,7 @@ def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
         "bench-lab",
         "run",
         f"--testbed={probe.testbed}",
-        f"--artefact={worker_path(image.digest or '')}",
+        f"--artefact={kept_at(image.digest or '')}",
         f"--digest={image.digest}",
         f"--workload={probe.workload}",
         f"--iterations={probe.iterations}",
@@ -108,19 +118,21 @@ def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
 
 
 class Abandon(ShellMixin, BuildStep):
-    """Ends the job on the lab when nobody asks for it any more; else leaves it alone."""
+    """Ends the job on the lab when nobody will ask for it any more; else leaves it alone."""
 
     name = "abandon"
 
     def __init__(self) -> None:
-        kwargs = self.setupShellMixin({"command": [], "logEnviron": False, "workdir": "."})
+        kwargs = self.setupShellMixin(
+            {"command": [], "logEnviron": False, "workdir": WORKER_DIRECTORY}
+        )
         super().__init__(alwaysRun=True, flunkOnFailure=False, hideStepIf=_skipped, **kwargs)
 
     @async_to_deferred
     async def run(self) -> int:
-        """Cancel the job if its probe is cancelled."""
+        """Cancel the job if its probe is cancelled, or this was the last build that followed it."""
         probe = await probe_of(self)
-        if probe.state != "cancelled":
+        if probe.state != "cancelled" and not await self._is_given_up(probe):
             return SKIPPED
         command = await self.makeRemoteShellCommand(
             command=["bench-lab", "cancel", f"--job={probe.token}"]
@@ -128,6 +140,14 @@ class Abandon(ShellMixin, BuildStep):
         await self.runCommand(command)
         results: int = command.results()
         return results
+
+    async def _is_given_up(self, probe: ProbeRow) -> bool:
+        """Whether the broker will lose the probe although its job may still run."""
+        runs_again = self.build.results == RETRY
+        if runs_again or probe.state not in OPEN_STATES or probe.failure_kind is not None:
+            return False
+        rows = await farm_of(self.master).store.iterations_of_probe(probe.id)
+        return not may_be_followed_again(probe, recorded_of(rows))
 
 
 def _skipped(results: int, _step: BuildStep) -> bool:

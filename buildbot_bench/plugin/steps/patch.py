@@ -58,7 +58,7 @@ class Patch(Restartable, ShellMixin, BuildStep):
             "blocksize": BLOCK_BYTES,
             "workdir": "",
             "workerdest": worker_path(patch.digest),
-            "mode": 0o644,
+            "mode": 0o600,
         }
         command = RemoteCommand("downloadFile", arguments)
         await self.runCommand(command)

@@ -13,13 +13,12 @@ from buildbot_bench.core.wire import Event, Finished, Phase, Profiled
 from buildbot_bench.plugin.broker.profiles import OPEN_PROFILES
 from buildbot_bench.plugin.db.rows import ImageRow, ProfileRow
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.steps.fetch import worker_path
+from buildbot_bench.plugin.steps.fetch import WORKER_DIRECTORY, kept_at
+from buildbot_bench.plugin.steps.following import USAGE, follow, why_left
 from buildbot_bench.plugin.steps.measure import SILENCE_S
 from buildbot_bench.plugin.steps.record import EventReader, failure_text
 from buildbot_bench.plugin.steps.restartable import Restartable
 from buildbot_bench.plugin.steps.rows import image_of, profile_of
-
-_USAGE = 2  # how bench-lab ends when what it was told cannot be
 
 
 class Profile(Restartable, ShellMixin, BuildStep):
@@ -28,8 +27,8 @@ class Profile(Restartable, ShellMixin, BuildStep):
     name = "profile"
 
     def __init__(self, **kwargs: Any) -> None:
-        usual = {"command": [], "logEnviron": False, "timeout": SILENCE_S, "workdir": "."}
-        kwargs = self.setupShellMixin({**usual, **kwargs})
+        usual = {"command": [], "logEnviron": False, "timeout": SILENCE_S}
+        kwargs = self.setupShellMixin({**usual, "workdir": WORKER_DIRECTORY, **kwargs})
         super().__init__(haltOnFailure=True, **kwargs)
 
     async def work(self) -> int:
@@ -41,24 +40,37 @@ class Profile(Restartable, ShellMixin, BuildStep):
             return SKIPPED
         reader = _Reader(self)
         self.addLogObserver("stdio", reader)
-        command = await self.makeRemoteShellCommand(command=_job_command(row, image))
-        await self.runCommand(command)
-        await reader.drained()
+        command = await follow(self, reader, _job_command(row, image))
         row = await profile_of(self)
-        if reader.ending is None and command.rc == _USAGE:
-            reason = "the lab's testbed is not set up for captures: see `bench-lab profile`"
-            await store.change_profile(row, state="failed", failure=reason, ended_at=now())
-            return FAILURE
         if reader.ending is None:
-            return EXCEPTION
+            return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
         if reader.taken is not None and isinstance(reader.ending, Finished):
-            await store.change_profile(row, state="done", digest=reader.taken, ended_at=now())
+            await store.change_profile(
+                row, state="done", digest=reader.taken, failure=None, ended_at=now()
+            )
             return SUCCESS
         failure = failure_text(reader.ending, reader.fault or "the lab told of no capture")
         reason = failure[1] if failure else "the lab told of no capture"
         self.descriptionDone = [reason]
         await store.change_profile(row, state="failed", failure=reason, ended_at=now())
         return FAILURE
+
+    async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
+        """Without the job's end it is asked for again, unless what it was told is wrong."""
+        farm = farm_of(self.master)
+        if self.build.stopped_reason is not None:
+            return EXCEPTION
+        if wrong:
+            reason = why or "the lab's testbed is not set up for captures: see `bench-lab profile`"
+            self.descriptionDone = [reason]
+            await farm.store.change_profile(
+                row, state="failed", failure=reason, ended_at=farm.now()
+            )
+            return FAILURE
+        if why:
+            self.descriptionDone = [why]
+            await farm.store.change_profile(row, failure=why)
+        return EXCEPTION
 
 
 class _Reader(EventReader):
@@ -91,7 +103,7 @@ def _job_command(row: ProfileRow, image: ImageRow) -> list[str]:
     return [
         *("bench-lab", "profile"),
         f"--testbed={row.testbed}",
-        f"--artefact={worker_path(image.digest or '')}",
+        f"--artefact={kept_at(image.digest or '')}",
         f"--digest={image.digest}",
         f"--workload={row.workload}",
         f"--job={row.token}",

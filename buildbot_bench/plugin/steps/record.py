@@ -23,20 +23,33 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.steps.last_words import LastWords, harmless
+
+# What is said of a job that was followed no longer, when nothing tells why.
+NO_REASON = "the job ended without a word"
 
 
 class EventReader(LogLineObserver):
     """Reads a job's standard output line by line; each event is taken before the next one is.
 
-    `ending` is the job's last event; `fault` is the first thing that could not be read or taken.
+    A job may be read several times, each time from its first event. `ending` is its last event,
+    once all before it were taken; `fault` is the first thing that could not be read; `heard` is
+    how many events were taken. All three are about the newest reading.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._joiner = Joiner()
         self._order = DeferredLock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Get ready for a command that prints the job from its first event."""
+        self._joiner = Joiner()
+        self.last_words = LastWords()
         self.ending: Failed | Finished | None = None
         self.fault = ""
+        self.heard = 0
+        self.missed = ""
 
     def outLineReceived(self, line: str) -> None:
         """Take one line of the job's standard output."""
@@ -51,6 +64,14 @@ class EventReader(LogLineObserver):
         done = self._order.run(lambda: Deferred.fromCoroutine(self._took(event)))
         done.addErrback(self._complain)
 
+    def errLineReceived(self, line: str) -> None:
+        """Take one line of what the command says to a person."""
+        self.last_words.error(line)
+
+    def headerLineReceived(self, line: str) -> None:
+        """Take one line that the worker says of the command."""
+        self.last_words.header(line)
+
     def drained(self) -> Deferred[None]:
         """Fires when all events that were read are taken."""
         return self._order.run(lambda: None)
@@ -62,13 +83,20 @@ class EventReader(LogLineObserver):
     async def _took(self, event: Event) -> None:
         match event:
             case Failed() | Finished():
-                self.ending = event
+                # What was missed is on the lab's disk: the job must be read again.
+                self.ending = None if self.missed else event
             case _:
                 await self.take(event)
+        self.heard += 1
 
     def _complain(self, failure: Any) -> None:
+        if failure.check(InfraError):
+            # The event itself is nonsense, and will be the same the next time.
+            self.fault = self.fault or failure.getErrorMessage()
+            self.heard += 1
+            return
         log.err(failure, "bench: an event of a lab job was not recorded")
-        self.fault = self.fault or failure.getErrorMessage()
+        self.missed = self.missed or failure.getErrorMessage()
 
 
 class Recorder(EventReader):
@@ -83,6 +111,7 @@ class Recorder(EventReader):
         self._farm = farm
         self._probe = probe
         self._facts: dict[str, str] = {}
+        self._mirrored: set[int] = set()
 
     async def take(self, event: Event) -> None:
         """Keep facts and iterations, show phases."""
@@ -109,19 +138,24 @@ class Recorder(EventReader):
                 at_s=event.at_s,
                 duration_s=event.duration_s,
                 log=event.log,
-                facts=self._facts,
+                facts={**self._facts, **event.facts},
             )
-        await self._step.mirror(event)
+        if event.ordinal not in self._mirrored:
+            self._mirrored.add(event.ordinal)
+            await self._step.mirror(event)
 
 
 def failure_text(ending: Failed | Finished | None, fault: str) -> tuple[FailureKind, str] | None:
-    """What went wrong with a job, or None when it gave all that was asked for."""
+    """What went wrong with a job, or None when it gave all that was asked for.
+
+    The reason is harmless: it is kept, shown and mailed.
+    """
     match ending:
         case Finished() if fault:
-            return FailureKind.INFRASTRUCTURE, fault
+            return FailureKind.INFRASTRUCTURE, harmless(fault)
         case Finished():
             return None
         case Failed():
-            return ending.kind, ending.reason
+            return ending.kind, harmless(ending.reason)
         case None:
-            return FailureKind.INFRASTRUCTURE, fault or "the job ended without a word"
+            return FailureKind.INFRASTRUCTURE, harmless(fault) or NO_REASON

@@ -8,9 +8,11 @@ from buildbot.process.results import FAILURE, SUCCESS
 from buildbot.steps.transfer import FileUpload
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
 from buildbot_bench.plugin.contents import contents
-from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.steps.restartable import Restartable
 from buildbot_bench.plugin.steps.rows import image_of
 
@@ -36,12 +38,14 @@ class Upload(Restartable, FileUpload):
         image = await image_of(self)
         if results != SUCCESS:
             if results == FAILURE and self.build.stopped_reason is None:
-                reason = f"the build made no {self.workersrc}"
-                await farm.store.change_image(
-                    image, now=farm.now(), state="untestable", reason=reason
-                )
+                await self._is_untestable(farm, image, f"the build made no {self.workersrc}")
             return results
-        held = await deferToThread(contents, incoming)
+        try:
+            held = await deferToThread(contents, incoming)
+        except UntestableRevision as error:
+            incoming.unlink()
+            await self._is_untestable(farm, image, f"{self.workersrc} is no kernel: {error}")
+            return FAILURE
         artefact = await farm.artefacts.look(incoming)
         await farm.store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
         await farm.artefacts.adopt(incoming, artefact)
@@ -58,3 +62,7 @@ class Upload(Restartable, FileUpload):
         )
         self.descriptionDone = [f"sha256 {artefact.digest[:12]}"]
         return SUCCESS
+
+    async def _is_untestable(self, farm: Farm, image: ImageRow, reason: str) -> None:
+        self.descriptionDone = [reason]
+        await farm.store.change_image(image, now=farm.now(), state="untestable", reason=reason)

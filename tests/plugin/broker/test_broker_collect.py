@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.collect import MAX_ATTEMPTS, Collector
+from buildbot_bench.plugin.attempts import MAX_ATTEMPTS
+from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from tests.fakes.master import FakeData
 
@@ -120,6 +121,65 @@ async def test_a_probe_whose_builds_never_end_well_is_lost_in_the_end(
     assert len(master.requests) == MAX_ATTEMPTS
 
 
+async def lose_builds(issue, collect, master, times: int) -> None:
+    """So many builds end, each before its job does."""
+    for _ in range(times):
+        await issue()
+        master.complete(master.requests[-1].brid)
+        await collect()
+
+
+async def test_each_iteration_that_came_makes_up_for_a_build_that_was_lost(
+    collect, issue, past, farm, master
+):
+    probe = await past.probe(4, iterations=5)
+    for ordinal in range(2):
+        await lose_builds(issue, collect, master, 1)
+        await past.add(probe, ordinal, 1e6)
+    await lose_builds(issue, collect, master, MAX_ATTEMPTS - 1)
+    (going_on,) = await farm.store.probes()
+    assert (going_on.state, going_on.token) == ("new", probe.token)
+    await lose_builds(issue, collect, master, 1)
+    (lost,) = await farm.store.probes()
+    assert (lost.state, lost.failure_kind) == ("lost", "infrastructure")
+
+
+async def test_what_the_last_build_said_of_its_end_is_why_the_probe_is_lost(
+    collect, issue, past, farm, master
+):
+    probe = await past.probe(4)
+    await lose_builds(issue, collect, master, MAX_ATTEMPTS - 1)
+    why = "bench-lab: there is no testbed 'apu'"
+    await farm.store.change_probe(await farm.store.probe(probe.id), failure=why)
+    await lose_builds(issue, collect, master, 1)
+    lost = await farm.store.probe(probe.id)
+    assert (lost.state, lost.failure, lost.failure_kind) == ("lost", why, "infrastructure")
+
+
+async def test_builds_that_were_lost_after_the_last_iteration_owe_nothing(
+    collect, issue, past, farm, master
+):
+    probe = await past.probe(4, iterations=1)
+    await past.add(probe, 0, 1e6)
+    await lose_builds(issue, collect, master, MAX_ATTEMPTS + 1)
+    (ended,) = await farm.store.probes()
+    assert (ended.state, ended.failure) == ("done", None)
+
+
+async def test_builds_that_were_lost_do_not_count_against_the_lab(
+    collect, issue, past, farm, master
+):
+    probe = await past.probe(4, iterations=5)
+    for ordinal in range(2):
+        await past.add(probe, ordinal, 1e6)
+    await lose_builds(issue, collect, master, MAX_ATTEMPTS)
+    await issue()
+    await fails(farm, master, probe, "the switch is dead")
+    await collect()
+    (anew,) = await farm.store.probes(state="new")
+    assert (anew.iterations, anew.key) == (3, f"{probe.key}~1")
+
+
 async def fails(farm, master, probe, why: str) -> None:
     """The lab's own trouble, as the step that measures writes it down."""
     issued = await farm.store.probe(probe.id)
@@ -130,7 +190,9 @@ async def fails(farm, master, probe, why: str) -> None:
 async def test_when_the_lab_failed_the_missing_iterations_become_a_job_of_their_own(
     collect, issue, past, farm, master
 ):
-    probe = await past.probe(4, iterations=5, priority=20, reason="search", search_id=7)
+    search = await past.search()
+    asked = {"reason": "search", "search_id": search.id}
+    probe = await past.probe(4, iterations=5, priority=20, **asked)
     await issue()
     for ordinal in range(2):
         await past.add(probe, ordinal, 1e6)

@@ -67,6 +67,8 @@ async def test_a_master_that_died_after_asking_for_an_image_finds_its_request_ag
     issuer, past, farm, master
 ):
     class DyingMaster:
+        builderNames = master.builderNames  # noqa: N815 - Buildbot's name
+
         async def addBuildsetForSourceStamps(self, **asked) -> None:  # noqa: N802 - Buildbot's name
             await master.addBuildsetForSourceStamps(**asked)
             raise SystemExit

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
-import os
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 import sqlalchemy as sa
@@ -16,10 +15,8 @@ from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SearchRow
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.db.transactions import take_write_lock
+from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
 from tests.fakes.database import DirectPool, sha
-
-DEFAULT_POSTGRESQL = "postgresql+psycopg://127.0.0.1:5432/test"
-_SCHEMAS = itertools.count()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -32,48 +29,20 @@ def pytest_pyfunc_call(pyfuncitem):
     return True
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> sa.Engine:
-    url = os.environ.get("BENCH_TEST_POSTGRESQL", DEFAULT_POSTGRESQL)
-    engine = sa.create_engine(url, connect_args={"connect_timeout": 5})
-    try:
-        engine.connect().close()
-    except sa.exc.OperationalError as error:
-        pytest.skip(f"no PostgreSQL at {engine.url} (set BENCH_TEST_POSTGRESQL): {error.orig}")
-    return engine
-
-
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session", params=DATABASES)
 def new_engine(request, tmp_path_factory) -> Iterator[Callable[[], sa.Engine]]:
     """Makes engines, each on an empty database (or schema) of its own."""
-    engines: list[sa.Engine] = []
+    with ExitStack() as ends:
 
-    def on_sqlite() -> sa.Engine:
-        path = tmp_path_factory.mktemp("db") / "bench.sqlite"
-        engine = sa.create_engine(f"sqlite:///{path}?timeout=60", poolclass=sa.NullPool)
-        # No test pulls the plug: waiting for the disk would be most of their time.
-        sa.event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA synchronous = off"))
-        return engine
+        def make() -> sa.Engine:
+            if request.param == "postgresql":
+                server = request.getfixturevalue("postgresql")
+                return ends.enter_context(new_schema(server))
+            engine = sqlite_engine(tmp_path_factory.mktemp("db") / "bench.sqlite")
+            ends.callback(engine.dispose)
+            return engine
 
-    def on_postgresql() -> sa.Engine:
-        server = request.getfixturevalue("postgresql")
-        schema = f"bench_test_{os.getpid()}_{next(_SCHEMAS)}"
-        with server.begin() as conn:
-            conn.execute(sa.schema.CreateSchema(schema))
-        url = server.url.update_query_dict({"options": f"-csearch_path={schema}"})
-        return sa.create_engine(url)
-
-    def make() -> sa.Engine:
-        engines.append(on_sqlite() if request.param == "sqlite" else on_postgresql())
-        return engines[-1]
-
-    yield make
-    for engine in engines:
-        if request.param == "postgresql":
-            with engine.begin() as conn:
-                schema = conn.execute(sa.select(sa.func.current_schema())).scalar_one()
-                conn.execute(sa.schema.DropSchema(schema, cascade=True))
-        engine.dispose()
+        yield make
 
 
 @pytest.fixture
@@ -94,9 +63,7 @@ def _upgraded(new_engine) -> sa.Engine:
 @pytest.fixture
 def engine(_upgraded) -> sa.Engine:
     """A database whose tables are there and empty."""
-    with _upgraded.begin() as conn:
-        for table in reversed(METADATA.sorted_tables):
-            conn.execute(sa.delete(table))
+    empty_tables(_upgraded, METADATA)
     return _upgraded
 
 

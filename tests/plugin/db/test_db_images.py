@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
 import sqlalchemy as sa
 
+from buildbot_bench.core.variant import MOST_CHANGES, KernelOption, Recipe, parse_recipe
 from buildbot_bench.plugin.db.rows import NewCommit
 from tests.fakes.database import sha
 
@@ -21,6 +24,16 @@ async def test_a_second_build_of_a_variant_is_another_image(store, an_image):
     assert first.id != second.id
     assert await store.image_of(sha(7), 1) == second
     assert await store.image_of(sha(7), 2) is None
+
+
+async def test_the_longest_variant_has_a_place(store, an_image):
+    """PostgreSQL's indexes take 2700 bytes, and compress what repeats itself: this does not."""
+    words = [sha256(b"%d" % number).hexdigest().upper() for number in range(MOST_CHANGES)]
+    options = tuple(KernelOption(name=f"X{word[1:]}", enabled=False) for word in words)
+    text = Recipe(sha=sha(7), options=options).text
+    assert parse_recipe(text).options == options
+    image = await an_image(variant=text)
+    assert await store.image_of(text, 0) == image
 
 
 async def test_a_change_is_kept_and_dated(store, an_image):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.importing.command import main
 from tests.gitrepo import Commit, add_commits, make_repository
+from tests.unpacking import unpack
 
 SVN = (293069, 293643, 300000, 311848, 311849)
 WORKFLOW = """
@@ -37,9 +37,8 @@ jobs:
 
 @pytest.fixture
 def archive(tmp_path, data) -> Path:
-    with tarfile.open(data / "netbenches" / "firewalls.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
-    return tmp_path / "firewalls"
+    unpack(data / "netbenches" / "firewalls.tar.gz", tmp_path / "past")
+    return tmp_path / "past" / "firewalls"
 
 
 @pytest.fixture

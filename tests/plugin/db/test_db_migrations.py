@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 from types import SimpleNamespace
 
@@ -158,3 +159,22 @@ def test_kernels_from_before_are_known_to_lie_there(empty):
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT digest, size, stored_at FROM bench_artefact")).all()
     assert kept == [("d" * 64, 9, 5.0)]
+
+
+def test_kernels_that_had_the_digest_of_nothing_are_told_apart_again(empty):
+    _upgrade_to(empty, "0011")
+    built = {"sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0, "version": 1}
+    built |= {"state": "built", "size": 9, "changed_at": 2}
+    nothing = hashlib.sha256(b"").hexdigest()
+    rows = [
+        built | {"variant": "a", "digest": "d" * 64, "kernel_digest": nothing},
+        built | {"variant": "b", "digest": "e" * 64, "kernel_digest": "f" * 64},
+    ]
+    names, values = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
+    with empty.begin() as conn:
+        query = f"INSERT INTO bench_image ({names}, created_at) VALUES ({values}, 1)"
+        conn.execute(sa.text(query), rows)
+    _upgrade_to(empty, "head")
+    with empty.connect() as conn:
+        query = "SELECT digest, kernel_digest FROM bench_image ORDER BY variant"
+        assert conn.execute(sa.text(query)).all() == [("d" * 64, None), ("e" * 64, "f" * 64)]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
+from buildbot_bench.plugin.db.reports import digest_reports
 from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.states import ReportState
+from buildbot_bench.plugin.db.transactions import take_write_lock
 from tests.fakes.database import sha
 
 MASTERS = 4
@@ -52,3 +56,28 @@ def test_one_master_keeps_an_iteration(store, a_probe, at_once):
 def test_a_burst_seen_by_all_masters_is_recorded_once(store, at_once):
     burst = [NewCommit(sha=sha(position), position=position) for position in range(1, 301)]
     assert sum(at_once(lambda: store.add_commits("main", burst))) == 300
+
+
+def test_an_improvement_is_in_one_digest_though_masters_know_of_others(store, engine, a_search):
+    """The slower master has seen one report more, and waits for the quicker one's transaction."""
+    first, second, third = [asyncio.run(withheld(store, a_search, n)) for n in range(3)]
+    mail = {"subject": "s", "recipients": ["a@b"], "message": b"m", "now": 9.0}
+    with ThreadPoolExecutor(1) as threads:
+        with engine.connect() as quicker, quicker.begin():
+            take_write_lock(quicker)
+            assert digest_reports(quicker, [first, second], message_id="<1@b>", **mail)
+            slower = threads.submit(
+                lambda: asyncio.run(
+                    store.digest_reports([first, second, third], message_id="<2@b>", **mail)
+                )
+            )
+            time.sleep(0.3)
+        assert not slower.result(60)
+    (left,) = asyncio.run(store.withheld_reports())
+    assert left == third
+
+
+async def withheld(store, a_search, number):
+    search = await a_search(key=f"alarm:{number}")
+    mail = {"message_id": "<0@b>", "subject": "s", "recipients": ["a@b"], "message": b"m"}
+    return await store.add_report(search.id, now=1.0, state=ReportState.WITHHELD, **mail)

@@ -45,7 +45,7 @@ class TestPatch(StepCase):
                     blocksize=BLOCK_BYTES,
                     workdir="",
                     workerdest=f"patches/{row.digest}",
-                    mode=0o644,
+                    mode=0o600,
                 ).exit(0),
                 ExpectShell(
                     workdir="build",

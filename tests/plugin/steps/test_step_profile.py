@@ -14,6 +14,7 @@ from buildbot_bench.core.wire import (
     pieces,
 )
 from buildbot_bench.plugin.db.rows import ProfileRow
+from buildbot_bench.plugin.steps.following import MOST_FRUITLESS
 from buildbot_bench.plugin.steps.measure import SILENCE_S
 from buildbot_bench.plugin.steps.profile import Profile
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
@@ -29,9 +30,9 @@ PANIC = Failed(kind=FailureKind.UNTESTABLE, reason="panic: page fault")
 
 class TestProfile(StepCase):
     async def run_job(
-        self, outcome: int, *events, stopped=None, state="issued", exit_code=0
+        self, outcome: int, *events, stopped=None, state="issued", exit_code=0, noise="", times=1
     ) -> ProfileRow:
-        """Let the lab print these events for a capture of r4; the request afterwards."""
+        """Let the lab print these events for a capture of r4, so many times; the request then."""
         self.image = await self.past.image(4, digest=DIGEST)
         row = await self.farm.store.ensure_profile(
             key="search:1:old",
@@ -47,16 +48,16 @@ class TestProfile(StepCase):
         self.build.setProperty("bench_profile", row.id, "Test")
         if state in {"new", "issued"}:
             command = [
-                *("bench-lab", "profile", "--testbed=apu", f"--artefact=../artefacts/{DIGEST}"),
+                *("bench-lab", "profile", "--testbed=apu", f"--artefact=artefacts/{DIGEST}"),
                 *(f"--digest={DIGEST}", "--workload=forwarding", "--job=job"),
                 *("--sysctl=net.a=1", "--sysctl=net.b=2"),
             ]
             limits = {"timeout": SILENCE_S, "max_time": 600}
-            shell = ExpectShell(workdir=".", command=command, log_environ=False, **limits)
             said = "".join(f"{one}\n" for event in events for one in pieces(format_event(event)))
-            self.expect_commands(
-                shell.stdout(said).behavior(self.stop_build(stopped)).exit(exit_code)
-            )
+            for _ in range(times):
+                shell = ExpectShell(workdir="..", command=command, log_environ=False, **limits)
+                shell.stdout(said).stderr(noise).behavior(self.stop_build(stopped))
+                self.expect_commands(shell.exit(exit_code))
         self.expect_outcome(outcome)
         await self.run_step()
         return await self.farm.store.profile(row.id)
@@ -84,8 +85,18 @@ class TestProfile(StepCase):
         assert "is no folded stack" in row.failure
 
     async def test_a_job_without_a_last_word_leaves_its_request_open(self):
-        row = await self.run_job(EXCEPTION, PHASE)
+        row = await self.run_job(EXCEPTION, PHASE, times=1 + MOST_FRUITLESS)
         assert (row.state, row.failure) == ("issued", None)
+
+    async def test_what_bench_lab_says_of_its_end_is_kept_with_the_request(self):
+        why = "bench-lab: cannot take a lock: No locks available"
+        row = await self.run_job(EXCEPTION, noise=f"{why}\n", exit_code=4, times=MOST_FRUITLESS)
+        assert (row.state, row.failure) == ("issued", why)
+
+    async def test_what_bench_lab_says_of_a_mistake_is_why_there_is_no_capture(self):
+        why = "bench-lab: there is no testbed 'apu'; did you mean 'apu2'?"
+        row = await self.run_job(FAILURE, noise=f"{why}\n", exit_code=2)
+        assert (row.state, row.failure) == ("failed", why)
 
     async def test_a_testbed_that_takes_no_captures_is_asked_once(self):
         row = await self.run_job(FAILURE, exit_code=2)

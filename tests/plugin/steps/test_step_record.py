@@ -84,6 +84,14 @@ async def test_each_iteration_is_a_row_with_all_that_the_lab_said(farm, past, st
     assert recorder.fault == ""
 
 
+async def test_what_a_boot_tells_goes_before_what_the_job_told(farm, past, step):
+    told = {"nic": "82574L, iflib", "firmware": "2.1"}
+    await recorded(farm, past, step, STARTED, measured(0, facts=told), measured(1))
+    (probe,) = await farm.store.probes()
+    first, second = await farm.store.iterations_of_probe(probe.id)
+    assert (first.facts, second.facts) == (told, {"nic": "82574L"})
+
+
 async def test_the_probe_learns_the_labs_epoch(farm, past, step):
     await recorded(farm, past, step, STARTED)
     (probe,) = await farm.store.probes()
@@ -111,6 +119,31 @@ async def test_a_job_that_is_attached_to_again_adds_only_what_is_new(farm, past,
     await recorded(farm, past, step, STARTED, measured(0), probe=probe)
     await recorded(farm, past, step, STARTED, measured(0), measured(1), probe=probe)
     assert [row[0] for row in await rows(farm)] == [0, 1]
+
+
+async def test_an_iteration_of_which_a_dying_master_kept_one_unit_is_completed(farm, past, step):
+    probe = await past.probe(4)
+    await recorded(farm, past, step, STARTED, measured(0), probe=probe)
+    both = measured(0, values={"pps": 1e6, "packets/CPU-s": 17.0})
+    await recorded(farm, past, step, STARTED, both, probe=probe)
+    found = await farm.store.iterations_of_probe(probe.id)
+    assert [(row.unit, row.is_primary) for row in found] == [
+        ("pps", True),
+        ("packets/CPU-s", False),
+    ]
+
+
+async def test_two_who_record_one_job_at_once_record_each_iteration_once(farm, past, pool, step):
+    farm.store = BenchStore(LatePool(pool.engine))
+    probe = await past.probe(4)
+    both = [Recorder(step=step, farm=farm, probe=probe) for _ in range(2)]
+    for event in (STARTED, *(measured(n) for n in range(10))):
+        for recorder in both:
+            recorder.outLineReceived(format_event(event))
+    for recorder in both:
+        await recorder.drained()
+    assert [recorder.fault or recorder.missed for recorder in both] == ["", ""]
+    assert [row[0] for row in await rows(farm)] == list(range(10))
 
 
 async def test_a_value_that_was_recorded_once_stays_whatever_is_said_later(farm, past, step):

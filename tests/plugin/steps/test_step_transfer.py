@@ -63,6 +63,13 @@ class TestUpload(StepCase):
         image = await self.uploaded(FAILURE, exit_code=1)
         assert (image.state, image.reason) == ("untestable", "the build made no obj/kernel")
 
+    async def test_an_archive_without_a_kernel_makes_the_revision_untestable(self):
+        image = await self.uploaded(FAILURE, content=bytes(10240))
+        assert (image.state, image.kernel_digest, image.digest) == ("untestable", None, None)
+        assert image.reason == "obj/kernel is no kernel: the artefact holds nothing but zeros"
+        assert await self.farm.store.artefacts() == []
+        assert list((self.there / "artefacts" / "incoming").iterdir()) == []
+
     async def test_a_build_that_was_stopped_says_nothing_of_the_revision(self):
         image = await self.uploaded(FAILURE, exit_code=1, stopped="by ann")
         assert (image.state, image.reason) == ("building", None)
@@ -86,7 +93,7 @@ class TestFetch(StepCase):
             workdir="",
             workerdest=f"../artefacts/{DIGEST}",
             reader=ExpectRemoteRef(FileReader),
-            mode=0o755,
+            mode=0o600,
         )
 
     async def about_r4(self) -> None:

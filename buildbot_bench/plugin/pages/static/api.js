@@ -4,6 +4,9 @@ const { useCallback, useEffect, useState } = window.React;
 
 const ROOT = "api/v2/bench/";
 
+// The same request succeeds later; see plugin/answering.py.
+const NOT_YET = -32001;
+
 /** A lane as part of an address. */
 export function lanePath({ testbed, workload }) {
   return `${encodeURIComponent(testbed)}/${encodeURIComponent(workload)}`;
@@ -40,7 +43,10 @@ function taken(path) {
   return answer;
 }
 
-/** Call a control method; what Buildbot refuses is thrown with its own words. */
+/**
+ * Call a control method; what Buildbot refuses is thrown with its own words. The error has
+ * `isNotYet` when the same call succeeds later, and says how far it is until then.
+ */
 export async function control(path, method, params = {}) {
   const answer = await fetch(ROOT + path, {
     method: "POST",
@@ -49,7 +55,8 @@ export async function control(path, method, params = {}) {
   });
   const { result, error } = await answer.json();
   if (error) {
-    throw new Error(answer.status === 403 ? "You are not allowed to: log in, top right." : error.message);
+    const words = answer.status === 403 ? "You are not allowed to: log in, top right." : error.message;
+    throw Object.assign(new Error(words), { isNotYet: error.code === NOT_YET });
   }
   return result;
 }

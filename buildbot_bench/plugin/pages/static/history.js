@@ -2,6 +2,7 @@
 
 import { lanePath, seriesPath, useSettled, usePolled } from "./api.js";
 import { Chart, pointText } from "./chart.js";
+import { Mirror } from "./mirror.js";
 import { useZoom, ZoomButtons } from "./plot.js";
 import { change, h, LaneLink, Page, quantity, SearchLink, Table } from "./ui.js";
 
@@ -58,7 +59,8 @@ function Drawn({ series, lane, alone }) {
   const shown = at !== null && at < series.positions.length ? at : null;
   return h("section", { className: "series", "data-points": series.positions.length },
     h("div", { className: "head" },
-      h("h2", null, alone ? `${series.positions.length} revisions` : h(LaneLink, { lane })),
+      h("h2", null, alone ? `${series.positions.length} revisions` : h(LaneLink, { lane }),
+        lane.gone && h("span", { className: "faint" }, ` ${lane.gone}`)),
       h(ZoomButtons, { zoom, at: shown === null ? null : series.positions[shown] })),
     h(Chart, { series, height: alone ? 380 : 210, zoom, at: shown, setAt }),
     h(Readout, { series, at: shown }),
@@ -69,11 +71,13 @@ export default function History() {
   const { testbed, workload } = useParams();
   const alone = testbed !== undefined;
   const { data, error } = usePolled("lanes", 0);
-  const lanes = alone ? [{ testbed, workload }] : data ?? [];
+  const known = data?.find((lane) => lane.testbed === testbed && lane.workload === workload);
+  const lanes = alone ? [known ?? { testbed, workload }] : data ?? [];
   const aside = alone && h("span", null,
     h(Link, { to: "/bench/history" }, "all series"), " · ",
     h("a", { href: `api/v2/bench/samples/${lanePath({ testbed, workload })}/csv` }, "CSV"));
   return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
+    h(Mirror),
     h(Legend),
     lanes.map((lane) => h(Series, { key: lanePath(lane), lane, alone })));
 }

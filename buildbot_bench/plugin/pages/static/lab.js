@@ -2,6 +2,7 @@
 
 import { usePolled } from "./api.js";
 import { Control, Quarantine } from "./control.js";
+import { Mirror } from "./mirror.js";
 import { count, duration, h, moment, Page, SearchLink, State, Table } from "./ui.js";
 
 const { Link } = window.ReactRouterDOM;
@@ -53,6 +54,7 @@ function Testbed({ bed, again, gates }) {
     ["last ended", bed.last_at ? moment(bed.last_at) : "none yet"],
     ["failed of late", bed.recent ? `${bed.failed} of ${bed.recent}` : "—"],
     bed.last_failure && ["last failure", bed.last_failure],
+    bed.trouble && ["last job ended early", bed.trouble],
   ].filter(Boolean);
   return h("section", { className: "testbed" },
     h("h2", null, bed.testbed, bed.queue.length === 0 && h("span", { className: "faint" }, " idle")),
@@ -107,6 +109,7 @@ export default function Lab() {
   const [lab] = data ?? [];
   return h(Page, { title: lab ? `Lab of ${lab.farm}` : "Lab", error,
     aside: h("a", { href: "plugins/bench/metrics" }, "metrics") },
+  h(Mirror),
   lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again,
     gates: (gates ?? []).filter((lane) => lane.testbed === bed.testbed) })),
   lab && h(Builders, { lab }));

@@ -2,6 +2,7 @@
 
 import { usePolled } from "./api.js";
 import { Marking, Record } from "./marking.js";
+import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
 import { change, count, h, LaneLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, TrialLink } from "./ui.js";
 
@@ -91,6 +92,7 @@ export default function Reports() {
   const record = usePolled("record", NEWS_MS);
   const marked = (news) => () => { news.again(); record.again(); };
   return h(Page, { title: "Reports", error: searches.error ?? trials.error ?? verdicts.error },
+    h(Mirror),
     h(StartForms),
     record.data && h(Record, { record: record.data[0] }),
     searches.data && h(GivenUp, { searches: searches.data }),

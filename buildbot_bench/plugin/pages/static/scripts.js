@@ -16,7 +16,7 @@
 
   // Whoever begins with History has it fetched while Buildbot waits for its other plugins.
   if (location.hash === "#/bench/history") {
-    for (const part of ["api", "ahead", "history", "chart", "plot", "marks", "ui"]) {
+    for (const part of ["api", "ahead", "history", "chart", "plot", "marks", "mirror", "ui"]) {
       import(`./${part}.js`).catch(() => {});
     }
   }

@@ -6,6 +6,8 @@ import { count, duration, h } from "./ui.js";
 const { useState } = window.React;
 const { useNavigate } = window.ReactRouterDOM;
 
+const WAIT_MS = 1000;
+
 function lanePicked(fields) {
   const [testbed, workload] = JSON.parse(fields.get("lane"));
   return { testbed, workload };
@@ -46,6 +48,19 @@ function Lanes({ lanes }) {
       `${lane.testbed} · ${lane.workload}`))));
 }
 
+/** What a call gives, however long the master says that it is not yet able to. */
+async function patiently(call, tell) {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!error.isNotYet) throw error;
+      tell(error.message);
+      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    }
+  }
+}
+
 /** A form whose buttons are control methods of `path`; `start` leads to what it started. */
 function Form({ title, path, asked, started, children }) {
   const [told, setTold] = useState(null);
@@ -57,7 +72,8 @@ function Form({ title, path, asked, started, children }) {
     const question = asked(new FormData(event.currentTarget));
     setBusy(true);
     try {
-      const answer = await control(path, method, question);
+      const answer = await patiently(() => control(path, method, question),
+        (words) => setTold(h("p", { role: "status" }, `${words}. This waits for it.`)));
       if (method === "start") navigate(started(answer));
       else setTold(h(Cost, { cost: answer }));
     } catch (error) {
@@ -70,7 +86,8 @@ function Form({ title, path, asked, started, children }) {
 }
 
 export function StartForms() {
-  const { data: lanes } = usePolled("lanes", 0);
+  const { data } = usePolled("lanes", 0);
+  const lanes = data?.filter((lane) => !lane.gone);
   return h("section", { className: "starts" },
     h(Form, { title: "Search a range", path: "searches", asked: searchAsked, started: (a) => `/bench/searches/${a.searchid}` },
       h(Field, { name: "old", label: "old end", placeholder: "r311848", required: true }),

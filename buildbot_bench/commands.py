@@ -1,0 +1,80 @@
+"""Starts the commands, or says what to install for them; it knows nothing of what they do.
+
+Only bench-build and bench-lab run on the standard library. Each of the others needs an extra of
+pyproject.toml, and is started when all distributions of that extra are installed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module, metadata
+
+_PROJECT = "buildbot-bench"
+_PACKAGE = "buildbot_bench"
+# All of the commands have it for what cannot be done as it was asked for, now or later.
+_USAGE = 2
+# A line of the metadata: `psycopg[binary]>=3.1; extra == 'postgresql'`.
+_REQUIRED = re.compile(r"""([\w.-]+)[^;]*;\s*extra\s*==\s*["']([\w-]+)["']\s*""")
+
+
+def start(command: str, module: str, extra: str) -> int:
+    """Run `main` of a module of this package; returns its exit status.
+
+    What is not installed is named on stderr with the extra that has it; the status is then 2.
+    """
+    if missing := [name for name in _required(extra) if not _is_installed(name)]:
+        return _refuse(command, missing, extra)
+    try:
+        main: Callable[[], int] = import_module(f"{_PACKAGE}.{module}").main
+        return main()
+    except ModuleNotFoundError as error:
+        name = (error.name or str(error)).partition(".")[0]
+        if name == _PACKAGE:
+            raise
+        return _refuse(command, [name], _extra_with(name, extra))
+
+
+def _required(extra: str) -> list[str]:
+    """The distributions of an extra; none where the package runs without having been installed."""
+    return [name for name, found in _requirements() if found == extra]
+
+
+def _extra_with(name: str, default: str) -> str:
+    """The smallest extra that names a distribution, else the default."""
+    extras = [extra for found, extra in _requirements() if found == name]
+    return min(extras, key=lambda extra: len(_required(extra)), default=default)
+
+
+def _requirements() -> list[tuple[str, str]]:
+    """The names of required distributions, in order, each with its extra."""
+    try:
+        lines = metadata.requires(_PROJECT) or []
+    except metadata.PackageNotFoundError:
+        return []
+    matches = (_REQUIRED.fullmatch(line) for line in sorted(lines))
+    return [(match[1], match[2]) for match in matches if match]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _refuse(command: str, missing: list[str], extra: str) -> int:
+    *others, last = missing
+    names = f"{', '.join(others)} and {last}" if others else last
+    print(f"{command}: needs {names}: pip install '{_PROJECT}[{extra}]'", file=sys.stderr)
+    return _USAGE
+
+
+bench_bisect = partial(start, "bench-bisect", "cli.bisect", "cli")
+bench_compare = partial(start, "bench-compare", "cli.compare", "cli")
+bench_farm = partial(start, "bench-farm", "demo.cli", "demo")
+bench_import = partial(start, "bench-import", "plugin.importing.command", "master")
+bench_ministat = partial(start, "bench-ministat", "cli.ministat", "cli")

@@ -1,0 +1,28 @@
+"""The process that ends a farm when its keeper has ended; it knows the farm by its directory.
+
+python -m buildbot_bench.demo.watchdog DIRECTORY GRACE_S, its standard input from the keeper.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError
+from buildbot_bench.demo.leftovers import end_all
+
+
+def main(arguments: list[str]) -> int:
+    """Wait for the end of standard input, then end all; the status says whether that went."""
+    directory, grace_s = arguments
+    sys.stdin.buffer.read()
+    try:
+        end_all(Path(directory), grace_s=float(grace_s))
+    except BenchError as problem:
+        print(f"watchdog: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

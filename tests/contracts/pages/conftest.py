@@ -1,0 +1,69 @@
+"""The farms that every page and REST resource is tried on: one on each database, alike."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.farm import Farm
+from tests.contracts.pages.named import places
+from tests.databases import DATABASES
+from tests.fakes.database import DirectPool
+from tests.fakes.full_past import WHOLE, live_through_everything
+from tests.fakes.past import Past
+from tests.fakes.served import ServedFarm
+from tests.plugin.conftest import (  # noqa: F401 - the fixtures of the plugin's farms
+    make_farm,
+    master,
+    new_pool,
+    past,
+    postgresql,
+    postgresql_tables,
+    published,
+    pytest_pyfunc_call,
+    sqlite_tables,
+)
+
+Serve = Callable[[], Awaitable[ServedFarm]]
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def pool(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> DirectPool:
+    """Its SQLite file is kept open: it is asked a thousand times here."""
+    return new_pool(database, request, tmp_path, kept_open=True)
+
+
+@pytest.fixture
+def farm(make_farm) -> Farm:  # noqa: F811
+    return make_farm(*WHOLE)
+
+
+@pytest.fixture
+def engine(pool) -> sa.Engine:
+    return pool.engine
+
+
+@pytest.fixture
+def served(past: Past, master) -> Serve:  # noqa: F811
+    """Serves the farm, after it has lived through one thing of each kind."""
+
+    async def serve() -> ServedFarm:
+        await live_through_everything(past)
+        return await ServedFarm(master).start()
+
+    return serve
+
+
+@pytest.fixture
+def there(engine: sa.Engine) -> Callable[[], dict[str, list[str]]]:
+    """What there is, once the farm is served."""
+    lanes = [("apu", "forwarding"), ("xeon", "forwarding")]
+    return lambda: places(engine, lanes, positions=(4, 9, 12, 17))

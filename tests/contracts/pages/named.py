@@ -1,0 +1,124 @@
+"""All that the plugin answers to, by name: a resource that is not named here fails its suite.
+
+`{}` in a path stands for what there is of it: PLACES says how that is asked of the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.schema import COMPARISON, PROFILE, SEARCH, TRIAL
+from buildbot_bench.plugin.db.states import ProfileState
+from tests.fakes.served import API, PAGES
+
+# Buildbot's patterns of our REST resources, and what an answer's list is called; "" is a file.
+RESOURCES: Mapping[str, str] = {
+    "bench/comparisons": "comparisons",
+    "bench/comparisons/n:comparisonid": "comparisons",
+    "bench/gates": "views",
+    "bench/history/s:testbed/s:workload/n:position": "views",
+    "bench/kernels": "views",
+    "bench/lab": "views",
+    "bench/lanes": "views",
+    "bench/mirror": "views",
+    "bench/probes": "probes",
+    "bench/record": "views",
+    "bench/reports": "views",
+    "bench/samples/s:testbed/s:workload/csv": "",
+    "bench/searches": "searches",
+    "bench/searches/n:searchid": "searches",
+    "bench/searches/n:searchid/commits/n:offset": "views",
+    "bench/searches/n:searchid/probes": "probes",
+    "bench/searches/n:searchid/strip": "views",
+    "bench/testbeds/s:testbed": "testbeds",
+    "bench/trials": "trials",
+    "bench/trials/n:trialid": "trials",
+    "bench/trials/n:trialid/files": "files",
+    "bench/verdicts": "views",
+}
+# Those whose answer is a list, which may be cut and, by some fields, be sorted and filtered.
+COLLECTIONS: Mapping[str, Sequence[str]] = {
+    "bench/comparisons": ("comparisonid", "state"),
+    "bench/gates": (),
+    "bench/lanes": (),
+    "bench/probes": ("probeid", "serial"),
+    "bench/reports": (),
+    "bench/searches": ("searchid", "state", "testbed", "workload"),
+    "bench/searches/n:searchid/probes": ("probeid", "serial"),
+    "bench/trials": ("trialid", "state"),
+    "bench/trials/n:trialid/files": ("path",),
+    "bench/verdicts": (),
+}
+# What changes something, and parameters that mean nothing.
+METHODS: Mapping[str, Sequence[str]] = {
+    "bench/searches": ("forecast", "start"),
+    "bench/searches/n:searchid": ("cancel", "mark", "measure"),
+    "bench/comparisons/n:comparisonid": ("mark",),
+    "bench/testbeds/s:testbed": ("release",),
+    "bench/trials": ("start",),
+    "bench/trials/n:trialid": ("cancel", "approve", "reject"),
+}
+# What lies under plugins/bench/ besides the browser's files; a folder's pages have names of theirs.
+PROGRAMS: Mapping[str, Sequence[str]] = {
+    "badge.svg": ("badge.svg",),
+    "flamegraph": (
+        "flamegraph/{profile}.svg",
+        "flamegraph/{profile}-{profile}.svg",
+        "flamegraph/{profile}.folded",
+    ),
+    "history": ("history/{testbed}/{workload}",),
+    "metrics": ("metrics",),
+    "report.schema.json": ("report.schema.json",),
+}
+
+
+def places(
+    engine: sa.Engine, lanes: Collection[tuple[str, str]], positions: Collection[int]
+) -> dict[str, list[str]]:
+    """What there is of each thing that a path names, the newest first.
+
+    Each of the testbeds of `lanes` runs each of the workloads; `positions` are measured ones.
+    """
+    taken = sa.select(PROFILE.c.id).where(PROFILE.c.state == ProfileState.DONE)
+    queries = {
+        "n:searchid": sa.select(SEARCH.c.id),
+        "n:comparisonid": sa.select(COMPARISON.c.id),
+        "n:trialid": sa.select(TRIAL.c.id),
+        "{profile}": taken,
+    }
+    with engine.connect() as conn:
+        found = {
+            name: [str(number) for number in sorted(conn.execute(query).scalars(), reverse=True)]
+            for name, query in queries.items()
+        }
+    names = [sorted({lane[part] for lane in lanes}) for part in (0, 1)]
+    found |= {"s:testbed": names[0], "{testbed}": names[0]}
+    found |= {"s:workload": names[1], "{workload}": names[1]}
+    found |= {"n:position": [str(position) for position in positions]}
+    return found | {"n:offset": ["0", "1"]}
+
+
+def targets(pattern: str, there: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The targets of requests for all that there is under a pattern of Buildbot's."""
+    parts = pattern.split("/")
+    unknown = [part for part in parts if ":" in part and part not in there]
+    assert not unknown, f"{pattern}: say in `places` what there is of {unknown}"
+    for chosen in product(*(there.get(part, [part]) for part in parts)):
+        yield API + "/".join(quote(part) for part in chosen)
+
+
+def programs(there: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The targets of all that programs read under plugins/bench/."""
+    for page in (page for pages in PROGRAMS.values() for page in pages):
+        yield from _filled(PAGES + page, there)
+
+
+def _filled(path: str, there: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    name = next((name for name in there if name in path), None)
+    if name is None:
+        return [path]
+    return [full for one in there[name] for full in _filled(path.replace(name, one, 1), there)]

@@ -1,0 +1,168 @@
+"""Every page and REST resource answers, on SQLite and on PostgreSQL, whatever it is asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.plugin.endpoints import BenchEndpoint
+from buildbot_bench.plugin.farm import SERVICE_NAME
+from buildbot_bench.plugin.pages.histories import Histories
+from tests.contracts.pages.named import (
+    COLLECTIONS,
+    METHODS,
+    PROGRAMS,
+    RESOURCES,
+    programs,
+    targets,
+)
+from tests.databases import sqlite_engine
+from tests.fakes.database import DirectPool
+from tests.fakes.served import API, PAGES, Answered, ServedFarm
+
+_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(e[-+][0-9]+)?")
+
+
+def registered(served: ServedFarm) -> dict[str, str]:
+    """Our resources, as Buildbot has them."""
+    found = {"/".join(path): end for path, end in served.data.matcher.iterPatterns()}
+    return {path: end for path, end in found.items() if path.startswith("bench/")}
+
+
+async def test_all_that_the_plugin_registers_is_named(served):
+    farm = await served()
+    there = registered(farm)
+    assert set(there) == set(RESOURCES)
+    lists = {path for path, end in there.items() if end.kind.name == "COLLECTION"}
+    assert lists == set(COLLECTIONS)
+    acting = {path for path, end in there.items() if type(end).act is not BenchEndpoint.act}
+    assert acting == set(METHODS)
+    assert {path: set(there[path].rtype.entityType.fieldNames) for path in lists} == {
+        path: set(fields) for path, fields in COLLECTIONS.items()
+    }
+    assert {name.decode() for name in farm.pages.resource.children} == set(PROGRAMS)
+
+
+async def test_the_tables_hold_rows_of_each_kind_in_each_state(served, engine):
+    await served()
+    missing = []
+    with engine.connect() as conn:
+        for table in METADATA.sorted_tables:
+            if conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0:
+                missing.append(table.name)
+            for column in table.columns:
+                if isinstance(column.type, sa.Enum):
+                    there = {str(one) for one in conn.execute(sa.select(column)).scalars()}
+                    names = set(column.type.enums) - there
+                    missing += [f"{column}: {name}" for name in sorted(names)]
+    assert missing == []
+
+
+async def test_whatever_there_is_is_answered(served, there):
+    farm = await served()
+    known = there()
+    wrong = []
+    for pattern, name in RESOURCES.items():
+        for target in targets(pattern, known):
+            answer = await farm.get(target)
+            if answer.status != 200:
+                wrong.append((target, answer.status, answer.body[:200]))
+            elif name:
+                assert set(answer.json) == {name, "meta"}, target
+            else:
+                assert list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    for target in programs(known):
+        answer = await farm.get(target)
+        if answer.status != 200:
+            wrong.append((target, answer.status, answer.body[:200]))
+        else:
+            assert_readable(target, answer)
+    assert wrong == []
+
+
+async def test_the_browsers_files_are_served(served):
+    farm = await served()
+    for file in sorted(farm.pages.static_dir.iterdir()):
+        assert (await farm.get(PAGES + file.name)).body == file.read_bytes()
+
+
+def assert_readable(target: str, answer: Answered) -> None:
+    """What a program reads is what its header says that it is."""
+    kind = answer.headers["content-type"].partition(";")[0]
+    match kind:
+        case "image/svg+xml":
+            ET.fromstring(answer.body)
+        case "application/json":
+            assert answer.json
+        case "text/plain":
+            assert answer.body.decode().strip()
+        case _:
+            raise AssertionError(f"{target}: {kind}")
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+async def test_the_same_rows_are_shown_alike_from_both_databases(
+    served, there, engine, master, tmp_path
+):
+    farm = await served()
+    known = there()
+    all_targets = [t for pattern in RESOURCES for t in targets(pattern, known)]
+    all_targets += programs(known)
+    from_postgresql = [alike(await farm.get(target)) for target in all_targets]
+    service = master.service_manager.namedServices[SERVICE_NAME]
+    service.histories = Histories()
+    service.farm.store = BenchStore(DirectPool(copied(engine, tmp_path / "copy.sqlite")))
+    for target, answer in zip(all_targets, from_postgresql, strict=True):
+        assert alike(await farm.get(target)) == answer, target
+
+
+def copied(source: sa.Engine, path: Path) -> sa.Engine:
+    """All rows in a file of SQLite's."""
+    copy = sqlite_engine(path, kept_open=True)
+    METADATA.create_all(copy)
+    with source.connect() as old, copy.begin() as new:
+        # A comparison names a search, and a search comes after it: they are all there at the end.
+        new.exec_driver_sql("PRAGMA defer_foreign_keys = on")
+        for table in METADATA.sorted_tables:
+            if rows := [dict(row) for row in old.execute(sa.select(table)).mappings()]:
+                new.execute(sa.insert(table), rows)
+    return copy
+
+
+def alike(answer: Answered) -> tuple[int, str]:
+    """An answer, but for the last digits of sums: each database adds up in an order of its own."""
+    text = answer.body.decode("utf-8", "replace")
+    return answer.status, _NUMBER.sub(lambda number: f"{float(number[0]):.10g}", text)
+
+
+async def test_a_list_that_is_cut_is_a_part_of_the_whole(served, there):
+    farm = await served()
+    known = there()
+    for pattern in COLLECTIONS:
+        target, name = next(targets(pattern, known)), RESOURCES[pattern]
+        whole = (await farm.get(target)).json[name]
+        assert (await farm.get(f"{target}?limit=0")).json[name] == []
+        parts = [
+            (await farm.get(f"{target}?limit=1&offset={offset}")).json[name]
+            for offset in range(min(len(whole), 4))
+        ]
+        assert parts == [[one] for one in whole[:4]], pattern
+
+
+async def test_what_is_sorted_or_filtered_is_so_before_it_is_cut(served):
+    farm = await served()
+    rows = (await farm.get(f"{API}bench/searches")).json["searches"]
+    numbers = sorted(row["searchid"] for row in rows)
+    assert len(numbers) > 2
+    oldest = (await farm.get(f"{API}bench/searches?order=searchid&limit=2")).json["searches"]
+    assert [row["searchid"] for row in oldest] == numbers[:2]
+    found = (await farm.get(f"{API}bench/searches?state=found&limit=1")).json["searches"]
+    assert [row["state"] for row in found] == ["found"]

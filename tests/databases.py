@@ -1,0 +1,86 @@
+"""Databases for tests, empty and of their own, on SQLite and on PostgreSQL; it knows no table.
+
+PostgreSQL's are schemas, or whole databases, of the server that BENCH_TEST_POSTGRESQL names. Their
+names are drawn, so that runs side by side do not meet, and they are dropped when the test ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+
+DEFAULT_POSTGRESQL = "postgresql+psycopg://root@127.0.0.1:5432/test"
+DATABASES = ("sqlite", "postgresql")
+
+
+def postgresql_server() -> sa.Engine:
+    """The server; whoever asks for it is skipped where none answers."""
+    url = os.environ.get("BENCH_TEST_POSTGRESQL", DEFAULT_POSTGRESQL)
+    engine = sa.create_engine(url, connect_args={"connect_timeout": 5})
+    try:
+        engine.connect().close()
+    except sa.exc.OperationalError as error:
+        pytest.skip(f"no PostgreSQL at {engine.url} (set BENCH_TEST_POSTGRESQL): {error.orig}")
+    return engine
+
+
+def sqlite_engine(path: Path, *, kept_open: bool = False) -> sa.Engine:
+    """A file, which is opened for each transaction unless it is kept open.
+
+    No test pulls the plug: waiting for the disk would be most of their time. What PostgreSQL
+    refuses, a row that names one that there is not, SQLite is to refuse as well.
+    """
+    kind = sa.QueuePool if kept_open else sa.NullPool
+    engine = sa.create_engine(f"sqlite:///{path}?timeout=60", poolclass=kind)
+
+    @sa.event.listens_for(engine, "connect")
+    def _connected(raw: Any, _record: object) -> None:
+        raw.execute("PRAGMA synchronous = off")
+        raw.execute("PRAGMA foreign_keys = on")
+
+    return engine
+
+
+@contextmanager
+def new_schema(server: sa.Engine) -> Iterator[sa.Engine]:
+    """An engine whose connections see one schema, which is dropped afterwards."""
+    name = f"bench_test_{uuid4().hex}"
+    with server.begin() as conn:
+        conn.execute(sa.schema.CreateSchema(name))
+    engine = sa.create_engine(server.url.update_query_dict({"options": f"-csearch_path={name}"}))
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+        with server.begin() as conn:
+            conn.execute(sa.schema.DropSchema(name, cascade=True))
+
+
+@contextmanager
+def new_database(server: sa.Engine) -> Iterator[str]:
+    """The URL of a database, which is dropped afterwards, whoever is still connected."""
+    name = f"bench_test_{uuid4().hex}"
+    with server.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        try:
+            yield server.url.set(database=name).render_as_string(hide_password=False)
+        finally:
+            connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def empty_tables(engine: sa.Engine, tables: sa.MetaData) -> None:
+    """Delete all rows; on PostgreSQL the numbers begin anew with 1, as they do on a new file."""
+    names = [table.name for table in tables.sorted_tables]
+    with engine.begin() as conn:
+        if engine.dialect.name == "postgresql":
+            conn.execute(sa.text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY"))
+        else:
+            for name in reversed(names):
+                conn.execute(sa.text(f"DELETE FROM {name}"))

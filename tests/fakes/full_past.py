@@ -1,0 +1,277 @@
+"""A farm that lived through one thing of each kind, the same things on every database.
+
+`WHOLE` is its workflow for make_farm: a control image, a gate, captures, artefacts that expire.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.rows import ImageRow, TrialRow
+from buildbot_bench.plugin.db.states import (
+    ComparisonState,
+    MarkKind,
+    NoticeKind,
+    ProfileState,
+    ReportState,
+    SearchState,
+    TrialState,
+)
+from buildbot_bench.plugin.quarantine import end_quarantine
+from tests.fakes.control import CONTROLLED, PLAIN
+from tests.fakes.gated import GATED, count
+from tests.fakes.past import Past, boots
+
+WHOLE = (
+    (PLAIN, CONTROLLED.replace("}}", "}, profile: 5m}")),
+    *GATED,
+    ("\nmail:", "\nartefacts: {retention: {keep-days: 1}}\n\nmail:"),
+)
+OLD, NEW = 6, 7
+DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
+FOUND = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
+OPEN = replace(FOUND, steps=(), unresolved=((2, 5),), reason="two suspects are left")
+NOTHING = replace(FOUND, steps=(), reproduced=False, reason="the ends do not differ")
+# What PostgreSQL, SQLite, JSON and a spreadsheet would stumble over.
+HOSTILE = "\0=cmd|' /C calc'!A0 \ud800 \u202e<script>%s{0}"
+SAMPLED = "main;ip_input 700\ncpu_idle 300\n"
+
+
+async def live_through_everything(past: Past) -> None:
+    """Fill every table, with a row in each of its states."""
+    await past.commits(*range(1, 16))
+    await past.commits(16, 17, 18, important=False)
+    await _images(past)
+    await _measurements(past)
+    await _controls(past)
+    await _verdicts(past)
+    await _searches(past)
+    await _trials(past)
+    await _mails(past)
+    await _marks_and_notices(past)
+
+
+async def _images(past: Past) -> None:
+    for position, state in enumerate(("wanted", "building", "failed", "dropped", "held"), start=13):
+        await past.image(position, state=state)
+    await past.image(12, state="untestable", reason=f"does not compile: {HOSTILE}")
+    for position in range(1, 12):
+        image = await past.image(position, kernel_digest=f"{position:064x}")
+        await past.farm.store.keep_artefact(digest=image.digest, size=9, now=past.farm.now())
+    manifest = {"compiler": HOSTILE, "flags": ["-O2"]}
+    await past.image(OLD, ordinal=1, manifest=manifest, build_s=12.5)
+
+
+async def _measurements(past: Past) -> None:
+    for position in range(1, 12):
+        await count(past, position, 1000.0)
+        level = 1e6 if position < NEW else 0.8e6
+        await past.measured(position, boots(level, series=position), epoch="1")
+    second = await past.farm.store.image_of(past.shas[OLD], 1)
+    assert second is not None
+    await past.measured(second, boots(1e6, series=50), epoch="1")
+    await past.measured(9, boots(0.9e6, series=51), epoch="2")
+    await past.measured(9, (5e6,), tunables="kern.random.harvest.mask=351")
+    failed = await past.probe(10, state="done", failure=HOSTILE, failure_kind="infrastructure")
+    await past.add(failed, 0, None)
+    await _both_units(past)
+    await past.probe(11, state="lost", failure="gone", ended_at=past.farm.now())
+    untestable = await past.farm.store.image_of(past.shas[12], 0)
+    assert untestable is not None
+    await past.probe(untestable, state="cancelled")
+    await past.probe(2, state="issued", brid=500, issued_at=past.farm.now())
+    for reason in ("backfill", "confirm", "person", "commit"):
+        await past.probe(3, reason=reason)
+    await past.probe(4, state="done", judged=True)
+
+
+async def _both_units(past: Past) -> None:
+    """One iteration in two units, with a hostile log and facts that are no text."""
+    probe = await past.probe(10, state="done", iterations=1, epoch="2")
+    for unit, value in (("pps", 0.85e6), ("cycles/packet", 1e-9)):
+        await past.farm.store.add_iteration(
+            probe=probe,
+            ordinal=0,
+            unit=unit,
+            value=value,
+            failure=None,
+            at_s=past.farm.now(),
+            duration_s=0.1,
+            log=HOSTILE,
+            facts={"cpu": HOSTILE, "cores": 4, "speed": 1.5, "smt": None, "turbo": False},
+        )
+
+
+async def _controls(past: Past) -> None:
+    """Rounds of the control image; one quarantine was a false alarm, one ended, one lasts."""
+    store = past.farm.store
+    for serial, level in enumerate((1e6, 1e6, 0.7e6, 1e6, 0.7e6, 0.7e6)):
+        past.farm.master.reactor.advance(86400)
+        columns = {"reason": "control", "epoch": "2", "ended_at": past.farm.now()}
+        probe = await past.measured(4, boots(level, 3, series=100 + serial), **columns)
+        if level < 1e6:
+            row = await store.begin_quarantine(
+                probe_id=probe.id,
+                testbed="apu",
+                workload="forwarding",
+                epoch="2",
+                since_s=past.farm.now() - 2 * 86400,
+                shift=-0.3 if serial == 2 else None,
+                reason=f"off by 30 % {HOSTILE}",
+                now=past.farm.now(),
+            )
+            if serial != 5:
+                await end_quarantine(past.farm, row, by="ann", trusted=serial == 2)
+    await past.measured(11, boots(0.8e6, series=120), epoch="2")
+    await past.probe(4, reason="control")
+
+
+async def _verdicts(past: Past) -> None:
+    for position, state in enumerate(ComparisonState, start=NEW):
+        told = {"effect": -0.2, "low": -0.21, "high": -0.19, "p_value": 1e-300, "probability": 0.99}
+        bare = state in {ComparisonState.UNFIT, ComparisonState.NOTHING}
+        columns = {} if bare else told
+        verdict = None if bare else {"reason": HOSTILE}
+        await past.comparison(OLD, position, state=state, verdict=verdict, rounds=1, **columns)
+
+
+async def _searches(past: Past) -> None:
+    search = await past.answered(FOUND)
+    for side in (OLD, NEW):
+        values = boots(1e6 if side == OLD else 0.8e6, series=70 + side)
+        await past.measured(side, values, reason="search", search_id=search.id, epoch="2")
+        await _profile(past, side, ProfileState.DONE, search_id=search.id)
+    await past.answered(OPEN, "inconclusive")
+    await past.answered(NOTHING, "not-reproduced")
+    for state in (SearchState.FAILED, SearchState.CANCELLED):
+        await past.search(state=state, detail=HOSTILE, ended_at=past.farm.now())
+    await past.search(state=SearchState.CANCELLING)
+    patch = await past.farm.store.add_patch(
+        body=b"\xff\0", origin=HOSTILE, requester=HOSTILE, now=past.farm.now()
+    )
+    fix = {"fix_sha": past.shas[18], "fix_patch": patch.digest}
+    alarm = {"key": "alarm:1", "reason": "alarm", "requester": "judge", "claimed": 0.2}
+    await past.search(2, 10, **alarm, **fix)
+    running = await past.search(3, 9)
+    await past.probe(8, reason="search", search_id=running.id)
+    for state in ProfileState:
+        await _profile(past, 9, state, search_id=running.id)
+
+
+async def _profile(past: Past, position: int, state: ProfileState, **asked: int) -> None:
+    store, now = past.farm.store, past.farm.now()
+    image = await past.image(position)
+    row = await store.ensure_profile(
+        key=f"profile:{position}:{state}:{asked}",
+        token="job",
+        image_id=image.id,
+        testbed="apu",
+        workload="forwarding",
+        now=now,
+        **asked,
+    )
+    columns: dict[str, object] = {"state": state}
+    if state is ProfileState.DONE:
+        kept = await store.add_capture(counter="cycles", folded=SAMPLED, taken_at=now)
+        columns |= {"digest": kept.digest, "ended_at": now}
+    if state is ProfileState.FAILED:
+        columns |= {"failure": HOSTILE, "ended_at": now}
+    await store.change_profile(row, **columns)
+
+
+async def _trials(past: Past) -> None:
+    done = await _trial(past, 3, "options:VIMAGE", TrialState.DONE, ended_at=past.farm.now())
+    for number, level in ((done.base_image_id, 5e5), (done.new_image_id, 5.2e5)):
+        image = await past.farm.store.image(number)
+        values = boots(level, series=200 + number)
+        await past.measured(image, values, reason="person", trial_id=done.id, epoch="2")
+        await _profile(past, 3, ProfileState.DONE, trial_id=done.id)
+    patch = await past.farm.store.add_patch(
+        body=b"--- a/x\n+++ b/x\n\xff\x1b[2J\0", origin="my.patch", requester="carol", now=1.0
+    )
+    await _trial(past, 5, f"patch:{patch.digest}", TrialState.AWAITING)
+    for position, state in enumerate(TrialState, start=2):
+        if state not in {TrialState.DONE, TrialState.AWAITING}:
+            ended = state not in {TrialState.RUNNING, TrialState.CANCELLING}
+            columns = {"ended_at": past.farm.now(), "detail": HOSTILE} if ended else {}
+            await _trial(past, position, "nooptions:INVARIANTS", state, **columns)
+
+
+async def _trial(
+    past: Past, position: int, change: str, state: TrialState, **columns: object
+) -> TrialRow:
+    store = past.farm.store
+    base, new = await past.image(position), await _variant(past, position, change)
+    if state is TrialState.AWAITING:
+        new = await store.change_image(new, now=past.farm.now(), state="held")
+        assert new is not None
+    trial = await store.add_trial(
+        base_image_id=base.id,
+        base_tunables="",
+        base_label=base.label,
+        new_image_id=new.id,
+        new_tunables="",
+        new_label=new.label,
+        lanes=[("apu", "forwarding")],
+        iterations=5,
+        confidence=95.0,
+        min_effect=0.02,
+        requester="ann",
+        now=past.farm.now(),
+    )
+    changed = await store.change_trial(trial, state=state, **columns)
+    assert changed is not None
+    return changed
+
+
+async def _variant(past: Past, position: int, change: str) -> ImageRow:
+    store, now = past.farm.store, past.farm.now()
+    variant = f"{past.shas[position]}+{change}"
+    image = await store.ensure_image(
+        sha=past.shas[position],
+        variant=variant,
+        ordinal=0,
+        position=position,
+        label=f"r{position}+{change.rpartition(':')[2][:12]}",
+        now=now,
+    )
+    digest = hashlib.sha256(variant.encode()).hexdigest()
+    changed = await store.change_image(image, now=now, state="built", digest=digest, size=9)
+    assert changed is not None
+    return changed
+
+
+async def _mails(past: Past) -> None:
+    store = past.farm.store
+    mail = {
+        "message_id": "<1@example.org>",
+        "subject": HOSTILE,
+        "recipients": ["net@example.org"],
+        "message": b"Subject: \xff\0\r\n\r\n",
+    }
+    searches = await store.searches()
+    for search, state in zip(searches, ReportState, strict=False):
+        row = await store.add_report(search.id, now=past.farm.now(), **mail)
+        await store.change_report(row, state=state, last_error=HOSTILE)
+    await store.add_mail("quarantine:1", now=past.farm.now(), **mail)
+
+
+async def _marks_and_notices(past: Past) -> None:
+    store, now = past.farm.store, past.farm.now()
+    (found,) = [s for s in await store.searches() if s.state == SearchState.FOUND]
+    (verdict,) = await store.comparisons(ComparisonState.REGRESSION)
+    fix = past.farm.history.resolve("r9")
+    for kind in MarkKind:
+        said = {"kind": kind, "author": HOSTILE, "now": now}
+        said |= {"fix": fix} if kind == MarkKind.FIXED else {}
+        await store.add_mark(search_id=found.id, **said)
+        await store.add_mark(comparison_id=verdict.id, **said)
+    wanted = [
+        (kind, f"D{number}", HOSTILE)
+        for number, kind in enumerate([*NoticeKind, *NoticeKind, *NoticeKind], start=1)
+    ]
+    notices = await store.add_notices(found.id, wanted, now=now)
+    for notice, state in zip(notices, ReportState, strict=False):
+        await store.change_notice(notice, state=state, last_error=HOSTILE)

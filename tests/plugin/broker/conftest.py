@@ -1,0 +1,20 @@
+"""What tests of the broker share that take a testbed out of bench.yml."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.gone import WAYS, no_errors
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    """What is replaced in bench.yml, and what is said then of forwarding on apu."""
+    return WAYS[request.param]
+
+
+@pytest.fixture
+def errors():
+    """Nothing goes to the master's log as an error."""
+    with no_errors():
+        yield

@@ -1,0 +1,94 @@
+"""A commit that libgit2 refuses comes in amid others; all are found and measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.plugin.broker.turn import Turn
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.pages.commit import commit_in_search, measured_commit
+from buildbot_bench.plugin.pages.strip import strip
+from buildbot_bench.plugin.views import Views
+from tests.fakes.past import Past
+from tests.gitrepo import add_commits, add_raw_commit, git, make_repository, numbered
+
+EVE = b"Eve <eve@example.org>"
+ODD = {
+    "beyond": (EVE + b" 99999999999999999999 +0000", "Eve <eve@example.org>", 0),
+    "no-number": (EVE + b" yesterday +0000", "Eve <eve@example.org>", 0),
+    "no-brackets": (b"Eve of example.org 1484000000 +0000", "Eve of example.org", 1_484_000_000),
+}
+
+
+@pytest.fixture(params=ODD)
+def line(request) -> tuple[bytes, str, int]:
+    return ODD[request.param]
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    make_repository(tmp_path / "watched", numbered(1, 3))
+    return tmp_path / "watched"
+
+
+@pytest.fixture
+def farm(make_farm, source) -> Farm:
+    return make_farm(repository=source)
+
+
+async def pushed(farm: Farm, turn: Turn, source: Path, line: bytes) -> Past:
+    """r3 was known; r4, n5, which is the odd one, r6 and r7 come in."""
+    await turn.fetch()
+    add_commits(source, numbered(4, 4))
+    add_raw_commit(source, b"author %s\ncommitter %s\n\nem: go slower\n" % (line, line))
+    add_commits(source, numbered(6, 7))
+    await turn.fetch()
+    shas = git(source, "rev-list", "--reverse", "main").split()
+    return Past(farm, dict(enumerate(shas, start=1)))
+
+
+def level(position: int) -> float:
+    return 1e6 if position < 5 else 0.8e6
+
+
+async def test_all_of_them_are_recorded_with_what_can_be_read(farm, master, source, line):
+    raw, author, at_s = line
+    await pushed(farm, Turn(farm=farm, scheduler=master), source, raw)
+    rows = await farm.store.commits_between("main", 1, 99)
+    assert [row.revision.label for row in rows] == ["r3", "r4", "n5", "r6", "r7"]
+    odd = rows[2]
+    assert (odd.subject, odd.author, odd.committed_at_s) == ("em: go slower", author, at_s)
+    assert all(row.important for row in rows)
+
+
+async def test_all_of_them_are_measured(farm, master, source, line):
+    turn = Turn(farm=farm, scheduler=master)
+    past = await pushed(farm, turn, source, line[0])
+    for _ in range(8):
+        await turn.take()
+        await past.lab_answers(lambda _: 1e6)
+    measured = await farm.store.measured("apu", "forwarding", "pps", 1, 99)
+    assert {row.position for row in measured} == {3, 4, 5, 6, 7}
+    assert "em: go slower" in json.dumps(await measured_commit(farm, "apu", "forwarding", 5))
+
+
+async def test_a_search_finds_it_and_shows_it(farm, master, source):
+    turn = Turn(farm=farm, scheduler=master)
+    raw, author, _at_s = ODD["beyond"]
+    past = await pushed(farm, turn, source, raw)
+    search = await past.search(3, 7)
+    for _ in range(120):
+        await turn.take()
+        if not await past.lab_answers(level):
+            break
+    ended = await farm.store.search(search.id)
+    assert ended.state == "found"
+    shown = await Views(farm).describe(search.id)
+    assert shown["report"]["headline"]["suspects"][0]["label"] == "n5"
+    assert "em: go slower" in shown["text"]
+    assert author in shown["text"]
+    assert (await strip(farm, search.id))["culprits"][0]["label"] == "n5"
+    assert "em: go slower" in json.dumps(await commit_in_search(farm, search.id, 2))

@@ -1,0 +1,12 @@
+"""What a page shows is the same on both databases."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.databases import DATABASES
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    return request.param
