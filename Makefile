@@ -3,13 +3,14 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo farm test test-fast test-vm bench check clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd bench check clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
 	@echo "make farm    keep a farm running with the recorded r311848..r313448, to ask bench-bisect"
 	@echo "make test    all tests, with real masters, workers and servers (up to 10 minutes)"
 	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
+	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
 	@echo "make bench   how well and how cheaply it searches and judges (ten minutes or more)"
 	@echo "make check   ruff, mypy and import-linter"
 
@@ -29,6 +30,11 @@ test-fast: $(VENV)/ready
 test-vm: $(VENV)/ready
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m vm
 
+# SRC is where a FreeBSD source tree is; without it this says how to get one.
+SRC =
+test-freebsd: $(VENV)/ready
+	$(BIN)/python -m benchmarks.freebsd "$(SRC)"
+
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks
 
@@ -47,4 +53,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $(VENV)/ready
 
 clean:
-	rm -rf $(VENV) .farm .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-debian .farm .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks import judge, pages, pipeline, plots, relinked, search
+from benchmarks import history, judge, pages, pipeline, plots, relinked, search
 from buildbot_bench.core.errors import BenchError
 
 ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
@@ -18,6 +18,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "judge": ("the judge on recorded and on simulated years", judge.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
+    "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
     "plots": ("the plots of what was found last", plots.main),
 }

@@ -1,0 +1,98 @@
+"""`make test-freebsd SRC=/path/to/src`: the figures that are wanted, beside those that are seen.
+
+All is done as a user would, on a scratch clone, with `bench-build`. SRC is only read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.freebsd import builds
+from benchmarks.freebsd.table import Figure, show, verdict
+from benchmarks.freebsd.workshop import Workshop
+from buildbot_bench.core.errors import BenchError
+
+Row = Callable[[Workshop], Iterator[Figure]]
+# In this order: each may use what those before it have built. A row is a function that yields its
+# figures as it gets them.
+ROWS: dict[str, Row] = {
+    "build": builds.build,
+    "digest": builds.digest,
+    "relink": builds.relink,
+    "directory": builds.directory,
+}
+_NO_TREE = """\
+Say where a FreeBSD source tree is, as a git repository or an unpacked src.txz:
+
+    git clone --depth 1 --branch releng/13.1 https://git.FreeBSD.org/src.git ~/freebsd-src
+    make test-freebsd SRC=$HOME/freebsd-src
+
+It is only read. The scratch clone, its objects and archives take about 6 GB; the whole takes an
+hour on two cores. `bench-build check` says what this machine lacks.
+"""
+
+
+def main(argv: Sequence[str] | None = None, rows: Mapping[str, Row] = ROWS) -> int:
+    """Run the rows that are named, or all; 1 if a figure is not what is wanted."""
+    options = _options(argv, rows)
+    if not str(options.source):
+        print(_NO_TREE, end="")
+        return 0
+    place = options.scratch or Path(tempfile.mkdtemp(prefix="test-freebsd-", dir=_scratch()))
+    seen: list[Figure] = []
+    try:
+        workshop = Workshop.make(
+            options.source.resolve(), place.resolve(), options.build, jobs=options.jobs
+        )
+        print(f"scratch: {place}", flush=True)
+        for name in options.rows or rows:
+            for figure in rows[name](workshop):
+                print(show([figure]), flush=True)
+                seen.append(figure)
+    except BenchError as error:
+        print(f"test-freebsd: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if seen:
+            print(f"\n{show(seen)}\n{verdict(seen)}")
+    return 0 if all(figure.is_met is not False for figure in seen) else 1
+
+
+def _scratch() -> str:
+    """Beside the caches: /tmp is often a small disk, or memory."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home.mkdir(parents=True, exist_ok=True)
+    return str(home)
+
+
+def _options(argv: Sequence[str] | None, rows: Mapping[str, Row]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.freebsd",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    say = parser.add_argument
+    say("source", nargs="?", type=_source, default="", metavar="SRC", help="a FreeBSD source tree")
+    say("--rows", metavar="ROW,…", help=f"of {', '.join(rows)}; default: all")
+    say("--scratch", type=Path, metavar="DIR", help="is kept; given again, its objects are used")
+    say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
+    say("--build", action="append", default=[], metavar="WORD", help="for bench-build freebsd")
+    options = parser.parse_args(argv)
+    options.rows = options.rows.split(",") if options.rows else []
+    for name in options.rows:
+        if name not in rows:
+            parser.error(f"there is no row {name!r}; there are {', '.join(rows)}")
+    return options
+
+
+def _source(text: str) -> Path | str:
+    return Path(text) if text else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
