@@ -7,7 +7,10 @@ from enum import StrEnum
 
 
 class NoiseClass(StrEnum):
-    """How a metric repeats: `sampled` varies from boot to boot, `exact` is the same each time."""
+    """How a metric repeats: `sampled` varies from boot to boot, `exact` is counted.
+
+    What is counted varies little or not at all, and not with the layout of an image.
+    """
 
     SAMPLED = "sampled"
     EXACT = "exact"

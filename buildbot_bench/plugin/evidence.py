@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -83,6 +84,7 @@ def comparable_samples(samples: list[Sample]) -> list[Sample]:
 def _evidence(images: dict[int, ImageRow], samples: list[Sample], first: int) -> Evidence:
     plain = {image.position - first: image for image in images.values() if image.ordinal == 0}
     kernels = {p: image.kernel for p, image in plain.items() if image.kernel}
+    untestable = frozenset(p for p, image in plain.items() if image.state == ImageState.UNTESTABLE)
     return Evidence(
         measurements=tuple(
             Measurement(
@@ -95,12 +97,24 @@ def _evidence(images: dict[int, ImageRow], samples: list[Sample], first: int) ->
             for iteration in sample.iterations
             if iteration.value is not None
         ),
-        untestable=frozenset(
-            p for p, image in plain.items() if image.state == ImageState.UNTESTABLE
-        ),
+        untestable=untestable,
         built=frozenset(p for p, image in plain.items() if image.state == ImageState.BUILT),
         same_as_previous=frozenset(p for p, k in kernels.items() if kernels.get(p - 1) == k),
+        same_across=_same_across(kernels, untestable),
     )
+
+
+def _same_across(kernels: Mapping[int, str], untestable: Collection[int]) -> frozenset[int]:
+    """The testable positions with the kernel of the last testable one, untestable ones between."""
+    found = set()
+    for position, kernel in kernels.items():
+        before = position - 1
+        while before in untestable:
+            before -= 1
+        apart = before < position - 1 and position not in untestable
+        if apart and kernels.get(before) == kernel:
+            found.add(position)
+    return frozenset(found)
 
 
 def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Suspicion, judge
-from buildbot_bench.core.noise import EXACT, learn
+from buildbot_bench.core.noise import COUNTED, learn
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack, compare_symbols
 from buildbot_bench.core.report import PROOF_ITERATIONS, compose, proof_iterations
 from buildbot_bench.core.sample import (
@@ -40,9 +44,26 @@ def history(positions: int) -> list[Sample]:
     return [counted(position, BEFORE, at_s=100.0 * position) for position in range(positions)]
 
 
-def search(levels, *, untestable=frozenset(), min_effect=0.001):
-    """Search over levels that never vary; the answer, and how many boots it took."""
+SCATTERED = (3596.88, 3596.85, 3596.45)  # FreeBSD 13.1, three boots of one image
+EVEN = learn([counted(0, *[BEFORE] * 4)])
+
+
+def search(
+    levels: Sequence[float],
+    *,
+    untestable: frozenset[int] = frozenset(),
+    across: frozenset[int] = frozenset(),
+    min_effect: float = 0.001,
+    sigma_run: float = EVEN.sigma_run,
+    scatter: float = 0.0,
+    seed: int = 0,
+) -> tuple[Answer, int]:
+    """Search over levels whose boots scatter; the answer, and how many boots it took.
+
+    `across` are positions with the kernel of the one before the untestable one before them.
+    """
     last = len(levels) - 1
+    chance = np.random.default_rng(seed)
     taken: list[Measurement] = []
     broken: set[int] = set()
     for _ in range(100):
@@ -52,14 +73,15 @@ def search(levels, *, untestable=frozenset(), min_effect=0.001):
                 measurements=tuple(taken),
                 untestable=frozenset(broken),
                 built=frozenset(m.position for m in taken),
-                same_as_previous=frozenset(),
+                same_across=frozenset(p for p in across if p - 1 in broken),
             ),
             COSTS,
             SearchPolicy(
                 min_effect=min_effect,
                 higher_is_better=False,
-                sigma_run=EXACT.sigma_run,
-                sigma_build=EXACT.sigma_build,
+                sigma_run=sigma_run,
+                sigma_build=COUNTED.sigma_build,
+                images=False,
             ),
         )
         if isinstance(step, Answer):
@@ -67,34 +89,87 @@ def search(levels, *, untestable=frozenset(), min_effect=0.001):
         if step.position in untestable:
             broken.add(step.position)
             continue
-        value = levels[step.position]
+        value = levels[step.position] * (1 + scatter * chance.standard_normal())
         taken.append(Measurement(position=step.position, value=value, image=step.image))
     raise AssertionError("the search does not end")
 
 
-def test_the_unit_says_which_way_is_better_and_that_nothing_varies():
-    metric = KNOWN_METRICS["instructions/packet"]
-    assert not metric.higher_is_better
-    assert learn([counted(1, BEFORE)]) == EXACT
+def test_the_unit_says_which_way_is_better():
+    assert not KNOWN_METRICS["instructions/packet"].higher_is_better
+
+
+def test_how_far_counts_scatter_is_learnt_from_boots_and_no_metric_is_believed_to_have_none():
+    unknown = learn([counted(1, BEFORE)])
+    assert COUNTED.sigma_run < unknown.sigma_run < 2 * COUNTED.sigma_run
+    assert unknown.assumed == ("boots of one image vary by about 0.02 %",)
+    assert 0 < EVEN.sigma_run < 3e-5
+    scattered = learn([counted(n, *SCATTERED) for n in range(4)])
+    assert 1e-4 < scattered.sigma_run < 2.5e-4
+    assert not scattered.assumed
+    assert not scattered.saturated
+    assert {noise.sigma_build for noise in (unknown, EVEN, scattered)} == {COUNTED.sigma_build}
+
+
+def test_what_neighbouring_commits_differ_by_is_no_noise():
+    levels = [counted(n, *[BEFORE * (1 + 0.0003 * (n % 2))] * 2) for n in range(12)]
+    assert learn(levels).sigma_run < 2e-5
 
 
 def test_one_boot_of_the_same_count_is_no_news():
-    assert isinstance(judge(history(8), counted(8, BEFORE, at_s=900), EXACT, POLICY), Nothing)
+    assert isinstance(judge(history(8), counted(8, BEFORE, at_s=900), EVEN, POLICY), Nothing)
 
 
 def test_a_difference_below_the_floor_is_no_news_however_certain():
     hardly_more = counted(8, BEFORE * 1.0004, at_s=900)
-    assert isinstance(judge(history(8), hardly_more, EXACT, POLICY), Nothing)
+    assert isinstance(judge(history(8), hardly_more, EVEN, POLICY), Nothing)
+
+
+def test_a_tenth_of_a_percent_is_an_alarm_where_boots_scatter_and_scatter_alone_is_none():
+    missed = false = 0
+    for seed in range(20):
+        calm, slower = (judged(effect, 1e-4, seed) for effect in (0.0, 0.001))
+        false += isinstance(calm, Alarm)
+        missed += not isinstance(slower, Alarm)
+    assert (missed, false) == (0, 0)
+
+
+def judged(effect: float, scatter: float, seed: int) -> object:
+    """The verdict on a commit that changes the count so much, once all was measured again."""
+    chance = np.random.default_rng(seed)
+    boots: dict[int, list[Iteration]] = {}
+    clock = 0.0
+
+    def boot(position: int, times: int) -> None:
+        nonlocal clock
+        for _ in range(times):
+            clock += 1.0
+            level = BEFORE * (1 + effect * (position == 12))
+            value = level * (1 + scatter * chance.standard_normal())
+            boots.setdefault(position, []).append(Iteration(value=value, at_s=clock))
+
+    boot(0, 5)
+    for position in range(1, 13):
+        boot(position, 1)
+    for _ in range(8):
+        samples = [replace(counted(p), iterations=tuple(taken)) for p, taken in boots.items()]
+        history = samples[:-1]
+        policy = JudgePolicy(min_effect=0.0005)
+        verdict = judge(history, samples[-1], learn(history), policy)
+        if not isinstance(verdict, Suspicion):
+            return verdict
+        for wanted in verdict.remeasure:
+            boot(wanted.position, wanted.iterations)
+    return verdict
 
 
 def test_half_a_percent_is_an_alarm_after_one_more_boot_of_each_side():
     past = history(8)
-    first = judge(past, counted(8, AFTER, at_s=900), EXACT, POLICY)
+    first = judge(past, counted(8, AFTER, at_s=900), EVEN, POLICY)
     assert isinstance(first, Suspicion)
     assert first.iterations <= 2
     past[first.anchor] = counted(first.anchor, BEFORE, at_s=100.0 * first.anchor)
     again = [counted(first.anchor, BEFORE, at_s=950)]
-    verdict = judge([*past, *again], counted(8, AFTER, AFTER, AFTER, at_s=900), EXACT, POLICY)
+    verdict = judge([*past, *again], counted(8, AFTER, AFTER, AFTER, at_s=900), EVEN, POLICY)
     assert isinstance(verdict, Alarm)
     assert verdict.direction == "regression"
     assert verdict.effect == pytest.approx(AFTER / BEFORE - 1, rel=1e-3)
@@ -103,7 +178,7 @@ def test_half_a_percent_is_an_alarm_after_one_more_boot_of_each_side():
 def test_fewer_instructions_are_an_improvement():
     again = [counted(7, BEFORE, at_s=950)]
     fewer = counted(8, 700.0, 700.0, 700.0, at_s=900)
-    verdict = judge([*history(8), *again], fewer, EXACT, POLICY)
+    verdict = judge([*history(8), *again], fewer, EVEN, POLICY)
     assert isinstance(verdict, Alarm)
     assert verdict.direction == "improvement"
 
@@ -115,6 +190,29 @@ def test_a_search_names_half_a_percent_across_what_cannot_be_tested():
     assert (step.old, step.new) == (69, 70)
     assert step.effect == pytest.approx(AFTER / BEFORE - 1, rel=1e-3)
     assert measured <= 20
+
+
+@given(culprit=st.integers(1, 10), seed=st.integers(0, 10_000))
+def test_a_tenth_of_a_percent_is_found_in_ten_commits_where_boots_scatter(culprit, seed):
+    levels = [3596.5] * culprit + [3596.5 * 1.001] * (11 - culprit)
+    answer, measured = search(levels, min_effect=0.0005, sigma_run=1e-4, scatter=1e-4, seed=seed)
+    assert [(step.old, step.new) for step in answer.steps] == [(culprit - 1, culprit)]
+    assert measured <= 20
+
+
+@given(seed=st.integers(0, 10_000))
+def test_boots_that_scatter_as_they_always_did_are_no_steps(seed):
+    answer, measured = search([3596.5] * 11, sigma_run=3e-4, scatter=3e-4, seed=seed)
+    assert answer.steps == ()
+    assert measured <= 37
+
+
+def test_one_kernel_on_both_sides_of_an_untestable_commit_is_one_level():
+    levels = [BEFORE] * 8 + [AFTER] * 3
+    across = {"untestable": frozenset({5}), "across": frozenset({6})}
+    answer, _ = search(levels, **across)
+    assert [(step.old, step.new) for step in answer.steps] == [(7, 8)]
+    assert answer.unresolved == ()
 
 
 def test_a_search_below_its_floor_finds_nothing():

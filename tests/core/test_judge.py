@@ -17,7 +17,7 @@ from buildbot_bench.core.judge import (
     Unfit,
     judge,
 )
-from buildbot_bench.core.noise import EXACT, Bimodal, Noise
+from buildbot_bench.core.noise import Bimodal, Noise
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 from tests.fakes.judged_farm import Farm
 
@@ -26,6 +26,7 @@ LAYOUT = Noise(sigma_run=0.005, sigma_build=0.01, df_run=200.0, df_build=100.0)
 INSTRUCTIONS = Metric(
     name="cost", unit="instructions/packet", higher_is_better=False, noise=NoiseClass.EXACT
 )
+COUNTS = Noise(sigma_run=1e-5, sigma_build=1e-6, df_run=1e12, df_build=1e12)
 
 
 def step(effect: float, *, at: int) -> Farm:
@@ -372,9 +373,9 @@ def test_modes_far_apart_are_beyond_use() -> None:
     assert "two modes" in verdict.reason
 
 
-def test_an_exact_metric_needs_one_repetition_and_no_t_test() -> None:
+def test_a_counted_metric_needs_one_repetition_and_no_t_test() -> None:
     farm = Farm(
-        noise=EXACT, metric=INSTRUCTIONS, level=lambda p: math.log1p(0.03) if p == 6 else 0.0
+        noise=COUNTS, metric=INSTRUCTIONS, level=lambda p: math.log1p(0.03) if p == 6 else 0.0
     )
     farm.layout = {(p, 0): 0.0 for p in range(1, 7)}
     farm.measured(range(1, 7), times=3)
@@ -389,21 +390,25 @@ def test_an_exact_metric_needs_one_repetition_and_no_t_test() -> None:
     assert isinstance(farm.look(5), Nothing)
 
 
-def test_an_exact_metric_takes_no_noise_from_elsewhere() -> None:
+def test_a_counted_metric_needs_more_boots_where_it_scatters_as_much_as_its_floor() -> None:
     values = [(p, 812.0 if p < 6 else 845.0) for p in range(1, 7)]
     samples = [
         Sample(
             label=f"n{p}",
             position=p,
             metric=INSTRUCTIONS,
-            iterations=tuple(Iteration(value=v, at_s=p * 100.0 + n) for n in range(2)),
+            iterations=tuple(Iteration(value=v, at_s=p * 100.0 + n) for n in range(3)),
         )
         for p, v in values
     ]
-    verdict = judge(samples[:-1], samples[-1], QUIET, JudgePolicy())
+    verdict = judge(samples[:-1], samples[-1], COUNTS, JudgePolicy())
     assert isinstance(verdict, Suspicion)
     assert [r.iterations for r in verdict.remeasure if r.position < 6] == [1]
     assert all(r.position < 6 for r in verdict.remeasure)  # the new one was repeated already
+    scattered = replace(COUNTS, sigma_run=0.007)
+    verdict = judge(samples[:-1], samples[-1], scattered, JudgePolicy())
+    assert isinstance(verdict, Suspicion)
+    assert sorted(r.iterations for r in verdict.remeasure) == [2, 4]
 
 
 def test_a_doubtful_place_moves_the_anchor_back_and_widens_the_interval() -> None:

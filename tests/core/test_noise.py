@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.noise import ARCHIVE, EXACT, auto_iterations, learn, spread_of_boots
+from buildbot_bench.core.noise import ARCHIVE, auto_iterations, learn, spread_of_boots
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 INSTRUCTIONS = Metric(name="cost", unit="instructions/packet", noise=NoiseClass.EXACT)
@@ -146,9 +146,13 @@ def test_line_rate_is_noticed() -> None:
     assert learn(history).saturated
 
 
-def test_an_exact_metric_has_no_noise() -> None:
+def test_counts_that_never_vary_leave_hardly_any_noise_and_are_no_line_rate() -> None:
     history = [sample(n, 812.0, 812.0, metric=INSTRUCTIONS) for n in range(3)]
-    assert learn(history) == EXACT
+    noise = learn(history)
+    assert 0 < noise.sigma_run < 2e-5
+    assert not noise.saturated
+    assert auto_iterations(noise) == 1
+    assert auto_iterations(learn(history[:1])) == 5
 
 
 def test_kernels_get_one_boot_once_the_noise_is_learnt() -> None:

@@ -98,6 +98,17 @@ async def test_kernels_that_differ_in_their_version_alone_are_one(past, farm):
     assert (await gather(farm, await past.search(3, 8))).evidence.same_as_previous == {1}
 
 
+async def test_one_kernel_on_both_sides_of_what_is_untestable_is_one(past, farm):
+    await past.image(3, kernel_digest="k" * 64)
+    await past.image(4, state="untestable", reason="panic", kernel_digest="p" * 64)
+    await past.image(5, state="untestable", reason="does not compile")
+    await past.image(6, kernel_digest="k" * 64)
+    await past.image(7, state="untestable", reason="does not compile")
+    await past.image(8, kernel_digest="l" * 64)
+    evidence = (await gather(farm, await past.search(3, 8))).evidence
+    assert (evidence.same_across, evidence.same_as_previous) == ({3}, frozenset())
+
+
 async def test_a_build_is_assumed_to_take_what_it_takes_elsewhere_until_there_is_one(past, farm):
     search = await past.search(3, 8)
     before = (await gather(farm, search)).costs

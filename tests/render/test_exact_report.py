@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.core.noise import EXACT
+from buildbot_bench.core.noise import COUNTED
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
 from buildbot_bench.core.report import Capture, Captures, Report, Surroundings, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
@@ -47,7 +47,7 @@ def test_values_that_are_all_the_same_can_be_drawn():
 
 def test_a_level_without_noise_can_be_drawn():
     points = [Point(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
-    picture = history_picture(exact(), points, [], sigma=EXACT.sigma_build)
+    picture = history_picture(exact(), points, [], sigma=COUNTED.sigma_build)
     assert picture.png.startswith(b"\x89PNG")
 
 

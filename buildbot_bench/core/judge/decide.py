@@ -27,9 +27,10 @@ from buildbot_bench.core.judge.model import (
 from buildbot_bench.core.judge.rounds import LAST_ROUND, is_proven, next_round
 from buildbot_bench.core.judge.segment import present_level
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
-from buildbot_bench.core.noise import EXACT, Noise
+from buildbot_bench.core.noise import Noise
 from buildbot_bench.core.sample import NoiseClass, Sample
 
+_PLAIN = 4.0  # standard errors of a counted change at its floor; the last round's boots are double
 BEYOND_USE = 5.0  # times min_effect: what a bimodal testbed must still be able to show
 
 
@@ -38,11 +39,11 @@ def judge(history: Sequence[Sample], new: Sample, noise: Noise, policy: JudgePol
 
     `history` may hold other images of the new sample's position; samples of another testbed,
     workload or metric are passed over, and so are values that are not positive. Order matters in
-    neither. A metric that is exact needs no noise, and one fresh boot of each side. Raises
-    UsageError for a confidence that ministat does not know.
+    neither. A metric that is counted needs no further images, and as many fresh boots of each side
+    as show its floor. Raises UsageError for a confidence that ministat does not know.
     """
     if new.metric.noise is NoiseClass.EXACT:
-        noise, policy = EXACT, replace(policy, fresh=1, images=False)
+        policy = replace(policy, fresh=_boots_that_show(policy, noise), images=False)
     kin = [sample for sample in history if _comparable(sample, new)]
     samples = [sample for sample in kin if sample.epoch == new.epoch]
     comparison = _students_t(samples, new, policy.confidence)
@@ -61,6 +62,12 @@ def judge(history: Sequence[Sample], new: Sample, noise: Noise, policy: JudgePol
         return Unfit(comparison=comparison, reason=blind)
     quiet = _quiet(segment, policy) if finding is None else _doubt(finding, policy)
     return Nothing(comparison=comparison, reason=quiet)
+
+
+def _boots_that_show(policy: JudgePolicy, noise: Noise) -> int:
+    """So many of each side that `min_effect` is _PLAIN standard errors of their difference."""
+    boots = 2 * (_PLAIN * noise.sigma_run / policy.min_effect) ** 2
+    return min(policy.fresh, max(1, math.ceil(boots)))
 
 
 def _alarm(finding: Finding, comparison: Comparison | None, higher_is_better: bool) -> Alarm:

@@ -2,12 +2,12 @@
 
 from buildbot_bench.core.noise.images import spread_of_images
 from buildbot_bench.core.noise.learn import auto_iterations, learn
-from buildbot_bench.core.noise.model import ARCHIVE, EXACT, Bimodal, Noise, Prior
+from buildbot_bench.core.noise.model import ARCHIVE, COUNTED, Bimodal, Noise, Prior
 from buildbot_bench.core.noise.spread import robust_level, spread_of_boots
 
 __all__ = [
     "ARCHIVE",
-    "EXACT",
+    "COUNTED",
     "Bimodal",
     "Noise",
     "Prior",

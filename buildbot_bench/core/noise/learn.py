@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import stats
 
-from buildbot_bench.core.noise.model import ARCHIVE, EXACT, MIN_SIGMA, Noise, Prior
+from buildbot_bench.core.noise.model import ARCHIVE, COUNTED, KNOWN_DF, MIN_SIGMA, Noise, Prior
 from buildbot_bench.core.noise.modes import modes
 from buildbot_bench.core.noise.spread import (
     Floats,
@@ -21,6 +22,8 @@ from buildbot_bench.core.sample import NoiseClass, Sample
 SATURATED_SIGMA = 0.0005  # the archive's line-rate series repeat to 0.00-0.03 %
 _ENOUGH_RUN_DF = 8
 _ENOUGH_BUILD_DF = 6
+_MISSED = 0.05  # how often counts scatter more than their upper limit says
+_ENOUGH_COUNTED_DF = 2  # counts scatter little, or not at all: three boots tell which
 
 
 def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
@@ -28,14 +31,14 @@ def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
 
     The more of them the better. Level changes among them do little harm (see `spread`). Never
     raises: without history the prior is returned, and `assumed` says so. Values that are not
-    positive are passed over.
+    positive are passed over. Where one of them is counted, its prior is COUNTED.
     """
-    if any(sample.metric.noise is NoiseClass.EXACT for sample in history):
-        return EXACT
     ordered = sorted(history, key=lambda sample: (sample.position, sample.image))
     images = [logs for sample in ordered if (logs := _logs(sample)).size]
     bimodal = modes(images)
     boots = [logs for sample in ordered if (logs := _unselected(sample)).size]
+    if any(sample.metric.noise is NoiseClass.EXACT for sample in history):
+        return _of_counts(run_spread(boots, bimodal=False))
     run = bounded_run_spread(run_spread(boots, bimodal=bimodal is not None), images)
     sigma_run = _blend(run, prior.sigma_run, prior.weight)
     build = build_spread(images, sigma_run)
@@ -47,6 +50,24 @@ def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
         bimodal=bimodal,
         saturated=run.df >= 2 and run.sigma < SATURATED_SIGMA,
         assumed=tuple(_assumptions(run, build, prior)),
+    )
+
+
+def _of_counts(run: Spread) -> Noise:
+    """Of a counted metric: its boots tell the run noise, and images of one code count alike.
+
+    What neighbouring kernels differ by is what their commits did, be it ever so little: hundreds
+    of run noises, which are to tell the places of steps apart. So the noise's upper limit is taken
+    for known.
+    """
+    df = run.df + COUNTED.tail_df
+    upper = math.sqrt(df / float(stats.chi2.ppf(_MISSED, df)))
+    return Noise(
+        sigma_run=upper * _blend(run, COUNTED.sigma_run, COUNTED.weight),
+        sigma_build=COUNTED.sigma_build,
+        df_run=KNOWN_DF,
+        df_build=KNOWN_DF,
+        assumed=(_assumed_of_boots(COUNTED),) if run.df < _ENOUGH_COUNTED_DF else (),
     )
 
 
@@ -80,7 +101,11 @@ def _blend(estimate: Spread, assumed: float, weight: float) -> float:
 def _assumptions(run: Spread, build: Spread, prior: Prior) -> list[str]:
     texts = []
     if run.df < _ENOUGH_RUN_DF:
-        texts.append(f"boots of one image vary by about {prior.sigma_run:.1%}")
+        texts.append(_assumed_of_boots(prior))
     if build.df < _ENOUGH_BUILD_DF:
         texts.append(f"images of unchanged code vary by about {prior.sigma_build:.1%}")
     return texts
+
+
+def _assumed_of_boots(prior: Prior) -> str:
+    return f"boots of one image vary by about {100 * prior.sigma_run:.2g} %"

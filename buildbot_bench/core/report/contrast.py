@@ -11,9 +11,8 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 
 BLIND_SPOTS = (
-    "counted, not timed: every boot executes the same instructions. What they cost in time is not "
-    "seen: misses of caches and branches, locks and other processors, devices and their drivers; "
-    "hardware has the last word"
+    "counted, not timed. What instructions cost in time is not seen: misses of caches and "
+    "branches, locks and other processors, devices and their drivers; hardware has the last word"
 )
 
 Values = Mapping[int, tuple[float, ...]]
@@ -48,7 +47,7 @@ def side(values: Values, between: RevisionRange, positions: Sequence[int]) -> Si
 def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Contrast:
     """Hold the new side against the old one by Student's t, at a confidence in percent.
 
-    A metric that is exact has nothing to doubt in few values that are all the same, and something
+    A metric that is counted has nothing to doubt in few values that are all the same, and something
     to say of what it cannot see. Raises UsageError for a confidence that ministat has no table for.
     """
     exact = (BLIND_SPOTS,) if metric.noise is NoiseClass.EXACT else ()
@@ -69,8 +68,12 @@ def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Cont
         new=new,
         comparison=comparison,
         ministat=block.rstrip("\n"),
-        notes=exact or comparison.warnings,
+        notes=exact + (() if exact and _all_alike(old, new) else comparison.warnings),
     )
+
+
+def _all_alike(*sides: Side) -> bool:
+    return all(min(side.values) == max(side.values) for side in sides)
 
 
 def _label(between: RevisionRange, positions: Sequence[int]) -> str:

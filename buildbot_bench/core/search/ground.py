@@ -1,7 +1,8 @@
 """The lie of the land: which positions can be measured and how likely each commit is; no values.
 
 Positions whose kernel is identical to the one before are one *kernel*, named by the first of
-them. Everything behind this module reasons over kernels; only requests and answers name positions.
+them; so are untestable ones between two identical kernels, as no level is left there. Everything
+behind this module reasons over kernels; only requests and answers name positions.
 """
 
 from __future__ import annotations
@@ -69,19 +70,21 @@ def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
     """Describe the range 0..n; raises UsageError for evidence that lies outside it."""
     _check(n, evidence, policy)
     positions = np.arange(n + 1)
-    same = _mask(n, evidence.same_as_previous)
+    between = _between(n, evidence)
+    same = _mask(n, evidence.same_as_previous | evidence.same_across) | between
     same[0] = False
     kernel = np.maximum.accumulate(np.where(same, 0, positions))
     untestable = _mask(n, evidence.untestable)
+    broken = _any_of_kernel(kernel, untestable & ~between)
     measured = np.zeros(n + 1, dtype=bool)
     measured[kernel[[m.position for m in evidence.measurements]]] = True
     built = _mask(n, evidence.built)
     return Ground(
         n=n,
         kernel=kernel,
-        ask=_whom_to_ask(kernel, untestable, built, measured),
+        ask=_whom_to_ask(kernel, untestable, built, broken & ~measured),
         built=_any_of_kernel(kernel, built) | measured,
-        broken=_any_of_kernel(kernel, untestable) & ~measured,
+        broken=broken & ~measured,
         mass=_prior_mass(n, same, policy.weights),
         images=policy.images,
         most_boots=_most_boots(policy.sigma_run, policy.sigma_build),
@@ -95,15 +98,25 @@ def _most_boots(sigma_run: float | None, sigma_build: float | None) -> float:
     return max(_FEW_BOOTS, (3 * sigma_run / sigma_build) ** 2) if sigma_build > 0 else math.inf
 
 
+def _between(n: int, evidence: Evidence) -> BoolArray:
+    """The untestable positions that lie between two identical kernels."""
+    mask = np.zeros(n + 1, dtype=bool)
+    for position in evidence.same_across:
+        before = position - 1
+        while before > 0 and before in evidence.untestable:
+            mask[before] = True
+            before -= 1
+    return mask
+
+
 def _whom_to_ask(
-    kernel: IntArray, untestable: BoolArray, built: BoolArray, measured: BoolArray
+    kernel: IntArray, untestable: BoolArray, built: BoolArray, broken: BoolArray
 ) -> IntArray:
     """For each kernel a testable position that has it, a built one if possible; else -1.
 
     When one of several identical kernels is untestable, so are the others, unless one was measured.
     """
     ask = np.full(len(kernel), -1)
-    broken = _any_of_kernel(kernel, untestable) & ~measured
     for wanted in (~untestable, ~untestable & built):
         # Assigned from the last to the first: the first position of a kernel is what remains.
         usable = np.flatnonzero(wanted & ~broken[kernel])[::-1]
@@ -137,7 +150,7 @@ def _check(n: int, evidence: Evidence, policy: SearchPolicy) -> None:
     if n < 0:
         raise UsageError(f"a range has no {n} commits", hint="give the old end before the new one")
     places = {m.position for m in evidence.measurements}.union(
-        evidence.untestable, evidence.built, evidence.same_as_previous
+        evidence.untestable, evidence.built, evidence.same_as_previous, evidence.same_across
     )
     outside = sorted(p for p in places if not 0 <= p <= n)
     if outside:

@@ -26,13 +26,15 @@ class Evidence:
     """All that is known of a range.
 
     `untestable` positions do not build, boot or pass traffic. `built` positions have an image
-    ready to boot. `same_as_previous` positions have a kernel identical to the one before.
+    ready to boot. `same_as_previous` positions have a kernel identical to the one before;
+    `same_across` positions one identical to the last that is testable, untestable ones between.
     """
 
     measurements: tuple[Measurement, ...] = ()
     untestable: frozenset[int] = frozenset()
     built: frozenset[int] = frozenset()
     same_as_previous: frozenset[int] = frozenset()
+    same_across: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
