@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.freebsd import builds
+from benchmarks.freebsd import bisecting, boots, builds
 from benchmarks.freebsd.table import Figure, show, verdict
 from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.core.errors import BenchError
@@ -25,6 +25,9 @@ ROWS: dict[str, Row] = {
     "digest": builds.digest,
     "relink": builds.relink,
     "directory": builds.directory,
+    "boot": boots.boot,
+    "exact": boots.exact,
+    "bisect": bisecting.bisect,
 }
 _NO_TREE = """\
 Say where a FreeBSD source tree is, as a git repository or an unpacked src.txz:
