@@ -33,7 +33,7 @@ _LOOK_S = 5.0
 def bisect(workshop: Workshop) -> Iterator[Figure]:
     """Two culprits among ten commits, by the farm of docs/freebsd-vm.yml; and why they are."""
     commits = make_commits(workshop)
-    farm = LocalFarm(_plan(workshop))
+    farm = LocalFarm(plan_of(workshop))
     farm.prepare()
     environment = os.environ | {"XDG_CONFIG_HOME": str(farm.plan.directory / "config")}
     os.environ["XDG_CONFIG_HOME"] = environment["XDG_CONFIG_HOME"]
@@ -43,18 +43,19 @@ def bisect(workshop: Workshop) -> Iterator[Figure]:
         begun_s = time.monotonic()
         report = _ask(farm, commits.hashes[0], commits.hashes[-1])
         seconds = time.monotonic() - begun_s
-        yield from _found(report, commits, seconds)
-        yield from _blamed(_with_captures(farm, report))
+        yield from found(report, commits, seconds)
+        yield from blamed(_with_captures(farm, report))
     finally:
         farm.stop()
 
 
-def _plan(workshop: Workshop) -> FarmPlan:
+def plan_of(workshop: Workshop) -> FarmPlan:
     """The farm that docs/ shows, on the scratch clone and with the user's words for bench-build."""
     place = workshop.place / "farm"
     place.mkdir(exist_ok=True)
     workflow = yaml.safe_load((CHECKOUT / "docs" / "freebsd-vm.yml").read_text(encoding="utf-8"))
     workflow["repository"] = str(workshop.source)
+    del workflow[True]  # what YAML 1.1 takes `on` for
     workflow["on"] = {"workflow_dispatch": None, "push": {"branches": [BRANCH]}}
     if workshop.words:
         for step in workflow["jobs"]["kernel"]["steps"]:
@@ -87,7 +88,7 @@ def _ask(farm: LocalFarm, *words: str) -> Mapping[str, Any]:
     return report
 
 
-def _found(report: Mapping[str, Any], commits: Commits, seconds: float) -> Iterator[Figure]:
+def found(report: Mapping[str, Any], commits: Commits, seconds: float) -> Iterator[Figure]:
     """Both culprits, nobody beside them, and what it took."""
     named = [(step["old"]["sha"], step["new"]["sha"]) for step in report["steps"]]
     wanted = {commits.tenth: "a tenth of a percent", commits.checksum: "a redundant checksum"}
@@ -130,7 +131,7 @@ def _with_captures(farm: LocalFarm, report: Mapping[str, Any]) -> Mapping[str, A
     return report
 
 
-def _blamed(report: Mapping[str, Any]) -> Iterator[Figure]:
+def blamed(report: Mapping[str, Any]) -> Iterator[Figure]:
     """The functions of the headline's change sum to it, and its lines lie in them."""
     why, step = report["why"], report["headline"]
     table = why["per_packet"]
