@@ -74,13 +74,16 @@ class Profiled:
     """A capture of where the DUT's CPUs spent their cycles was taken; it is no measurement.
 
     `counter` is the event that was sampled; `folded` are the stacks as core.profile writes them,
-    the equal ones of all CPUs in one line.
+    the equal ones of all CPUs in one line. `packets` is on how many packets counts are based, 0 for
+    what is sampled; `places` maps functions to their `path:line`, as far as that is known.
     """
 
     at_s: float
     duration_s: float
     counter: str
     folded: str
+    packets: int = 0
+    places: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,13 +113,18 @@ _KINDS: dict[str, type[Event]] = {
     "finished": Finished,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+_LATER: dict[type[Event], tuple[str, ...]] = {
+    Measured: ("facts",),
+    Profiled: ("packets", "places"),
+}
 
 
 def format_event(event: Event) -> str:
     """One line of JSON, without the newline; only ASCII, so that no terminal is led astray."""
     fields = asdict(event)
-    if isinstance(event, Measured) and not event.facts:
-        del fields["facts"]  # which masters of an earlier release do not know
+    for name in _LATER.get(type(event), ()):
+        if not fields[name]:
+            del fields[name]  # which masters of an earlier release do not know
     return json.dumps({"v": VERSION, "event": _NAMES[type(event)], **fields})
 
 

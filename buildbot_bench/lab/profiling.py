@@ -10,7 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.profile import format_folded, require_traffic
+from buildbot_bench.core.profile import (
+    format_folded,
+    require_traffic,
+    tidy_packets,
+    tidy_places,
+)
 from buildbot_bench.core.wire import Event, Failed, Finished, Phase, Profiled
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.runner import Budget, Request, failed, tail
@@ -50,9 +55,12 @@ def _capture(workload: str, dut: Dut) -> Profiled:
         dut.verify()
         taken = dut.capture(workload)
     require_traffic(taken, capture="the capture")
+    names = dict.fromkeys(stack.leaf for stack in taken.stacks)
     return Profiled(
         at_s=time.time(),
         duration_s=time.monotonic() - began_s,
         counter=taken.event,
         folded=format_folded(taken.merged()),
+        packets=tidy_packets(taken.packets),
+        places=tidy_places(taken.places, names),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -101,7 +102,8 @@ def address(farm: Farm, *rows: ProfileRow) -> str:
 def _read(kept: CaptureRow) -> Profile:
     text = gzip.decompress(kept.body).decode("utf-8", "surrogatepass")
     profile = parse_folded(text.splitlines(), source=f"capture {kept.digest[:12]}")
-    return replace(profile, event=kept.counter)
+    places = json.loads(gzip.decompress(kept.places)) if kept.places else {}
+    return replace(profile, event=kept.counter, packets=kept.packets, places=places)
 
 
 def _known(farm: Farm, side: Taken) -> Capture:

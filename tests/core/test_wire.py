@@ -46,7 +46,15 @@ EVENTS = st.one_of(
         log=st.text(),
         facts=st.dictionaries(st.text(), st.text()),
     ),
-    st.builds(Profiled, at_s=NUMBERS, duration_s=NUMBERS, counter=st.text(), folded=st.text()),
+    st.builds(
+        Profiled,
+        at_s=NUMBERS,
+        duration_s=NUMBERS,
+        counter=st.text(),
+        folded=st.text(),
+        packets=st.integers(),
+        places=st.dictionaries(st.text(), st.text()),
+    ),
     st.builds(Failed, kind=st.sampled_from(FailureKind), reason=st.text(), log=st.text()),
     st.builds(Finished, iterations=st.integers()),
 )
@@ -114,3 +122,14 @@ def test_a_line_of_any_length_arrives_whole_in_pieces_that_buildbot_does_not_cut
     ]
     assert max(map(len, lines)) <= LINE_LENGTH
     assert list(parse_events(lines)) == [event, Finished(iterations=1)]
+
+
+OLD_CAPTURE = (
+    '{"v": 1, "event": "profiled", "at_s": 1.0, "duration_s": 2.0, "counter": "c", "folded": "f 1"}'
+)
+
+
+def test_captures_of_earlier_releases_are_read_and_those_that_say_no_more_are_written_like_them():
+    event = parse_event(OLD_CAPTURE)
+    assert (event.packets, event.places) == (0, {})
+    assert format_event(event) == OLD_CAPTURE

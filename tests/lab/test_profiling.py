@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Phase, Profiled
 from buildbot_bench.lab.dut import Dut
@@ -34,6 +36,13 @@ def test_it_is_taken_of_a_booted_and_verified_kernel_and_equal_stacks_are_summed
     assert last == Finished(iterations=0)
     assert taken.folded == "cpu_idle 39\nmain;forward 61\n"
     assert driver.verbs == ["install", "boot", "verify", "capture", "shutdown"]
+
+
+def test_what_it_says_of_packets_and_places_goes_along_within_bounds(tmp_path):
+    places = {"forward": "sys/a.c:1", "absent": "sys/b.c:1", "cpu_idle": "x" * 999}
+    driver = FakeDriver(captures=[replace(BUSY, packets=64, places=places)])
+    (taken,), _, _ = run(tmp_path, driver)
+    assert (taken.packets, taken.places) == (64, {"forward": "sys/a.c:1"})
 
 
 def test_a_mostly_idle_one_is_refused_with_its_share_and_taken_again_on_another_boot(tmp_path):

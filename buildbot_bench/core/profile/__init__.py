@@ -4,6 +4,7 @@ from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.folded import format_folded, parse_folded
 from buildbot_bench.core.profile.meeting import Meeting, meetings
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
+from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
 from buildbot_bench.core.profile.symbols import (
     Cycles,
@@ -29,8 +30,11 @@ __all__ = [
     "meetings",
     "parse_folded",
     "parse_pmc_graph",
+    "path_in_git",
     "require_traffic",
     "restore_callers",
     "share_change",
+    "tidy_packets",
+    "tidy_places",
     "top_symbols",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from buildbot_bench.core.errors import InfraError
 
@@ -41,15 +42,26 @@ class Stack:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """All stacks of a capture, in the order read; the same stack stands once for each CPU."""
+    """All stacks of a capture, in the order read; the same stack stands once for each CPU.
+
+    `packets` is on how many packets an exact capture's counts are based, 0 where that is unknown.
+    `places` has the place of functions, `sys/netinet/ip_input.c:842`, by their names.
+    """
 
     stacks: tuple[Stack, ...]
     event: str = ""
+    packets: int = 0
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_exact(self) -> bool:
         """Whether the samples are no samples, but all there was."""
         return self.event == EXECUTED
+
+    @property
+    def is_per_packet(self) -> bool:
+        """Whether it tells what a packet costs: it is exact, and its packets are known."""
+        return self.is_exact and self.packets > 0
 
     def merged(self) -> Profile:
         """The same capture with each different stack once, in the order of their names."""
@@ -57,7 +69,7 @@ class Profile:
         for stack in self.stacks:
             counts[stack.frames] += stack.samples
         stacks = tuple(Stack(frames=frames, samples=counts[frames]) for frames in sorted(counts))
-        return Profile(stacks=stacks, event=self.event)
+        return replace(self, stacks=stacks)
 
     @property
     def samples(self) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +29,7 @@ from buildbot_bench.lab.virtual.frames import PACKETS
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.multiboot import Multiboot
+from buildbot_bench.lab.virtual.places import places_of
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import Image, System
@@ -139,12 +141,19 @@ class QemuDriver:
     def capture(self, workload: str) -> Profile:
         """Where the instructions of some bursts were executed."""
         del workload
+        image = self._installed
+        symbols = read_symbols(image.kernel)
         try:
-            return by_function(self._executed(), read_symbols(self._installed.kernel))
+            executed = self._executed()
         except Lost as lost:
             raise InfraError(
                 f"the kernel {fate(self._running, lost)} while it was traced"
             ) from lost
+        return replace(
+            by_function(executed, symbols),
+            packets=self._settings.traced_bursts * PACKETS,
+            places=places_of(executed, symbols, image.debug or image.kernel),
+        )
 
     def console(self) -> str:
         """What the kernel printed on its serial port."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import Finding
 from buildbot_bench.lab.virtual.machine import qemu
+from buildbot_bench.lab.virtual.places import symbolizer
 from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
@@ -22,7 +23,7 @@ _OLDEST = (7, 2)
 def check_machine(
     settings: QemuSettings, home: Path, known_good: Path | None, accelerator: Callable[[], str]
 ) -> list[Finding]:
-    """QEMU, a boot, KVM where it is wanted, and the known-good kernel.
+    """QEMU, a boot, KVM where it is wanted, the known-good kernel, and who reads line tables.
 
     `accelerator` finds out which one works, which may take some seconds.
     """
@@ -36,7 +37,7 @@ def check_machine(
         works = accelerator() == "kvm"
         detail = "a guest boots by it" if works else f"no guest boots by {KVM_DEVICE}: TCG is used"
         findings.append(Finding(subject="KVM", detail=detail))
-    findings.append(_known_good(settings, known_good))
+    findings += [_known_good(settings, known_good), _line_tables()]
     return findings
 
 
@@ -78,3 +79,15 @@ def _known_good(settings: QemuSettings, known_good: Path | None) -> Finding:
             subject=subject, detail=f"{settings.known_good} is missing", remedy="put one there"
         )
     return Finding(subject=subject, detail="the first one that forwards here will be it")
+
+
+def _line_tables() -> Finding:
+    """Without such a program reports only lack something: nothing has to be mended."""
+    subject, found = "line tables", symbolizer()
+    if found is not None:
+        return Finding(subject=subject, detail=f"{found} reads them")
+    detail = (
+        "reports name functions without file and line: for these install llvm (llvm-symbolizer) "
+        "or binutils (addr2line)"
+    )
+    return Finding(subject=subject, detail=detail)

@@ -29,6 +29,11 @@ class Symbols:
     names: tuple[str, ...] = ()
     build_id: str = ""
 
+    def begin_of(self, address: int) -> int | None:
+        """Where the function begins that an address lies in; None before the first one."""
+        place = bisect_right(self.addresses, address)
+        return self.addresses[place - 1] if place else None
+
     def name_at(self, address: int) -> str:
         """The function that an address lies in, or "?"."""
         place = bisect_right(self.addresses, address)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -75,18 +77,34 @@ def change_profile(conn: sa.Connection, /, row: ProfileRow, **columns: Any) -> P
     return compare_and_swap(conn, PROFILE, row, columns)
 
 
-def add_capture(conn: sa.Connection, *, counter: str, folded: str, taken_at: float) -> CaptureRow:
-    """Keep a capture's folded stacks; the same ones are kept once."""
+def add_capture(
+    conn: sa.Connection,
+    *,
+    counter: str,
+    folded: str,
+    taken_at: float,
+    packets: int = 0,
+    places: Mapping[str, str] | None = None,
+) -> CaptureRow:
+    """Keep a capture's folded stacks and what is known beside them; the same ones are kept once."""
     text = folded.encode("utf-8", "surrogatepass")
+    located = json.dumps(places, sort_keys=True).encode() if places else b""
+    beside = b"\0%d\0%s" % (packets, located) if packets or located else b""
     return ensure(
         conn,
         CAPTURE,
         CaptureRow,
-        {"digest": hashlib.sha256(text).hexdigest()},
-        {"counter": counter, "taken_at": taken_at, "body": gzip.compress(text, mtime=0)},
+        {"digest": hashlib.sha256(text + beside).hexdigest()},
+        {
+            "counter": counter,
+            "taken_at": taken_at,
+            "body": gzip.compress(text, mtime=0),
+            "packets": packets,
+            "places": gzip.compress(located, mtime=0) if located else None,
+        },
     )
 
 
 def capture(conn: sa.Connection, digest: str) -> CaptureRow | None:
-    """The capture whose folded stacks have that SHA-256 in hexadecimal."""
+    """The capture with that SHA-256 in hexadecimal."""
     return fetch(conn, sa.select(CAPTURE).where(CAPTURE.c.digest == digest), CaptureRow)

@@ -8,7 +8,7 @@ from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.profile import parse_folded
+from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, Finished, Phase, Profiled
 from buildbot_bench.plugin.broker.profiles import OPEN_PROFILES
 from buildbot_bench.plugin.db.rows import ImageRow, ProfileRow
@@ -89,12 +89,17 @@ class _Reader(EventReader):
                 self._step.updateSummary()
             case Profiled():
                 try:
-                    parse_folded(event.folded.splitlines(), source="the lab's capture")
+                    taken = parse_folded(event.folded.splitlines(), source="the lab's capture")
                 except UsageError as error:
                     self.fault = str(error)
                     return
+                functions = dict.fromkeys(stack.leaf for stack in taken.stacks)
                 kept = await farm_of(self._step.master).store.add_capture(
-                    counter=event.counter, folded=event.folded, taken_at=event.at_s
+                    counter=event.counter,
+                    folded=event.folded,
+                    taken_at=event.at_s,
+                    packets=tidy_packets(event.packets),
+                    places=tidy_places(event.places, functions),
                 )
                 self.taken = kept.digest
 

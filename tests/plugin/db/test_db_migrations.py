@@ -178,3 +178,15 @@ def test_kernels_that_had_the_digest_of_nothing_are_told_apart_again(empty):
     with empty.connect() as conn:
         query = "SELECT digest, kernel_digest FROM bench_image ORDER BY variant"
         assert conn.execute(sa.text(query)).all() == [("d" * 64, None), ("e" * 64, "f" * 64)]
+
+
+def test_captures_from_before_are_of_no_known_number_of_packets(empty):
+    _upgrade_to(empty, "0012")
+    row = {"digest": "d" * 64, "counter": "c", "taken_at": 1.0, "body": b"b"}
+    names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    with empty.begin() as conn:
+        conn.execute(sa.text(f"INSERT INTO bench_capture ({names}) VALUES ({values})"), row)
+    _upgrade_to(empty, "head")
+    with empty.connect() as conn:
+        kept = conn.execute(sa.text("SELECT digest, packets, places FROM bench_capture")).all()
+    assert kept == [("d" * 64, 0, None)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 
 import pytest
 
@@ -60,3 +61,17 @@ async def test_a_capture_is_kept_once_and_comes_back_as_it_was(store):
     found = await store.capture(kept.digest)
     assert gzip.decompress(found.body) == text
     assert await store.capture("0" * 64) is None
+
+
+async def test_packets_and_places_are_kept_with_it_and_make_it_another_one(store):
+    bare = await store.add_capture(counter="c", folded="f 3\n", taken_at=1.0)
+    assert (bare.packets, bare.places) == (0, None)
+    known = {"packets": 64, "places": {"f": "sys/a.c:1"}}
+    told = await store.add_capture(counter="c", folded="f 3\n", taken_at=1.0, **known)
+    assert await store.add_capture(counter="c", folded="f 3\n", taken_at=2.0, **known) == told
+    assert told.digest != bare.digest
+    assert (await store.capture(told.digest)).packets == 64
+    assert json.loads(gzip.decompress(told.places)) == known["places"]
+    moved = {"packets": 64, "places": {"f": "sys/a.c:2"}}
+    other = await store.add_capture(counter="c", folded="f 3\n", taken_at=1.0, **moved)
+    assert other.digest != told.digest

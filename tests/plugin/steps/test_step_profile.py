@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 
 from buildbot_bench.core.wire import (
@@ -13,6 +15,7 @@ from buildbot_bench.core.wire import (
     format_event,
     pieces,
 )
+from buildbot_bench.plugin.captures import taken
 from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.steps.following import MOST_FRUITLESS
 from buildbot_bench.plugin.steps.measure import SILENCE_S
@@ -68,6 +71,19 @@ class TestProfile(StepCase):
         assert row.ended_at == self.farm.now()
         kept = await self.farm.store.capture(row.digest)
         assert (kept.counter, kept.taken_at) == ("cycles", 2.0)
+
+    async def test_what_a_lab_says_of_packets_and_places_is_kept_and_all_else_left_out(self):
+        places = {"function_1": "sys/a.c:7", "function_2": "\x1b[2J", "absent": "sys/a.c:9"}
+        row = await self.run_job(SUCCESS, replace(TAKEN, packets=64, places=places), DONE)
+        profile = (await taken(self.farm, row)).profile
+        assert (profile.packets, profile.places) == (64, {"function_1": "sys/a.c:7"})
+        assert profile.event == "cycles"
+
+    async def test_nonsense_about_packets_costs_no_capture(self):
+        row = await self.run_job(SUCCESS, replace(TAKEN, packets="many", places=["x"]), DONE)
+        profile = (await taken(self.farm, row)).profile
+        assert (profile.packets, profile.places) == (0, {})
+        assert profile.samples == 500
 
     async def test_it_says_nothing_of_the_kernel_whatever_goes_wrong(self):
         row = await self.run_job(FAILURE, PHASE, PANIC)

@@ -143,13 +143,20 @@ class QuarantineRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaptureRow:
-    """One capture, known by the SHA-256 of its folded stacks, which `body` holds in gzip's form."""
+    """One capture, known by the SHA-256 of its folded stacks, which `body` holds in gzip's form.
+
+    `packets` is on how many packets its counts are based, 0 where that is unknown; `places` holds
+    the `path:line` of functions, JSON in gzip's form, None without any. What of the two there is
+    goes into the SHA-256 behind the stacks.
+    """
 
     id: int
     digest: str
     counter: str
     taken_at: float
     body: bytes
+    packets: int
+    places: bytes | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

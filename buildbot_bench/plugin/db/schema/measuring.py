@@ -123,6 +123,8 @@ CAPTURE = sa.Table(
     sa.Column("counter", HostileText, nullable=False),
     sa.Column("taken_at", sa.Double, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("packets", sa.Integer, nullable=False, default=0, server_default="0"),
+    sa.Column("places", sa.LargeBinary),
 )
 
 PROFILE = sa.Table(
