@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import standing, words
+from buildbot_bench.core.report import standing, why_words, words
 from buildbot_bench.core.report.alive import bed_line, given_up_line
 from buildbot_bench.render import layout, quoting
 
@@ -48,24 +48,27 @@ def environment() -> Environment:
         bed_line=bed_line,
         given_up_line=given_up_line,
         cell=quoting.cell,
+        changed_lines=why_words.changed_lines,
         code=quoting.code,
         count=words.count,
         cost=words.cost,
         duration=words.duration,
         extent=words.extent,
         fence=quoting.fence,
+        instructions=why_words.instructions,
         link=quoting.link,
-        met=words.met,
+        met=why_words.met,
         moment=layout.moment,
+        more_instructions=why_words.more_instructions,
         named=words.named,
         opening=words.opening,
         percent=words.percent,
-        points=words.points,
+        points=why_words.points,
         prose=quoting.prose,
         quantity=words.quantity,
         reach=words.reach,
         sentence=words.sentence,
-        share=words.share,
+        share=why_words.share,
         size=words.size,
         said=standing.said,
         so_far=standing.so_far,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from buildbot_bench.core.report import display_width
@@ -34,6 +34,22 @@ def wrap(text: str, *, first: str = "", rest: str | None = None, width: int = WI
 def moment(at_s: float) -> str:
     """Seconds since the epoch as `2026-11-21 00:16:24`, in UTC."""
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """How many terminal columns each column of a table takes."""
+    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+
+def padded(cell: str, width: int) -> str:
+    """A cell with blanks behind it."""
+    return cell + " " * (width - display_width(cell))
+
+
+def aligned(figures: Sequence[str], widths: Sequence[int]) -> str:
+    """Figures of a row, each with blanks before it."""
+    cells = zip(figures, widths, strict=True)
+    return "  ".join(" " * (width - display_width(figure)) + figure for figure, width in cells)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:

@@ -181,6 +181,46 @@ class Symbol(Json):
     sure: bool
 
 
+class FunctionCost(Json):
+    """A function's own instructions per packet, before and after."""
+
+    name: str
+    place: str
+    """path:line of its beginning; empty when that is not known."""
+    old: float
+    new: float
+
+
+class Sum(Json):
+    """Instructions per packet of several functions together."""
+
+    functions: Count
+    old: float
+    new: float
+
+
+class PerPacket(Json):
+    """What functions cost a packet: `functions` and `others` add up to `total`."""
+
+    functions: list[FunctionCost]
+    """Those that changed most, the largest change first."""
+    others: Sum
+    total: Sum
+    note: str
+    """How far the captures are from what was measured; empty when they agree."""
+
+
+class Line(Json):
+    """A line that the commit changes within a function."""
+
+    function: str
+    old: Count | None
+    """Its number before the commit; null for one that it adds."""
+    new: Count | None
+    """Its number after it; null for one that it removes."""
+    text: str
+
+
 class Place(Json):
     """A file of the commit that meets those functions."""
 
@@ -189,6 +229,10 @@ class Place(Json):
     """Functions that the commit changes within."""
     named: list[str]
     """Functions that it but names."""
+    lines: list[Line]
+    """Those within `changed`, in the order of the diff."""
+    unshown: Count
+    """How many such lines are left out."""
 
 
 class Why(Json):
@@ -198,6 +242,8 @@ class Why(Json):
     old: Capture | None
     new: Capture | None
     symbols: list[Symbol]
+    per_packet: PerPacket | None
+    """null unless instructions are counted, and for how many packets is known."""
     places: list[Place] | None
     difference: str
     """The differential flame graph."""

@@ -9,17 +9,15 @@ from buildbot_bench.core.report import (
     ProbeRecord,
     Report,
     ScopeRow,
-    Why,
     display_width,
     shorten,
 )
-from buildbot_bench.core.report.words import duration, extent, points, quantity, reach, share, where
+from buildbot_bench.core.report.words import duration, extent, quantity, reach, where
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.layout import moment, wrap
+from buildbot_bench.render.layout import column_widths, moment, padded, wrap
+from buildbot_bench.render.why_text import cost_table, symbol_table
 
 _LABEL_COLUMNS = 16
-_SYMBOL_COLUMNS = 34
-_SIDE_COLUMNS = 10
 
 
 def report_text(report: Report) -> str:
@@ -35,6 +33,7 @@ def report_text(report: Report) -> str:
         scope_table=scope_table,
         setup_table=setup_table,
         symbol_table=symbol_table,
+        cost_table=cost_table,
     )
 
 
@@ -47,7 +46,7 @@ def probe_table(probes: Sequence[ProbeRecord], unit: str) -> str:
     rows = [head, *(_cells(probe) for probe in probes)]
     if all(probe.left is None for probe in probes):
         rows = [row[:-1] for row in rows]
-    widths = _widths(rows)
+    widths = column_widths(rows)
     lines = [_line(rows[0], widths)]
     for probe, cells in zip(probes, rows[1:], strict=True):
         lines.append(_line(cells, widths))
@@ -66,38 +65,12 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
         )
         for row in rows
     ]
-    widths = _widths(cells)
+    widths = column_widths(cells)
     lines = []
     for testbed, workload, change, told in cells:
-        row = [_padded(testbed, widths[0]), _padded(workload, widths[1])]
+        row = [padded(testbed, widths[0]), padded(workload, widths[1])]
         row.append(" " * (widths[2] - display_width(change)) + change)
         lines.append(wrap(told, first="  " + "  ".join(row) + "  "))
-    return "\n".join(lines)
-
-
-def symbol_table(why: Why) -> str:
-    """Functions with their share on both sides and how far it moved, as aligned columns."""
-    sides = (why.old, why.new)
-    old, new = (shorten(side.label, _SIDE_COLUMNS) if side else "" for side in sides)
-    rows = [("", "", old, new, "points")]
-    rows += [
-        (
-            "!" if symbol.sure else "",
-            shorten(symbol.name, _SYMBOL_COLUMNS),
-            share(symbol.old),
-            share(symbol.new),
-            points(symbol.new - symbol.old),
-        )
-        for symbol in why.symbols
-    ]
-    widths = _widths(rows)
-    lines = []
-    for mark, name, *figures in rows:
-        right = (
-            " " * (width - display_width(figure)) + figure
-            for figure, width in zip(figures, widths[2:], strict=True)
-        )
-        lines.append(f"  {mark:1}  {_padded(name, widths[1])}  {'  '.join(right)}")
     return "\n".join(lines)
 
 
@@ -106,21 +79,13 @@ def setup_table(facts: Sequence[Fact]) -> str:
     width = max(display_width(fact.name) for fact in facts)
     lines = []
     for fact in facts:
-        name = _padded(fact.name, width)
+        name = padded(fact.name, width)
         if fact.differs:
             lines.append(wrap(fact.old, first=f"! {name}  before: "))
             lines.append(wrap(fact.new, first=f"  {' ' * width}  after:  "))
         else:
             lines.append(wrap(fact.new, first=f"  {name}  "))
     return "\n".join(lines)
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
-
-
-def _padded(cell: str, width: int) -> str:
-    return cell + " " * (width - display_width(cell))
 
 
 def _cells(probe: ProbeRecord) -> tuple[str, ...]:
@@ -141,9 +106,9 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
         " " * (width - display_width(cell)) for cell, width in zip(cells, widths, strict=True)
     ]
     serial, name, *figures = cells
-    padded = [blanks[0] + serial, name + blanks[1]]
-    padded += [blank + figure for blank, figure in zip(blanks[2:], figures, strict=True)]
-    return ("  " + "  ".join(padded)).rstrip()
+    shown = [blanks[0] + serial, name + blanks[1]]
+    shown += [blank + figure for blank, figure in zip(blanks[2:], figures, strict=True)]
+    return ("  " + "  ".join(shown)).rstrip()
 
 
 def _remarks(probe: ProbeRecord, *, indent: int) -> Iterator[str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.profile import Meeting, meetings
+from buildbot_bench.core.report.meeting import places_of
 from buildbot_bench.core.report.why import Capture, Captures, explain
 from tests.core.profiles import folded
 
@@ -32,14 +37,119 @@ diff --git a/README b/README
 
 
 def test_a_change_within_a_function_is_likelier_than_its_name_on_a_changed_line():
-    assert meetings(DIFF, ["in_cksum", "route_flush", "route_lookup", "absent"]) == (
-        Meeting(
-            path="sys/net/route.c",
-            changed=("route_flush", "route_lookup"),
-            named=("in_cksum",),
-        ),
-        Meeting(path="sys/net/if.c", named=("in_cksum",)),
+    within, naming = meetings(DIFF, ["in_cksum", "route_flush", "route_lookup", "absent"])
+    assert replace(within, lines=()) == Meeting(
+        path="sys/net/route.c", changed=("route_flush", "route_lookup"), named=("in_cksum",)
     )
+    assert naming == Meeting(path="sys/net/if.c", named=("in_cksum",))
+
+
+def test_the_lines_that_lie_in_a_function_are_told_with_their_numbers():
+    (within,) = meetings(DIFF, ["route_lookup"])
+    assert [(line.old, line.new, line.text.strip()) for line in within.lines] == [
+        (10, None, "return (table[hash(packet)]);"),
+        (None, 10, "for (i = 0; i < n; i++)"),
+        (None, 11, "if (in_cksum(packet) == table[i])"),
+    ]
+
+
+def lines_of(hunk: str) -> list[tuple[str, str]]:
+    """The text and the function of each changed line."""
+    text = f"diff --git a/f.c b/f.c\n{hunk}"
+    (met,) = meetings(text, ["", "before", "after", "other", "FOO"])
+    return [(line.text.strip(), line.function) for line in met.lines]
+
+
+BEHIND = """\
+@@ -9,0 +10,9 @@ before(int a)
++out:
++\treturn (0);
++}
++
++/* other() is called by none. */
++static int
++after(int a)
++{
++\treturn (a);
+"""
+
+
+def test_what_stands_between_two_functions_is_in_neither():
+    assert lines_of(BEHIND) == [
+        ("out:", "before"),
+        ("return (0);", "before"),
+        ("}", "before"),
+        ("/* other() is called by none. */", ""),
+        ("static int", ""),
+        ("after(int a)", "after"),
+        ("{", "after"),
+        ("return (a);", "after"),
+    ]
+
+
+def test_the_new_lines_of_a_hunk_begin_where_the_old_ones_began():
+    hunk = "@@ -3,2 +3 @@ before(int a)\n-}\n-int after(int a)\n+\treturn (1);\n"
+    assert lines_of(hunk) == [
+        ("}", "before"),
+        ("int after(int a)", "after"),
+        ("return (1);", "before"),
+    ]
+
+
+def test_a_declaration_begins_no_function():
+    assert lines_of("@@ -3,0 +4,2 @@ before(int a)\n+\tx;\n+int after(int);\n") == [
+        ("x;", "before"),
+        ("int after(int);", ""),
+    ]
+
+
+TWICE = """\
+diff --git a/sys/a.c b/sys/a.c
+@@ -5 +5 @@ lookup(void)
+-\treturn (1);
++\treturn (2);
+diff --git a/sys/b.c b/sys/b.c
+@@ -5 +5 @@ lookup(void)
+-\treturn (lookup(1));
++\treturn (3);
+diff --git a/sys/c.c b/sys/c.c
+@@ -5 +5 @@ caller(void)
+-\treturn (1);
++\treturn (lookup());
+"""
+
+
+@pytest.mark.parametrize("place", ["sys/b.c:3", "/home/me/src/sys/b.c:3"])
+def test_of_functions_with_one_name_the_one_in_the_known_file_is_meant(place):
+    assert [one.path for one in meetings(TWICE, ["lookup"]) if one.changed] == [
+        "sys/a.c",
+        "sys/b.c",
+    ]
+    known = meetings(TWICE, ["lookup"], {"lookup": place})
+    assert [(one.path, one.changed, one.named) for one in known] == [
+        ("sys/b.c", ("lookup",), ()),
+        ("sys/c.c", (), ("lookup",)),
+    ]
+    assert [line.old or line.new for line in known[0].lines] == [5, 5]
+    assert known[1].lines == ()
+
+
+def test_a_mail_shows_the_first_lines_of_each_function_and_says_how_many_more_there_are():
+    names = [f"f{number}" for number in range(6)]
+    hunks = [f"@@ -9,0 +1,30 @@ {name}(void)\n" + "+\tx();\n" * 30 for name in names]
+    place, other = places_of(
+        f"diff --git a/a b/a\n{''.join(hunks)}diff --git a/b b/b\n{hunks[0]}", names, {}
+    )
+    assert Counter(line.function for line in place.lines) == dict.fromkeys(names[:4], 10)
+    assert place.unshown == 6 * 30 - 40
+    assert (other.lines, other.unshown) == ((), 30)
+
+
+def test_a_changed_line_is_one_harmless_line_whatever_it_says():
+    diff = f"diff --git a/f b/f\n@@ -1 +1 @@ f(void)\n-\tx\x1b[2J\u202e{'y' * 9999}\n"
+    ((line,),) = [place.lines for place in places_of(diff, ["f"], {})]
+    assert line.text.isprintable()
+    assert len(line.text) <= 64
 
 
 def test_a_part_of_a_longer_name_is_not_the_name():

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from buildbot_bench.core.report import to_json
 from buildbot_bench.render.report_schema import Report
-from tests.fakes import reports
+from tests.fakes import counted_report, reports
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "buildbot_bench" / "report.schema.json"
@@ -25,6 +25,7 @@ MADE = [
     reports.not_reproduced,
     reports.inconclusive,
     reports.unprofiled,
+    counted_report.counted,
 ]
 
 

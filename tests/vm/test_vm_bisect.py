@@ -85,6 +85,12 @@ def test_the_functions_that_execute_more_are_named(bisect: Ask) -> None:
     assert [symbol["name"] for symbol in why["symbols"]] == ["memset", "mbuf_get"]
     (place,) = why["places"]
     assert (place["path"], place["changed"]) == ("src/mbuf.c", ["mbuf_get"])
+    assert {line["function"] for line in place["lines"]} == {"mbuf_get"}
+    table = why["per_packet"]
+    assert {one["name"] for one in table["functions"]} == {"memset", "mbuf_get"}
+    more = sum(one["new"] - one["old"] for one in (*table["functions"], table["others"]))
+    assert more == pytest.approx(table["total"]["new"] - table["total"]["old"])
+    assert table["note"] == ""
 
 
 def test_a_fifth_of_the_speed_is_found_by_pps(bisect: Ask) -> None:

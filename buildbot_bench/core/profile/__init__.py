@@ -1,8 +1,9 @@
 """Where the CPUs of a DUT spent their cycles: captures, their symbols, and how two differ."""
 
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
+from buildbot_bench.core.profile.costs import CostChange, compare_costs
 from buildbot_bench.core.profile.folded import format_folded, parse_folded
-from buildbot_bench.core.profile.meeting import Meeting, meetings
+from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
 from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
@@ -19,12 +20,15 @@ __all__ = [
     "CALLCHAIN_DEPTH",
     "EXECUTED",
     "MOSTLY_IDLE",
+    "ChangedLine",
+    "CostChange",
     "Cycles",
     "Meeting",
     "Profile",
     "ShareChange",
     "Stack",
     "SymbolShare",
+    "compare_costs",
     "compare_symbols",
     "format_folded",
     "meetings",

@@ -1,50 +1,69 @@
-"""Which files of a commit meet some functions, by their names alone; it compiles and runs nothing.
+"""Which files and lines of a commit meet some functions; it compiles and runs nothing.
 
-A name is no proof: the compiler inlines what is called once, and a change of a structure moves the
-cycles of functions that no line of the commit names.
+It goes by names, and by the file that a function is in where that is known. A name is no proof: the
+compiler inlines what is called once, and a change of a structure moves the cycles of functions that
+no line of the commit names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+
+from buildbot_bench.core.profile.places import lies_in
 
 # A hunk with what git takes for the line that begins its function; see gitattributes(5).
-_HUNK = re.compile(r"@@ -[0-9,]{1,20} \+[0-9,]{1,20} @@ ?(.*)", re.DOTALL)
+_HUNK = re.compile(r"@@ -([0-9]{1,9})[0-9,]{0,11} \+([0-9]{1,9})[0-9,]{0,11} @@ ?(.*)", re.DOTALL)
 _FILE = re.compile(r"diff --git a/(.{1,4096}?) b/\1$")
 _WORD = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)
 _CALLED = re.compile(r"([A-Za-z_]\w{0,200})\s*\(", re.ASCII)
+# What style(9) has in the first column: a type, a comment, a declaration or the name of a function.
+_OUTSIDE = re.compile(r"[A-Za-z_/]")
+_NOWHERE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedLine:
+    """A line that a commit takes out (`old` is its number) or puts in (`new`), and its function.
+
+    `function` is the one that it likely lies in, empty outside of all.
+    """
+
+    function: str
+    old: int | None = None
+    new: int | None = None
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Meeting:
     """One file of a commit: the functions that it changes within, likely, and those it names.
 
-    A function that is changed is not told a second time as one that is named.
+    A function that is changed is not told a second time as one that is named. `lines` are those
+    that lie in the changed ones, in the order of the diff.
     """
 
     path: str
     changed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    lines: tuple[ChangedLine, ...] = ()
 
 
-def meetings(diff: str, names: Collection[str]) -> tuple[Meeting, ...]:
+def meetings(
+    diff: str, names: Collection[str], places: Mapping[str, str] = _NOWHERE
+) -> tuple[Meeting, ...]:
     """The files of a diff, as `git diff -U0` writes it, that meet any of the names.
 
-    Those that change one come first; a file's names stand in the order of `names`.
+    Those that change one come first; a file's names stand in the order of `names`. A function
+    whose place (`path:line`) is known is changed in that file and in no other.
     """
     found = []
-    for path, lines in _files(diff):
-        changed, named = _met(lines, frozenset(names))
-        if changed or named:
-            found.append(
-                Meeting(
-                    path=path,
-                    changed=tuple(name for name in names if name in changed),
-                    named=tuple(name for name in names if name in named - changed),
-                )
-            )
+    for path, hunks in _files(diff):
+        meeting = _met(path, hunks, names, places)
+        if meeting.changed or meeting.named:
+            found.append(meeting)
     return tuple(sorted(found, key=lambda meeting: not meeting.changed))
 
 
@@ -61,16 +80,48 @@ def _files(diff: str) -> Iterator[tuple[str, list[str]]]:
         yield path, lines
 
 
-def _met(lines: list[str], names: frozenset[str]) -> tuple[set[str], set[str]]:
-    """The names that a file changes within, and those that stand on its changed lines."""
-    changed, named = set[str](), set[str]()
-    in_hunk = False
-    for line in lines:
+def _met(path: str, hunks: list[str], names: Collection[str], places: Mapping[str, str]) -> Meeting:
+    known = frozenset(names)
+    lines = list(_changed_lines(hunks))
+    within = known & {line.function for line in lines}
+    words = known & {word for line in lines for word in _WORD.findall(line.text)}
+    changed = {name for name in within if name not in places or lies_in(places[name], path)}
+    return Meeting(
+        path=path,
+        changed=tuple(name for name in names if name in changed),
+        named=tuple(name for name in names if name in words - within),
+        lines=tuple(line for line in lines if line.function in changed),
+    )
+
+
+def _changed_lines(hunks: list[str]) -> Iterator[ChangedLine]:
+    """The lines of a file's hunks that are not blank."""
+    around = function = side = ""
+    old = new = 0
+    for line in hunks:
         if hunk := _HUNK.match(line):
-            in_hunk = True
-            changed |= names & set(_CALLED.findall(hunk[1])[:1])
-        elif in_hunk and line[:1] in {"+", "-"}:
-            named |= names & set(_WORD.findall(line))
-            if begun := _CALLED.match(line, 1):  # a function begins in the first column
-                changed |= names & {begun[1]}
-    return changed, named
+            old, new = int(hunk[1]), int(hunk[2])
+            around, side = _first_called(hunk[3]), " "
+        elif side and line[:1] in {"+", "-"}:
+            if line[0] != side:  # the old lines of a hunk stand before the new ones
+                function, side = around, line[0]
+            function = _function_of(line[1:], function)
+            if line[1:].strip() and side == "-":
+                yield ChangedLine(function=function, old=old, text=line[1:])
+            elif line[1:].strip():
+                yield ChangedLine(function=function, new=new, text=line[1:])
+            old, new = old + (side == "-"), new + (side == "+")
+            function = "" if line[1:2] == "}" else function
+
+
+def _function_of(code: str, before: str) -> str:
+    """The function that a line lies in, `before` being that of the line before it."""
+    stripped = code.rstrip()
+    if not _OUTSIDE.match(code) or stripped.endswith(":"):  # a label is within
+        return before
+    return "" if code[0] == "/" or stripped.endswith(";") else _first_called(code)
+
+
+def _first_called(code: str) -> str:
+    called = _CALLED.search(code)
+    return called[1] if called else ""

@@ -3,6 +3,7 @@
 from buildbot_bench.core.report.as_json import to_json
 from buildbot_bench.core.report.checks import PROOF_ITERATIONS, proof_iterations
 from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.meeting import Line, Place
 from buildbot_bench.core.report.model import (
     Carried,
     Contrast,
@@ -16,6 +17,7 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.narrowing import narrowing, runners_up
+from buildbot_bench.core.report.per_packet import FunctionCost, PerPacket, Sum
 from buildbot_bench.core.report.plain import display_width, plain, shorten
 from buildbot_bench.core.report.standing import Opinion, TrackRecord
 from buildbot_bench.core.report.steps import kind_of
@@ -38,7 +40,7 @@ from buildbot_bench.core.report.surroundings import (
     Stage,
     Surroundings,
 )
-from buildbot_bench.core.report.why import Capture, Captures, Place, Sampled, Symbol, Why
+from buildbot_bench.core.report.why import Capture, Captures, Sampled, Symbol, Why
 
 __all__ = [
     "PROOF_ITERATIONS",
@@ -52,13 +54,16 @@ __all__ = [
     "ControlRecord",
     "Cost",
     "Fact",
+    "FunctionCost",
     "ImageRecord",
     "Kind",
     "LaneSamples",
     "Level",
+    "Line",
     "Measured",
     "Opinion",
     "Outcome",
+    "PerPacket",
     "Place",
     "ProbeRecord",
     "Reach",
@@ -70,6 +75,7 @@ __all__ = [
     "Skipped",
     "Stage",
     "StepReport",
+    "Sum",
     "Surroundings",
     "Symbol",
     "TrackRecord",

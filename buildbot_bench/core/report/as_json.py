@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from buildbot_bench.core.ministat import Comparison, Summary
+from buildbot_bench.core.report.meeting import Place
 from buildbot_bench.core.report.model import Contrast, ProbeRecord, Report, Side, StepReport
+from buildbot_bench.core.report.per_packet import PerPacket
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import Revision
 
@@ -100,18 +102,34 @@ def _standing(report: Report) -> Json:
 
 
 def _why(why: Why) -> Json:
-    places = why.places and [
-        {"path": place.path, "changed": list(place.changed), "named": list(place.named)}
-        for place in why.places
-    ]
     return {
         "counter": why.counter,
         "old": why.old and _fields(why.old, "label samples idle link"),
         "new": why.new and _fields(why.new, "label samples idle link"),
         "symbols": [_fields(one, "name old new error sure") for one in why.symbols],
-        "places": None if places is None else list(places),
+        "per_packet": None if why.per_packet is None else _per_packet(why.per_packet),
+        "places": None if why.places is None else [_place(place) for place in why.places],
         "difference": why.difference,
         "missing": why.missing,
+    }
+
+
+def _per_packet(table: PerPacket) -> Json:
+    return {
+        "functions": [_fields(one, "name place old new") for one in table.functions],
+        "others": _fields(table.others, "functions old new"),
+        "total": _fields(table.total, "functions old new"),
+        "note": table.note,
+    }
+
+
+def _place(place: Place) -> Json:
+    return {
+        "path": place.path,
+        "changed": list(place.changed),
+        "named": list(place.named),
+        "lines": [_fields(line, "function old new text") for line in place.lines],
+        "unshown": place.unshown,
     }
 
 

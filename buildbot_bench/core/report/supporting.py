@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.checks import Neighbourhood, make_checks
@@ -15,9 +16,9 @@ from buildbot_bench.core.report.setup import artefacts, cost, setup
 from buildbot_bench.core.report.steps import levels
 from buildbot_bench.core.report.support import Candidate, Fact, Level, Measured
 from buildbot_bench.core.report.surroundings import Stage, Surroundings
-from buildbot_bench.core.report.why import explain
+from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Sample
 from buildbot_bench.core.search import Answer
 
 # A place less likely than this is not worth a reader's time.
@@ -65,7 +66,7 @@ def supported(
         setup=_setup(known, before, after),
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
-        why=None if known.captures is None else explain(known.captures),
+        why=_why(known, _counted(report, samples, old, new)),
     )
 
 
@@ -80,6 +81,23 @@ def _setup(known: Surroundings, before: Sequence[int], after: Sequence[int]) -> 
 def _of_metric(report: Report, samples: Sequence[Sample]) -> list[Sample]:
     unit = report.setting.metric.unit
     return [sample for sample in samples if sample.metric.unit == unit]
+
+
+def _why(known: Surroundings, measured: tuple[float, float] | None) -> Why | None:
+    return None if known.captures is None else explain(known.captures, measured=measured)
+
+
+def _counted(
+    report: Report, samples: Sequence[Sample], old: int, new: int
+) -> tuple[float, float] | None:
+    """The medians of the step's own two revisions, where instructions per packet are measured."""
+    if report.setting.metric != INSTRUCTIONS_PER_PACKET:
+        return None
+    sides = [
+        [value for sample in samples if sample.position == position for value in sample.values]
+        for position in (old, new)
+    ]
+    return (median(sides[0]), median(sides[1])) if all(sides) else None
 
 
 def _measured(

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from buildbot_bench.core.profile import Cycles, Profile, ShareChange, compare_symbols, meetings
+from buildbot_bench.core.profile import Cycles, Profile, ShareChange, compare_symbols
+from buildbot_bench.core.report.meeting import Place, places_of
+from buildbot_bench.core.report.per_packet import PerPacket, changed_costs, per_packet
 from buildbot_bench.core.report.plain import plain
 
 _MOST_SYMBOLS = 10
-_MOST_FILES = 5
-_MOST_NAMES = 6
 # What counts as moved when the commit is searched for names; chance alone moves less than this.
 _LEAST_POINTS = 0.001
 _NAME_COLUMNS = 48
 _LABEL_COLUMNS = 24
-_PATH_COLUMNS = 100
 _LINK_COLUMNS = 400
 
 
@@ -73,53 +72,55 @@ class Symbol:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """A file of the commit: functions whose share changed and within which it changes a line.
-
-    `named` are such functions that its changed lines but name.
-    """
-
-    path: str
-    changed: tuple[str, ...]
-    named: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Why:
     """The section of a report. With `missing`, the reason why, there is nothing else.
 
-    `places` is None when there is no single commit whose files could be looked at.
+    `places` is None when there is no single commit whose files could be looked at. `per_packet` is
+    there when both captures are exact and say of how many packets they are.
     """
 
     counter: str = ""
     old: Sampled | None = None
     new: Sampled | None = None
     symbols: tuple[Symbol, ...] = ()
+    per_packet: PerPacket | None = None
     places: tuple[Place, ...] | None = None
     difference: str = ""
     missing: str = ""
 
 
-def explain(known: Captures) -> Why:
-    """What two captures say, those functions first whose share changed most."""
+def explain(known: Captures, *, measured: tuple[float, float] | None = None) -> Why:
+    """What two captures say, those functions first whose share changed most.
+
+    `measured` are the medians of both sides when the metric is instructions per packet.
+    """
     if known.missing or known.old is None or known.new is None:
         return Why(missing=plain(known.missing or "there is no capture of both sides"))
     old, new = known.old, known.new
     own = compare_symbols(old.profile, new.profile)
-    moved = _moved(own)
-    moved += [
-        name
-        for name in _moved(compare_symbols(old.profile, new.profile, by=Cycles.INCLUSIVE))
-        if name not in moved
-    ]
+    counted = old.profile.is_per_packet and new.profile.is_per_packet
+    if counted:
+        moved = [change.name for change in changed_costs(old.profile, new.profile)]
+    else:
+        moved = _moved_shares(old.profile, new.profile)
+    where = {**old.profile.places, **new.profile.places}
     return Why(
         counter=plain(known.counter, columns=_NAME_COLUMNS),
         old=_sampled(old),
         new=_sampled(new),
         symbols=tuple(_symbol(change) for change in own[:_MOST_SYMBOLS] if change.delta),
-        places=_places(known.diff, moved) if known.diff else None,
+        per_packet=per_packet(old.profile, new.profile, measured) if counted else None,
+        places=places_of(known.diff, moved, where) if known.diff else None,
         difference=plain(known.difference, columns=_LINK_COLUMNS),
     )
+
+
+def _moved_shares(old: Profile, new: Profile) -> list[str]:
+    """Those that moved by themselves, then those that did with what they call."""
+    by_kind = [
+        _moved(compare_symbols(old, new, by=kind)) for kind in (Cycles.SELF, Cycles.INCLUSIVE)
+    ]
+    return list(dict.fromkeys(name for names in by_kind for name in names))
 
 
 def _moved(changes: Iterable[ShareChange]) -> list[str]:
@@ -128,21 +129,6 @@ def _moved(changes: Iterable[ShareChange]) -> list[str]:
         for change in changes
         if change.beyond_chance and abs(change.delta) >= _LEAST_POINTS
     ]
-
-
-def _places(diff: str, names: list[str]) -> tuple[Place, ...]:
-    return tuple(
-        Place(
-            path=plain(meeting.path, columns=_PATH_COLUMNS),
-            changed=_names(meeting.changed),
-            named=_names(meeting.named),
-        )
-        for meeting in meetings(diff, names)[:_MOST_FILES]
-    )
-
-
-def _names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(plain(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
 
 
 def _sampled(capture: Capture) -> Sampled:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from buildbot_bench.core.report.model import Carried, Contrast, Kind, Report, Setting, StepReport
 from buildbot_bench.core.report.support import Candidate, Check, Cost, Outcome, ScopeRow
-from buildbot_bench.core.report.why import Place
 from buildbot_bench.core.revision import Revision, RevisionRange
 
 SUBJECT_SHA_LENGTH = 10
@@ -168,26 +167,6 @@ def extent(row: ScopeRow) -> str:
     if row.effect is None or row.error is None:
         return ""
     return f"{percent(row.effect)} +/- {size(row.error)}"
-
-
-def share(fraction: float) -> str:
-    """A function's part of the cycles: `12.35%`."""
-    return f"{100 * fraction:.2f}%"
-
-
-def points(difference: float) -> str:
-    """How far a share moved, in percentage points: `+3.21`."""
-    return f"{100 * difference:+.2f}"
-
-
-def met(place: Place) -> str:
-    """How a file of the commit meets functions whose share changed, and how sure that is."""
-    parts = []
-    if place.changed:
-        parts.append(f"changes {', '.join(place.changed)} (likely why)")
-    if place.named:
-        parts.append(f"names {', '.join(place.named)} (possibly why)")
-    return "; ".join(parts)
 
 
 def reach(row: ScopeRow) -> str:

@@ -1,0 +1,92 @@
+"""The files and lines of a commit that meet functions which changed, as a reader is told of them.
+
+It reads no repository; all text here has gone through `plain`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.core.profile import ChangedLine, Meeting, meetings
+from buildbot_bench.core.report.plain import plain
+
+_MOST_FILES = 5
+_MOST_NAMES = 6
+# A mail shows so many changed lines of a function, and so many in all.
+_LINES_OF_FUNCTION = 10
+_MOST_LINES = 40
+_PATH_COLUMNS = 100
+_NAME_COLUMNS = 48
+_LINE_COLUMNS = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A changed line within a function: its number before the commit or after, never both."""
+
+    function: str
+    old: int | None
+    new: int | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A file of the commit: functions whose share changed and within which it changes a line.
+
+    `named` are such functions that its changed lines but name. `lines` are those within
+    `changed`, and `unshown` how many more there are.
+    """
+
+    path: str
+    changed: tuple[str, ...]
+    named: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+    unshown: int = 0
+
+
+def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[Place, ...]:
+    """The files of a diff that meet the functions; `where` has the places of functions."""
+    places: list[Place] = []
+    room = _MOST_LINES
+    for meeting in meetings(diff, names, where)[:_MOST_FILES]:
+        places.append(_place(meeting, room))
+        room -= len(places[-1].lines)
+    return tuple(places)
+
+
+def _place(meeting: Meeting, room: int) -> Place:
+    shown = _first_of_each(meeting.lines)[:room]
+    return Place(
+        path=plain(meeting.path, columns=_PATH_COLUMNS),
+        changed=_names(meeting.changed),
+        named=_names(meeting.named),
+        lines=tuple(_line(line) for line in shown),
+        unshown=len(meeting.lines) - len(shown),
+    )
+
+
+def _first_of_each(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
+    """The first lines of each function."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for line in lines:
+        seen[line.function] += 1
+        if seen[line.function] <= _LINES_OF_FUNCTION:
+            kept.append(line)
+    return kept
+
+
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(plain(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
+
+
+def _line(line: ChangedLine) -> Line:
+    return Line(
+        function=plain(line.function, columns=_NAME_COLUMNS),
+        old=line.old,
+        new=line.new,
+        text=plain(line.text, columns=_LINE_COLUMNS),
+    )
