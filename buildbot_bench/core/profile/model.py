@@ -41,10 +41,14 @@ class Stack:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """All stacks of a capture, in the order read; the same stack stands once for each CPU."""
+    """All stacks of a capture, in the order read; the same stack stands once for each CPU.
+
+    `packets` is how many packets they were counted for; 0 where that is not known.
+    """
 
     stacks: tuple[Stack, ...]
     event: str = ""
+    packets: int = 0
 
     @property
     def is_exact(self) -> bool:
@@ -57,7 +61,7 @@ class Profile:
         for stack in self.stacks:
             counts[stack.frames] += stack.samples
         stacks = tuple(Stack(frames=frames, samples=counts[frames]) for frames in sorted(counts))
-        return Profile(stacks=stacks, event=self.event)
+        return Profile(stacks=stacks, event=self.event, packets=self.packets)
 
     @property
     def samples(self) -> int:

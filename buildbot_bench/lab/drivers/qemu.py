@@ -22,16 +22,18 @@ from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.virtual.boot import await_forwarding, fate
 from buildbot_bench.lab.virtual.checkup import MACHINE, check_machine, qemu_version
 from buildbot_bench.lab.virtual.console import build_id_in, last_lines
-from buildbot_bench.lab.virtual.counting import instructions_per_packet, measure_pps, trace_bursts
+from buildbot_bench.lab.virtual.counting import measure_pps
 from buildbot_bench.lab.virtual.elf import read_symbols
-from buildbot_bench.lab.virtual.frames import PACKETS
+from buildbot_bench.lab.virtual.exact import Counted, count
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.multiboot import Multiboot
+from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import Image, System
-from buildbot_bench.lab.virtual.trace import Executed, as_table, by_function
+from buildbot_bench.lab.virtual.trace import as_table, by_function
+from buildbot_bench.lab.virtual.tracers import LogTracer, PluginTracer, Tracer, find_plugin
 from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
@@ -60,6 +62,7 @@ class QemuDriver:
         self._machine: Machine | None = None
         self._said = ""
         self._chosen = ""
+        self._plugin: tuple[Path | None, str] | None = None
 
     def workloads(self) -> tuple[str, ...]:
         """Those of the system."""
@@ -70,7 +73,11 @@ class QemuDriver:
         known_good = self._known_good()
         findings = check_machine(self._settings, self._home, known_good, self._accelerator)
         boots_nothing = any(not found.fine for found in findings if found.subject in MACHINE)
-        return findings + ([] if boots_nothing else self._system.check())
+        if boots_nothing:
+            return findings
+        if self._settings.exact:
+            findings.append(Finding(subject="counting", detail=self._tracing))
+        return findings + self._system.check()
 
     def facts(self) -> dict[str, str]:
         """What a value depends on: QEMU, how it runs, and on what."""
@@ -79,6 +86,7 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
+            **({"counted by": self._tracing} if self._settings.exact else {}),
             **self._system.facts(),
         }
 
@@ -102,7 +110,9 @@ class QemuDriver:
         """Switch the machine on and wait until a packet comes through it."""
         if lacking := self._installed.missing:
             self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed wants")
-        self._machine = self._start(self._installed, self._tunables)
+        library = self._library[0] if self._settings.exact else None
+        plugin = None if library is None else Plugin(library, self._home / "logs")
+        self._machine = self._start(self._installed, self._tunables, plugin)
         if fault := self._await_forwarding(self._machine):
             self._blame(f"the kernel {fault} when it booted")
 
@@ -140,7 +150,7 @@ class QemuDriver:
         """Where the instructions of some bursts were executed."""
         del workload
         try:
-            return by_function(self._executed(), read_symbols(self._installed.kernel))
+            return self._by_function(self._counted())
         except Lost as lost:
             raise InfraError(
                 f"the kernel {fate(self._running, lost)} while it was traced"
@@ -170,13 +180,16 @@ class QemuDriver:
             raise InfraError("no kernel was installed")
         return self._image
 
-    def _start(self, image: Image, tunables: Sequence[str] = ()) -> Machine:
+    def _start(
+        self, image: Image, tunables: Sequence[str] = (), plugin: Plugin | None = None
+    ) -> Machine:
         return Machine(
             self._settings,
             self._system.arguments(image, self._workload, tunables),
             self._home,
             accelerator=self._accelerator(),
             traffic=self._system.workloads()[self._workload],
+            plugin=plugin,
         )
 
     def _accelerator(self) -> str:
@@ -232,11 +245,30 @@ class QemuDriver:
         return chosen if chosen.is_file() else None
 
     def _count(self) -> Blast:
-        executed, bursts = self._executed(), self._settings.traced_bursts
-        functions = by_function(executed, read_symbols(self._installed.kernel))
-        values = instructions_per_packet(executed, bursts)
-        return Blast(values=values, log=as_table(functions, bursts * PACKETS))
+        counted = self._counted()
+        log = f"{counted.how}\n{as_table(self._by_function(counted))}"
+        return Blast(values=counted.values, log=log)
 
-    def _executed(self) -> Executed:
-        log = self._home / "logs" / "trace"
-        return trace_bursts(self._running, self._settings.traced_bursts, log)
+    def _counted(self) -> Counted:
+        machine = self._running
+        tracer: Tracer = LogTracer(machine.monitor, self._home / "logs" / "trace")
+        if machine.plugin is not None:
+            tracer = PluginTracer(machine.monitor, machine.plugin)
+        return count(machine, tracer, self._settings.counted)
+
+    def _by_function(self, counted: Counted) -> Profile:
+        symbols = read_symbols(self._installed.kernel)
+        return by_function(counted.executed, counted.packets, symbols)
+
+    @property
+    def _library(self) -> tuple[Path | None, str]:
+        """The plugin for this QEMU, if it works, and else why not."""
+        if self._plugin is None:
+            self._plugin = find_plugin(self._settings.program, self._home)
+        return self._plugin
+
+    @property
+    def _tracing(self) -> str:
+        """How instructions are counted here, in words."""
+        library, fault = self._library
+        return f"QEMU's log, which is slow: {fault}" if library is None else "a plugin of QEMU's"

@@ -18,6 +18,7 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.child import Child, last_cpu
 from buildbot_bench.lab.virtual.frames import IPV4, PORTS, Traffic
 from buildbot_bench.lab.virtual.monitor import Monitor
+from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.wires import Wires
 
@@ -30,7 +31,10 @@ _CLOCK = ["-rtc", "base=2024-01-01,clock=vm"]
 
 
 class Machine:
-    """A virtual machine that was switched on; InfraError when there is no QEMU to do it."""
+    """A virtual machine that was switched on; InfraError when there is no QEMU to do it.
+
+    It closes a plugin that it was given when it is switched off.
+    """
 
     def __init__(
         self,
@@ -40,7 +44,9 @@ class Machine:
         *,
         accelerator: str = "tcg",
         traffic: Traffic = IPV4,
+        plugin: Plugin | None = None,
     ) -> None:
+        self.plugin = plugin
         self.cpu = last_cpu()
         self._console = home / "logs" / "console.out"
         self._keyboard = home / "logs" / "console.in"
@@ -54,12 +60,16 @@ class Machine:
             *ports, monitor = (end.fileno() for end in theirs)
             command += _ports(settings.nic, ports) + _terminals(monitor, self._console)
             command += [*boot, *(["-icount", settings.clock, *_CLOCK] if settings.exact else [])]
+            inherited = [end.fileno() for end in theirs]
+            if plugin is not None:
+                command += loading(plugin)
+                inherited.append(plugin.descriptor)
             self._child = Child(
                 command,
                 home / "logs" / "qemu.out",
                 cpu=self.cpu,
                 lifetime_s=settings.boot_limit_s + _BLAST_S,
-                pass_fds=[end.fileno() for end in theirs],
+                pass_fds=inherited,
                 output_limit=_OUTPUT_LIMIT,
             )
         except (OSError, InfraError) as error:
@@ -102,6 +112,8 @@ class Machine:
     def _hang_up(self) -> None:
         self.wires.close()
         self.monitor.close()
+        if self.plugin is not None:
+            self.plugin.close()
 
 
 def qemu(program: str, home: Path) -> Path:
@@ -126,6 +138,11 @@ def qemu(program: str, home: Path) -> Path:
 def option_value(path: Path) -> str:
     """A path within one of QEMU's options, in which a comma ends a value and two stand for one."""
     return str(path).replace(",", ",,")
+
+
+def loading(plugin: Plugin) -> list[str]:
+    """QEMU's arguments that load a plugin."""
+    return ["-plugin", f"file={option_value(plugin.library)},shared={plugin.descriptor}"]
 
 
 def _ports(nic: str, descriptors: Sequence[int]) -> list[str]:
