@@ -77,7 +77,7 @@ def test_without_a_clock_the_period_is_the_least_one(period, first):
 
 
 def test_an_interrupt_in_every_burst_but_few_is_gone():
-    clock = {n: 900 for n in range(EACH) if n // 16 != 5}  # one of twelve rounds is without it
+    clock = {n: 900 for n in range(EACH) if n // 16 != 5}  # one of sixteen rounds is without it
     sent = interrupted(bursts(EACH, 16), clock)
     counted = Rounds(16, sent)
     assert counted.levels[-1] == sum(PATH.values()) + 400 / 16
@@ -108,6 +108,11 @@ def test_rounds_end_where_each_takes_something_away():
         assert not rounds.is_settled
         rounds.add(Counter(PATH) + work(9000 - 100 * n, CLOCK))
     assert rounds.is_settled
+
+
+def test_fewer_bursts_have_no_long_period():
+    assert find_period(bursts(16 * ROUNDS, 16)) == 16
+    assert find_period(bursts(16 * ROUNDS, 32)) < 32
 
 
 def test_half_a_round_changes_no_level():

@@ -178,6 +178,7 @@ def test_instructions_are_counted_by_function():
     profile = by_function(executed(TRACE.splitlines()), 2, symbols)
     assert [(s.leaf, s.samples) for s in profile.stacks] == [("ip_forward", 2), ("memcpy", 1)]
     assert as_table(profile).splitlines()[1:] == ["      1.00  ip_forward", "      0.50  memcpy"]
+    assert profile.merged().packets == 2
     assert symbols.name_at(0x1000) == "?"
 
 
@@ -245,10 +246,10 @@ def test_a_testbed_that_cannot_be_is_refused(line, complaint, tmp_path):
 def test_what_is_not_said_is_as_the_system_needs_it():
     toy, freebsd = QemuSettings(), QemuSettings(system="freebsd")
     assert (toy.ram_mib, toy.boot_limit_s, toy.clock) == (64, 15.0, "shift=0,sleep=off")
-    assert (freebsd.ram_mib, freebsd.boot_limit_s, freebsd.clock) == (256, 90.0, "shift=4,sleep=on")
+    assert (freebsd.ram_mib, freebsd.boot_limit_s, freebsd.clock) == (256, 90.0, "shift=2,sleep=on")
     assert (toy.counted, freebsd.counted) == (4, None)
     assert QemuSettings(system="freebsd", traced_bursts=16).counted == 16
     said = QemuSettings(
-        system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=2,sleep=on"
+        system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=5,sleep=on"
     )
-    assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=2,sleep=on")
+    assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=5,sleep=on")

@@ -33,7 +33,7 @@ from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import Image, System
 from buildbot_bench.lab.virtual.trace import as_table, by_function
-from buildbot_bench.lab.virtual.tracers import LogTracer, PluginTracer, Tracer, find_plugin
+from buildbot_bench.lab.virtual.tracers import Tracing
 from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
@@ -62,7 +62,7 @@ class QemuDriver:
         self._machine: Machine | None = None
         self._said = ""
         self._chosen = ""
-        self._plugin: tuple[Path | None, str] | None = None
+        self._tracing = Tracing(settings.program, home)
 
     def workloads(self) -> tuple[str, ...]:
         """Those of the system."""
@@ -76,7 +76,7 @@ class QemuDriver:
         if boots_nothing:
             return findings
         if self._settings.exact:
-            findings.append(Finding(subject="counting", detail=self._tracing))
+            findings.append(Finding(subject="counting", detail=self._tracing.in_words()))
         return findings + self._system.check()
 
     def facts(self) -> dict[str, str]:
@@ -86,7 +86,7 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
-            **({"counted by": self._tracing} if self._settings.exact else {}),
+            **({"counted by": self._tracing.in_words()} if self._settings.exact else {}),
             **self._system.facts(),
         }
 
@@ -110,8 +110,7 @@ class QemuDriver:
         """Switch the machine on and wait until a packet comes through it."""
         if lacking := self._installed.missing:
             self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed wants")
-        library = self._library[0] if self._settings.exact else None
-        plugin = None if library is None else Plugin(library, self._home / "logs")
+        plugin = self._tracing.plugin() if self._settings.exact else None
         self._machine = self._start(self._installed, self._tunables, plugin)
         if fault := self._await_forwarding(self._machine):
             self._blame(f"the kernel {fault} when it booted")
@@ -250,25 +249,9 @@ class QemuDriver:
         return Blast(values=counted.values, log=log)
 
     def _counted(self) -> Counted:
-        machine = self._running
-        tracer: Tracer = LogTracer(machine.monitor, self._home / "logs" / "trace")
-        if machine.plugin is not None:
-            tracer = PluginTracer(machine.monitor, machine.plugin)
-        return count(machine, tracer, self._settings.counted)
+        tracer = self._tracing.tracer(self._running)
+        return count(self._running, tracer, self._settings.counted)
 
     def _by_function(self, counted: Counted) -> Profile:
         symbols = read_symbols(self._installed.kernel)
         return by_function(counted.executed, counted.packets, symbols)
-
-    @property
-    def _library(self) -> tuple[Path | None, str]:
-        """The plugin for this QEMU, if it works, and else why not."""
-        if self._plugin is None:
-            self._plugin = find_plugin(self._settings.program, self._home)
-        return self._plugin
-
-    @property
-    def _tracing(self) -> str:
-        """How instructions are counted here, in words."""
-        library, fault = self._library
-        return f"QEMU's log, which is slow: {fault}" if library is None else "a plugin of QEMU's"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.lab.virtual.frames import PACKETS
 from buildbot_bench.lab.virtual.intersect import (
-    LONGEST,
+    MOST_ROUNDS,
     ROUNDS,
     Executed,
     Rounds,
@@ -61,25 +61,22 @@ def _count_all(machine: Machine, tracer: Tracer, bursts: int) -> Counted:
 
 def _count_rounds(machine: Machine, tracer: Tracer) -> Counted:
     """Find the period, and go on with rounds of it until another one changes nothing."""
-    bursts = [_count_burst(machine, tracer) for _ in range(LONGEST * ROUNDS)]
-    sent = sum(burst.total() for burst in bursts)
-    rounds = Rounds(find_period(bursts), bursts)
+    bursts = [_count_burst(machine, tracer) for _ in range(tracer.longest * ROUNDS)]
+    period = find_period(bursts)
+    rounds = Rounds(period, bursts[: period * MOST_ROUNDS])
+    totals = [burst.total() for burst in bursts]
     while not rounds.is_settled:
-        for _ in range(rounds.period):
+        for _ in range(period):
             burst = _count_burst(machine, tracer)
-            sent += burst.total()
+            totals.append(burst.total())
             rounds.add(burst)
-    return Counted(
-        executed=rounds.executed(),
-        packets=rounds.period * PACKETS,
-        how=_account(rounds, sent),
-    )
+    how = _account(rounds, sum(totals) / len(totals))
+    return Counted(executed=rounds.executed(), packets=period * PACKETS, how=how)
 
 
-def _account(rounds: Rounds, sent: int) -> str:
-    """What was done, in a line; `sent` are the instructions of all bursts."""
+def _account(rounds: Rounds, mean: float) -> str:
+    """What was done, in a line; `mean` are the instructions of a burst, with all that came."""
     number, last = len(rounds.levels), rounds.levels[-1]
-    mean = sent / (number * rounds.period)
     return (
         f"a period of {rounds.period} bursts, {number} rounds; left out as not the packets': "
         f"{(mean - last) / PACKETS:.2f} instructions per packet ({(mean - last) / mean:.2%}), "
