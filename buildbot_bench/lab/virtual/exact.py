@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.lab.virtual.frames import PACKETS
-from buildbot_bench.lab.virtual.intersect import (
-    MOST_ROUNDS,
+from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.phases import (
     ROUNDS,
     Executed,
-    Rounds,
+    are_enough,
+    disagreement,
     find_period,
+    usual,
 )
-from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS
 from buildbot_bench.lab.virtual.tracers import Tracer
 from buildbot_bench.lab.virtual.wires import Lost
@@ -60,27 +62,26 @@ def _count_all(machine: Machine, tracer: Tracer, bursts: int) -> Counted:
 
 
 def _count_rounds(machine: Machine, tracer: Tracer) -> Counted:
-    """Find the period, and go on with rounds of it until another one changes nothing."""
+    """Find the period, and send rounds of it until there are enough of them."""
     bursts = [_count_burst(machine, tracer) for _ in range(tracer.longest * ROUNDS)]
     period = find_period(bursts)
-    rounds = Rounds(period, bursts[: period * MOST_ROUNDS])
-    totals = [burst.total() for burst in bursts]
-    while not rounds.is_settled:
-        for _ in range(period):
-            burst = _count_burst(machine, tracer)
-            totals.append(burst.total())
-            rounds.add(burst)
-    how = _account(rounds, sum(totals) / len(totals))
-    return Counted(executed=rounds.executed(), packets=period * PACKETS, how=how)
+    while not are_enough(bursts, period):
+        bursts += [_count_burst(machine, tracer) for _ in range(period)]
+    executed = usual(bursts, period)
+    return Counted(
+        executed=executed, packets=period * PACKETS, how=_account(bursts, period, executed)
+    )
 
 
-def _account(rounds: Rounds, mean: float) -> str:
-    """What was done, in a line; `mean` are the instructions of a burst, with all that came."""
-    number, last = len(rounds.levels), rounds.levels[-1]
+def _account(bursts: Sequence[Executed], period: int, executed: Executed) -> str:
+    """What was done, in a line."""
+    mean = sum(burst.total() for burst in bursts) / len(bursts)
+    left_out = mean - executed.total() / period
     return (
-        f"a period of {rounds.period} bursts, {number} rounds; left out as not the packets': "
-        f"{(mean - last) / PACKETS:.2f} instructions per packet ({(mean - last) / mean:.2%}), "
-        f"{(rounds.levels[-2] - last) / PACKETS:.3f} of them in the last round"
+        f"a period of {period} bursts, {len(bursts) // period} rounds; "
+        f"left out as not the packets': {left_out / PACKETS:.2f} instructions per packet "
+        f"({left_out / mean:.2%}); "
+        f"half of the rounds differ from the others by {disagreement(bursts, period):.4%}"
     )
 
 

@@ -22,13 +22,13 @@ from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.wires import Wires
 
-# What may come after a boot; the latter where QEMU logs each instruction, of 16 rounds and a capture.
+# What may come after a boot; the latter where QEMU logs each instruction of a blast and a capture.
 _BLAST_S, _LOGGED_BLAST_S = 300.0, 1800.0
 _OUTPUT_LIMIT = 1 << 28  # bytes; a burst that is logged takes some 22 million
 # mitigation: interrupts would come by a clock, and not when packets do.
 _DEVICES = {"em": "e1000,mitigation=off,romfile=", "vtnet": "virtio-net-pci,romfile="}
-# By default another thread of QEMU sends what vtnet has ready, whenever it comes to that: of FreeBSD
-# 13.1 bursts took between 2600 and 3000 instructions per packet. Now the guest's clock says when.
+# By default another thread of QEMU sends what vtnet has ready, whenever it comes to that: bursts of
+# FreeBSD 13.1 took 2600 to 3700 instructions per packet. Now the guest's clock says when.
 _WHEN_EXACT = {"em": "", "vtnet": ",ioeventfd=off,tx=timer"}
 _FIXED = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-smp", "1"]
 _CLOCK = ["-rtc", "base=2024-01-01,clock=vm"]

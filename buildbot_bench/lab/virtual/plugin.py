@@ -16,7 +16,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.toolchain import compile_program
-from buildbot_bench.lab.virtual.intersect import Executed
+from buildbot_bench.lab.virtual.phases import Executed
 
 # FreeBSD 13.1 executes some 4000 different instructions for a burst; each may be translated anew
 # whenever the clock cuts a block short. In bytes 12 each, of a file with holes.

@@ -28,8 +28,8 @@ _LEAST_MIB = {MULTIBOOT: 1, FREEBSD: 128}  # a loader and what it loads
 _COUNTED = {MULTIBOOT: 4, FREEBSD: None}
 _BOOT_S = {MULTIBOOT: 15.0, FREEBSD: 90.0}
 # A kernel without a clock sleeps for nobody's time; a clock that ticks while it sleeps needs time
-# to pass as it does outside, or else it ticks for ever. A burst of FreeBSD's takes 0.9 ms at 4 ns an
-# instruction; at 16 ns it met four times as many ticks, at 1 ns a boot took twice as long.
+# to pass as it does outside, or else it ticks for ever. A burst of FreeBSD's takes 0.9 ms at 4 ns
+# an instruction; at 16 ns it meets four times as many ticks, at 1 ns a boot takes twice as long.
 _CLOCK = {MULTIBOOT: "shift=0,sleep=off", FREEBSD: "shift=2,sleep=on"}
 
 
@@ -44,7 +44,7 @@ class QemuSettings:
 
     `metric` is "pps" or "instructions/packet". The former is taken from `bursts` bursts of 64
     packets, the latter from all that is executed for `traced_bursts` of them, or, where that is not
-    said and the system has a clock, from what bursts have in common (see intersect.py). Meanwhile a
+    said and the system has a clock, from what bursts usually execute (see phases.py). Meanwhile a
     clock runs as QEMU's `icount` says.
     `accelerator` is "tcg", or "auto": KVM if a boot shows that it works, for pps only.
     `known_good` is a kernel that works; without it, the last one that forwarded here is taken.
@@ -100,7 +100,7 @@ class QemuSettings:
 
     @property
     def counted(self) -> int | None:
-        """Of how many bursts all is counted; None where their intersection is."""
+        """Of how many bursts all is counted; None where what they usually execute is."""
         return _COUNTED[self.system] if self.traced_bursts is None else self.traced_bursts
 
     @property

@@ -16,7 +16,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
 from buildbot_bench.lab.virtual.elf import Symbols
-from buildbot_bench.lab.virtual.intersect import Executed
+from buildbot_bench.lab.virtual.phases import Executed
 
 _RUN = re.compile(rb"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 _NOT_RUN = re.compile(

@@ -1,7 +1,7 @@
 """The two ways of seeing each instruction that a DUT executes: a plugin of QEMU's, and its log.
 
-They count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms, and the log 1.6 s; but a QEMU may
-lack plugins, and a lab a compiler.
+They count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 1.6 s, but a QEMU
+may lack plugins, and a lab a compiler.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Protocol
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.virtual.checkup import qemu_version
-from buildbot_bench.lab.virtual.intersect import LONGEST, Executed
 from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.monitor import Monitor
+from buildbot_bench.lab.virtual.phases import LONGEST, Executed
 from buildbot_bench.lab.virtual.plugin import Plugin, compiled_plugin
 from buildbot_bench.lab.virtual.probe import counts_instructions
 from buildbot_bench.lab.virtual.trace import read_trace

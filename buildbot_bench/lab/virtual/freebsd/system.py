@@ -41,10 +41,10 @@ _KENV = {
     "kern.panic_reboot_wait_time": "0",
     "debug.debugger_on_panic": "0",
 }
-# While instructions are counted, few bursts should meet the clock, and all ticks should be alike: not
-# more for a busy processor than for an idle one, and one for all purposes. By default there are 100
-# a second, and 127 for statistics. With fewer than 40 the drivers' waiting, in ticks, makes a boot
-# long: with 10 a second it took 26 s until both em(4) had a link, with 40 10 s, with 100 6 s.
+# While instructions are counted, few bursts should meet the clock, and all ticks should be alike:
+# not more for a busy processor than for an idle one, and one for all purposes. By default there are
+# 100 a second, and 127 for statistics. With fewer than 40 the drivers' waiting, in ticks, makes a
+# boot long: with 10 a second it took 26 s until both em(4) had a link, with 40 10 s, with 100 6 s.
 _QUIET = {
     "kern.hz": "40",
     "kern.eventtimer.periodic": "1",
