@@ -99,7 +99,7 @@ def test_a_clock_is_not_counted_and_a_ring_is(kernels, tmp_path):
     (tmp_path / "clock").mkdir()
     ticking = forwarding_kernel(tmp_path / "clock", kernels(edits=(*RING, *HANDLER, CLOCK)))
     _, counted = blast(FREEBSD, ticking, tmp_path / "ticking")
-    assert counted.log.startswith("a period of 16 bursts, 16 rounds; ")
+    assert counted.log.startswith("a period of 16 bursts, 32 rounds; ")
     assert counted.values == without.values
     _, all_of_it = blast(replace(FREEBSD, traced_bursts=64), ticking, tmp_path / "ticking")
     assert all_of_it.values[INSTRUCTIONS] > without.values[INSTRUCTIONS] + 0.1

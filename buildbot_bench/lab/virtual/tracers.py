@@ -1,7 +1,7 @@
 """The two ways of seeing each instruction that a DUT executes: a plugin of QEMU's, and its log.
 
-They count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 1.6 s, but a QEMU
-may lack plugins, and a lab a compiler.
+They count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 0.5 s or more, but a
+QEMU may lack plugins, and a lab a compiler.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PluginTracer:
 class LogTracer:
     """By QEMU's log, which is written to the file `log` and removed."""
 
-    longest = 16  # em(4)'s ring of 1024, in some two minutes
+    longest = 16  # em(4)'s ring of 1024, in a minute or some
 
     def __init__(self, monitor: Monitor, log: Path) -> None:
         self._monitor = monitor
