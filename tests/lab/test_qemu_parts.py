@@ -27,6 +27,7 @@ from buildbot_bench.lab.virtual.frames import (
     forwarded,
     ping,
 )
+from buildbot_bench.lab.virtual.machine import _device
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.trace import as_table, by_function, executed
 from buildbot_bench.lab.virtual.wires import Lost, Wires
@@ -253,3 +254,11 @@ def test_what_is_not_said_is_as_the_system_needs_it():
         system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=5,sleep=on"
     )
     assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=5,sleep=on")
+
+
+def test_a_port_whose_packets_are_counted_sends_by_the_guests_clock():
+    quick = QemuSettings(system="freebsd", nic="vtnet")
+    exact = QemuSettings(system="freebsd", nic="vtnet", metric="instructions/packet")
+    assert "tx=timer" not in _device(quick)
+    assert _device(exact) == f"{_device(quick)},ioeventfd=off,tx=timer"
+    assert _device(QemuSettings()) == _device(QemuSettings(metric="instructions/packet"))

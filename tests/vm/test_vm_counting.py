@@ -68,6 +68,14 @@ def blast(settings, kernel, home):
         return driver.facts()["counted by"], dut.blast("forwarding")
 
 
+def test_the_facts_say_what_a_count_depends_on(kernels, tmp_path):
+    facts = QemuDriver(replace(FREEBSD, kenv=("a=b",)), tmp_path).facts()
+    assert facts["icount"] == "shift=2,sleep=on"
+    assert facts["kenv"].startswith("kern.hz=40 ")
+    assert facts["kenv"].endswith(" a=b")
+    assert not {"counted by", "icount"} & set(QemuDriver(QemuSettings(), tmp_path).facts())
+
+
 def test_the_plugin_and_the_log_count_alike_to_the_last_instruction(kernels, tmp_path, monkeypatch):
     how, quick = blast(TOY, kernels(), tmp_path / "plugin")
     assert how == "a plugin of QEMU's"

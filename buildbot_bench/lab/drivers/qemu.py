@@ -86,7 +86,7 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
-            **({"counted by": self._tracing.in_words()} if self._settings.exact else {}),
+            **(self._how_counted() if self._settings.exact else {}),
             **self._system.facts(),
         }
 
@@ -247,6 +247,9 @@ class QemuDriver:
         counted = self._counted()
         log = f"{counted.how}\n{as_table(self._by_function(counted))}"
         return Blast(values=counted.values, log=log)
+
+    def _how_counted(self) -> dict[str, str]:
+        return {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
 
     def _counted(self) -> Counted:
         tracer = self._tracing.tracer(self._running)

@@ -50,7 +50,7 @@ class PluginTracer:
         self._plugin = plugin
 
     def start(self) -> None:
-        """Have all translated anew: what was translated to be chained is none of what is not."""
+        """Have all translated anew: to QEMU a block that may be chained is not one that may not."""
         self._plugin.switch_on()
         self._monitor.command("log nochain")
 

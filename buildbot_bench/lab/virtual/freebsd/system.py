@@ -70,8 +70,9 @@ class FreeBSD:
     def facts(self) -> dict[str, str]:
         """What else the kernel is told."""
         settings = self._settings
+        quiet = [f"{name}={value}" for name, value in self._quiet().items()]
         texts = {
-            "kenv": settings.kenv,
+            "kenv": (*quiet, *settings.kenv),
             "sysctls": settings.sysctls,
             "modules": settings.modules,
         }
@@ -114,8 +115,11 @@ class FreeBSD:
         del image
         return True
 
+    def _quiet(self) -> dict[str, str]:
+        return _QUIET if self._settings.exact else {}
+
     def _environment(self, tunables: Sequence[str]) -> bytes:
         """The kenv in its binary form: texts that end in a zero, and an empty one."""
-        values = _KENV | (_QUIET if self._settings.exact else {})
+        values = _KENV | self._quiet()
         values |= dict(setting.split("=", 1) for setting in (*self._settings.kenv, *tunables))
         return b"".join(f"{name}={value}\0".encode() for name, value in values.items()) + b"\0"

@@ -3,8 +3,8 @@
  *
  * Its counts lie in shared memory, for which the argument `shared=N` names an inherited descriptor.
  * The other side reads them, and sets them to zero, while the guest sleeps. It instruments what is
- * translated from `on` on, so that a boot costs nothing; plugin.py says how it has all translated
- * anew. An instruction that is translated twice has two counts.
+ * translated from `on` on, so that a boot costs nothing; tracers.py has all translated anew then.
+ * An instruction that is translated twice has two counts.
  *
  * QEMU counts none twice that it winds back and runs anew (as accesses to devices are, under
  * -icount): it calls nobody the second time.
