@@ -27,6 +27,7 @@ from buildbot_bench.lab.virtual.frames import (
     forwarded,
     ping,
 )
+from buildbot_bench.lab.virtual.machine import _device
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.trace import as_table, by_function, executed
 from buildbot_bench.lab.virtual.wires import Lost, Wires
@@ -175,9 +176,10 @@ def test_each_instruction_that_ran_is_counted_once():
 
 def test_instructions_are_counted_by_function():
     symbols = Symbols(addresses=(0x1002C0, 0x100300), names=("ip_forward", "memcpy"))
-    profile = by_function(executed(TRACE.splitlines()), symbols)
+    profile = by_function(executed(TRACE.splitlines()), 2, symbols)
     assert [(s.leaf, s.samples) for s in profile.stacks] == [("ip_forward", 2), ("memcpy", 1)]
-    assert as_table(profile, 2).splitlines()[1:] == ["      1.00  ip_forward", "      0.50  memcpy"]
+    assert as_table(profile).splitlines()[1:] == ["      1.00  ip_forward", "      0.50  memcpy"]
+    assert profile.merged().packets == 2
     assert symbols.name_at(0x1000) == "?"
 
 
@@ -222,6 +224,7 @@ def test_a_console_tells_the_build_and_the_last_words():
         ('accelerator = "warp"', "accelerator is 'warp'"),
         ('metric = "instructions/packet"\naccelerator = "auto"', "translator alone"),
         ("bursts = 0", "must be above zero"),
+        ("traced_bursts = 0", "must be above zero"),
         ("burst = 5", "unknown key 'burst'"),
         ('system = "plan9"', "system is 'plan9'"),
         ('nic = "ne2000"', "nic is 'ne2000'; it may be em or vtnet"),
@@ -244,8 +247,18 @@ def test_a_testbed_that_cannot_be_is_refused(line, complaint, tmp_path):
 def test_what_is_not_said_is_as_the_system_needs_it():
     toy, freebsd = QemuSettings(), QemuSettings(system="freebsd")
     assert (toy.ram_mib, toy.boot_limit_s, toy.clock) == (64, 15.0, "shift=0,sleep=off")
-    assert (freebsd.ram_mib, freebsd.boot_limit_s, freebsd.clock) == (256, 90.0, "shift=4,sleep=on")
+    assert (freebsd.ram_mib, freebsd.boot_limit_s, freebsd.clock) == (256, 90.0, "shift=2,sleep=on")
+    assert (toy.counted, freebsd.counted) == (4, None)
+    assert QemuSettings(system="freebsd", traced_bursts=16).counted == 16
     said = QemuSettings(
-        system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=2,sleep=on"
+        system="freebsd", memory_mib=512, boot_timeout_s=7.0, icount="shift=5,sleep=on"
     )
-    assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=2,sleep=on")
+    assert (said.ram_mib, said.boot_limit_s, said.clock) == (512, 7.0, "shift=5,sleep=on")
+
+
+def test_a_port_whose_packets_are_counted_sends_by_the_guests_clock():
+    quick = QemuSettings(system="freebsd", nic="vtnet")
+    exact = QemuSettings(system="freebsd", nic="vtnet", metric="instructions/packet")
+    assert "tx=timer" not in _device(quick)
+    assert _device(exact) == f"{_device(quick)},ioeventfd=off,tx=timer"
+    assert _device(QemuSettings()) == _device(QemuSettings(metric="instructions/packet"))

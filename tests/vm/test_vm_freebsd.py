@@ -74,6 +74,8 @@ def test_a_kernel_has_kenv_modules_and_tunables(archive, tmp_path):
     run_once(driver, archive(preloaded_module(tmp_path)))
     said = driver.console()
     assert "kenv: kern.hz=10" in said
+    assert "kenv: kern.hz=40" not in said  # as it is while instructions are counted
+    assert "kenv: kern.eventtimer.periodic=1" in said
     assert "kenv: net.inet.ip.ttl=7" in said
     assert "name: /boot/kernel/checked.ko" in said
     assert "answer: 42" in said

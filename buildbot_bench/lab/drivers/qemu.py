@@ -23,17 +23,19 @@ from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.virtual.boot import await_forwarding, fate
 from buildbot_bench.lab.virtual.checkup import MACHINE, check_machine, qemu_version
 from buildbot_bench.lab.virtual.console import build_id_in, last_lines
-from buildbot_bench.lab.virtual.counting import instructions_per_packet, measure_pps, trace_bursts
+from buildbot_bench.lab.virtual.counting import measure_pps
 from buildbot_bench.lab.virtual.elf import read_symbols
-from buildbot_bench.lab.virtual.frames import PACKETS
+from buildbot_bench.lab.virtual.exact import Counted, count
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.multiboot import Multiboot
 from buildbot_bench.lab.virtual.places import places_of
+from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import Image, System
-from buildbot_bench.lab.virtual.trace import Executed, as_table, by_function
+from buildbot_bench.lab.virtual.trace import as_table, by_function
+from buildbot_bench.lab.virtual.tracers import Tracing
 from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
@@ -62,6 +64,7 @@ class QemuDriver:
         self._machine: Machine | None = None
         self._said = ""
         self._chosen = ""
+        self._tracing = Tracing(settings.program, home)
 
     def workloads(self) -> tuple[str, ...]:
         """Those of the system."""
@@ -72,7 +75,11 @@ class QemuDriver:
         known_good = self._known_good()
         findings = check_machine(self._settings, self._home, known_good, self._accelerator)
         boots_nothing = any(not found.fine for found in findings if found.subject in MACHINE)
-        return findings + ([] if boots_nothing else self._system.check())
+        if boots_nothing:
+            return findings
+        if self._settings.exact:
+            findings.append(Finding(subject="counting", detail=self._tracing.in_words()))
+        return findings + self._system.check()
 
     def facts(self) -> dict[str, str]:
         """What a value depends on: QEMU, how it runs, and on what."""
@@ -81,6 +88,7 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
+            **(self._how_counted() if self._settings.exact else {}),
             **self._system.facts(),
         }
 
@@ -104,7 +112,8 @@ class QemuDriver:
         """Switch the machine on and wait until a packet comes through it."""
         if lacking := self._installed.missing:
             self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed wants")
-        self._machine = self._start(self._installed, self._tunables)
+        plugin = self._tracing.plugin() if self._settings.exact else None
+        self._machine = self._start(self._installed, self._tunables, plugin)
         if fault := self._await_forwarding(self._machine):
             self._blame(f"the kernel {fault} when it booted")
 
@@ -144,15 +153,14 @@ class QemuDriver:
         image = self._installed
         symbols = read_symbols(image.kernel)
         try:
-            executed = self._executed()
+            counted = self._counted()
         except Lost as lost:
             raise InfraError(
                 f"the kernel {fate(self._running, lost)} while it was traced"
             ) from lost
         return replace(
-            by_function(executed, symbols),
-            packets=self._settings.traced_bursts * PACKETS,
-            places=places_of(executed, symbols, image.debug or image.kernel),
+            self._by_function(counted),
+            places=places_of(counted.executed, symbols, image.debug or image.kernel),
         )
 
     def console(self) -> str:
@@ -179,13 +187,16 @@ class QemuDriver:
             raise InfraError("no kernel was installed")
         return self._image
 
-    def _start(self, image: Image, tunables: Sequence[str] = ()) -> Machine:
+    def _start(
+        self, image: Image, tunables: Sequence[str] = (), plugin: Plugin | None = None
+    ) -> Machine:
         return Machine(
             self._settings,
             self._system.arguments(image, self._workload, tunables),
             self._home,
             accelerator=self._accelerator(),
             traffic=self._system.workloads()[self._workload],
+            plugin=plugin,
         )
 
     def _accelerator(self) -> str:
@@ -241,11 +252,17 @@ class QemuDriver:
         return chosen if chosen.is_file() else None
 
     def _count(self) -> Blast:
-        executed, bursts = self._executed(), self._settings.traced_bursts
-        functions = by_function(executed, read_symbols(self._installed.kernel))
-        values = instructions_per_packet(executed, bursts)
-        return Blast(values=values, log=as_table(functions, bursts * PACKETS))
+        counted = self._counted()
+        log = f"{counted.how}\n{as_table(self._by_function(counted))}"
+        return Blast(values=counted.values, log=log)
 
-    def _executed(self) -> Executed:
-        log = self._home / "logs" / "trace"
-        return trace_bursts(self._running, self._settings.traced_bursts, log)
+    def _how_counted(self) -> dict[str, str]:
+        return {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
+
+    def _counted(self) -> Counted:
+        tracer = self._tracing.tracer(self._running)
+        return count(self._running, tracer, self._settings.counted)
+
+    def _by_function(self, counted: Counted) -> Profile:
+        symbols = read_symbols(self._installed.kernel)
+        return by_function(counted.executed, counted.packets, symbols)

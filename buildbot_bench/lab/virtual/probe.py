@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 
 from buildbot_bench.lab.drivers.child import Child, last_cpu
-from buildbot_bench.lab.virtual.machine import option_value, qemu
+from buildbot_bench.lab.virtual.machine import loading, option_value, qemu
+from buildbot_bench.lab.virtual.plugin import Plugin
 
 KVM_DEVICE = Path("/dev/kvm")
 LIMIT_S = 5.0  # it takes half a second; a KVM that is emulated itself may take ten
@@ -22,10 +23,17 @@ _CODE = bytes.fromhex(
     "ac 84c0 7403 ee ebf8"  # each byte of the word to the port
     "fa f4 ebfc"  # cli; hlt, for ever
 )
+_READS_AT = 0x7C00 + _CODE.index(b"\xac")  # lodsb, which takes a byte of the word
 _SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"
 
 
-def boots(program: str, home: Path, accelerator: str, limit_s: float = LIMIT_S) -> bool:
+def boots(
+    program: str,
+    home: Path,
+    accelerator: str,
+    limit_s: float = LIMIT_S,
+    plugin: Plugin | None = None,
+) -> bool:
     """Whether a boot sector says its word in time; InfraError when there is no QEMU."""
     console, sector = home / "logs" / "probe.out", home / "boot" / "probe"
     for path, content in ((console, b""), (sector, _SECTOR)):
@@ -34,7 +42,14 @@ def boots(program: str, home: Path, accelerator: str, limit_s: float = LIMIT_S) 
     command = [str(qemu(program, home)), "-nodefaults", "-no-user-config", "-display", "none"]
     command += ["-no-reboot", "-m", "16", "-accel", accelerator, "-serial", f"file:{console}"]
     command += ["-drive", f"file={option_value(sector)},format=raw,if=ide"]
-    child = Child(command, home / "logs" / "probe-qemu.out", cpu=last_cpu(), lifetime_s=2 * limit_s)
+    command += [] if plugin is None else loading(plugin)
+    child = Child(
+        command,
+        home / "logs" / "probe-qemu.out",
+        cpu=last_cpu(),
+        lifetime_s=2 * limit_s,
+        pass_fds=[] if plugin is None else [plugin.descriptor],
+    )
     try:
         return child.wait_until(lambda: _WORD[:-1] in console.read_bytes(), limit_s)
     finally:
@@ -44,3 +59,12 @@ def boots(program: str, home: Path, accelerator: str, limit_s: float = LIMIT_S) 
 def kvm_works(program: str, home: Path) -> bool:
     """Whether guests run by KVM here, and as fast as they should."""
     return os.access(KVM_DEVICE, os.R_OK | os.W_OK) and boots(program, home, "kvm")
+
+
+def counts_instructions(program: str, home: Path, plugin: Plugin) -> bool:
+    """Whether this QEMU loads the plugin, and counts by it the instructions of a boot sector."""
+    plugin.switch_on()
+    # The last byte, which says that it is the end, may not have been read yet.
+    return boots(program, home, "tcg", plugin=plugin) and (
+        len(_WORD) - 1 <= plugin.read()[_READS_AT] <= len(_WORD)
+    )

@@ -16,14 +16,13 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
 from buildbot_bench.lab.virtual.elf import Symbols
+from buildbot_bench.lab.virtual.phases import Executed
 
 _RUN = re.compile(rb"Trace \d+: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/")
 _NOT_RUN = re.compile(
     rb"Stopped execution of TB chain before 0x[0-9a-f]+ \[([0-9a-f]+)\]"
     rb"|cpu_io_recompile: rewound execution of TB to ([0-9a-f]+)"
 )
-
-Executed = Counter[int]
 
 
 def executed(lines: Iterable[bytes]) -> Executed:
@@ -51,16 +50,16 @@ def read_trace(path: Path) -> Executed:
     return found
 
 
-def by_function(counts: Executed, symbols: Symbols) -> Profile:
+def by_function(counts: Executed, packets: int, symbols: Symbols) -> Profile:
     """The same as a profile: how many instructions each function executed, the most first."""
     totals: Counter[str] = Counter()
     for address, count in counts.items():
         totals[symbols.name_at(address)] += count
     stacks = [Stack(frames=(name,), samples=count) for name, count in totals.most_common()]
-    return Profile(stacks=tuple(stacks), event=EXECUTED)
+    return Profile(stacks=tuple(stacks), event=EXECUTED, packets=packets)
 
 
-def as_table(profile: Profile, packets: int) -> str:
+def as_table(profile: Profile) -> str:
     """Instructions per packet by function, one a line."""
-    lines = [f"{stack.samples / packets:10.2f}  {stack.leaf}" for stack in profile.stacks]
+    lines = [f"{stack.samples / profile.packets:10.2f}  {stack.leaf}" for stack in profile.stacks]
     return "\n".join(["instructions per packet", *lines, ""])
