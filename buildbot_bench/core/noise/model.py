@@ -59,9 +59,9 @@ class Noise:
 
 
 COUNTED = Prior(sigma_run=0.0002, sigma_build=MIN_SIGMA)
-"""A metric that is counted: boots of FreeBSD 13.1 differ by nothing to .04 %, by work that no packet
-asked for; kernels without a clock not at all. Layout moves no instruction: images of unchanged code
-count the same."""
+"""A metric that is counted: boots of FreeBSD 13.1 differ by nothing to .04 %, by work that no
+packet asked for; kernels without a clock not at all. Layout moves no instruction: images of
+unchanged code count the same."""
 
 KNOWN_DF = 1e12
 """The degrees of freedom of what is taken for known. With few, thousands of standard deviations
