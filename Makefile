@@ -30,10 +30,12 @@ test-fast: $(VENV)/ready
 test-vm: $(VENV)/ready
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m vm
 
-# SRC is where a FreeBSD source tree is; without it this says how to get one.
+# SRC is where a FreeBSD source tree is; without it this says how to get one. OPTIONS=--help tells
+# of what else may be said.
 SRC =
+OPTIONS =
 test-freebsd: $(VENV)/ready
-	$(BIN)/python -m benchmarks.freebsd "$(SRC)"
+	$(BIN)/python -m benchmarks.freebsd $(OPTIONS) "$(SRC)"
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks

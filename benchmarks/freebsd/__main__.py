@@ -84,7 +84,13 @@ def _options(argv: Sequence[str] | None, rows: Mapping[str, Row]) -> argparse.Na
     say("--rows", metavar="ROW,…", help=f"of {', '.join(rows)}; default: all")
     say("--scratch", type=Path, metavar="DIR", help="is kept; given again, its objects are used")
     say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
-    say("--build", action="append", default=[], metavar="WORD", help="for bench-build freebsd")
+    say(
+        "--build",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="for bench-build freebsd, instead of its kernel made of MINIMAL",
+    )
     options = parser.parse_args(argv)
     options.rows = options.rows.split(",") if options.rows else []
     for name in options.rows:

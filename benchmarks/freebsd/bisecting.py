@@ -57,10 +57,9 @@ def plan_of(workshop: Workshop) -> FarmPlan:
     workflow["repository"] = str(workshop.source)
     del workflow[True]  # what YAML 1.1 takes `on` for
     workflow["on"] = {"workflow_dispatch": None, "push": {"branches": [BRANCH]}}
-    if workshop.words:
-        for step in workflow["jobs"]["kernel"]["steps"]:
-            if "run" in step:
-                step["run"] = shlex.join(["bench-build", "freebsd", *workshop.words])
+    for step in workflow["jobs"]["kernel"]["steps"]:
+        if "run" in step:
+            step["run"] = shlex.join(["bench-build", "freebsd", *workshop.words])
     path, testbeds = place / "bench.yml", place / "testbeds.toml"
     path.write_text(yaml.safe_dump(workflow), encoding="utf-8")
     testbeds.write_text(TESTBEDS, encoding="utf-8")

@@ -19,6 +19,20 @@ START = "refs/test-freebsd/start"  # the user's tree, as it was committed there
 _TIMES = re.compile(r"^times: (.*)", re.MULTILINE)
 
 
+# What docs/freebsd-vm.yml builds: a kernel of GENERIC takes hours.
+KERNCONF = """\
+include MINIMAL
+ident BENCH-VM
+device uart
+device md
+device iflib
+device em
+device virtio
+device virtio_pci
+device vtnet
+"""
+
+
 class BuildError(UsageError):
     """bench-build ended with another status than 0; what it said last is in the log."""
 
@@ -46,8 +60,11 @@ class Workshop:
         """Clone the tree, or go on with a clone that is there; UsageError for what is no tree."""
         if not (source / "sys" / "conf" / "newvers.sh").is_file():
             raise UsageError(f"{source} is no FreeBSD source tree", hint="name its top directory")
-        made = cls(place=place, words=tuple(words), jobs=jobs)
+        kernconf = place / "BENCH-VM"
+        usual = (f"--kernconf={kernconf}", "--modules=none")
+        made = cls(place=place, words=tuple(words) or usual, jobs=jobs)
         made.archives.mkdir(parents=True, exist_ok=True)
+        kernconf.write_text(KERNCONF, encoding="utf-8")
         if not made.source.exists():
             _clone(source, made.source)
         made.go(START)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.freebsd import bisecting, boots
 from benchmarks.freebsd.commits import BRANCH, Commits, make_commits
-from benchmarks.freebsd.workshop import Workshop
+from benchmarks.freebsd.workshop import KERNCONF, Workshop
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.workflow import load
 from tests.fakes.freebsd_tree import make_tree
@@ -65,6 +65,15 @@ def test_the_farm_that_docs_show_is_one_and_its_builds_take_the_users_words(work
     assert list(shown.testbeds) == list(tried.testbeds) == ["freebsd-exact"]
     (run,) = [step.run for step in tried.build_job.steps if hasattr(step, "run")]
     assert run == "bench-build freebsd --kernconf=TINY"
+    (shown_run,) = [step.run for step in shown.build_job.steps if hasattr(step, "run")]
+    devices = re.findall(r"^device (\w+)$", KERNCONF, re.MULTILINE)
+    assert f"{' '.join(devices)}; }}" in shown_run
+
+
+def test_without_words_the_kernel_is_the_one_that_docs_show(tmp_path):
+    made = Workshop.make(make_tree(tmp_path / "theirs"), tmp_path / "scratch", [], jobs=1)
+    assert made.words == (f"--kernconf={tmp_path / 'scratch' / 'BENCH-VM'}", "--modules=none")
+    assert (tmp_path / "scratch" / "BENCH-VM").read_text() == KERNCONF
 
 
 def step(number: int, effect: float) -> dict:
