@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Suspicion, judge
@@ -192,19 +190,21 @@ def test_a_search_names_half_a_percent_across_what_cannot_be_tested():
     assert measured <= 20
 
 
-@given(culprit=st.integers(1, 10), seed=st.integers(0, 10_000))
-def test_a_tenth_of_a_percent_is_found_in_ten_commits_where_boots_scatter(culprit, seed):
+@pytest.mark.parametrize("culprit", range(1, 11))
+def test_a_tenth_of_a_percent_is_found_in_ten_commits_where_boots_scatter(culprit):
     levels = [3596.5] * culprit + [3596.5 * 1.001] * (11 - culprit)
-    answer, measured = search(levels, min_effect=0.0005, sigma_run=1e-4, scatter=1e-4, seed=seed)
-    assert [(step.old, step.new) for step in answer.steps] == [(culprit - 1, culprit)]
-    assert measured <= 20
+    for seed in range(3):
+        answer, measured = search(
+            levels, min_effect=0.0005, sigma_run=1e-4, scatter=1e-4, seed=seed
+        )
+        assert [(step.old, step.new) for step in answer.steps] == [(culprit - 1, culprit)]
+        assert measured <= 20
 
 
-@given(seed=st.integers(0, 10_000))
-def test_boots_that_scatter_as_they_always_did_are_no_steps(seed):
-    answer, measured = search([3596.5] * 11, sigma_run=3e-4, scatter=3e-4, seed=seed)
-    assert answer.steps == ()
-    assert measured <= 37
+def test_boots_that_scatter_as_they_always_did_are_no_steps():
+    answers = [search([3596.5] * 11, sigma_run=3e-4, scatter=3e-4, seed=seed) for seed in range(30)]
+    assert [answer.steps for answer, _ in answers] == [()] * 30
+    assert max(measured for _, measured in answers) <= 37
 
 
 def test_one_kernel_on_both_sides_of_an_untestable_commit_is_one_level():
