@@ -35,8 +35,7 @@ def bisect(workshop: Workshop) -> Iterator[Figure]:
     commits = make_commits(workshop)
     farm = LocalFarm(plan_of(workshop))
     farm.prepare()
-    environment = os.environ | {"XDG_CONFIG_HOME": str(farm.plan.directory / "config")}
-    os.environ["XDG_CONFIG_HOME"] = environment["XDG_CONFIG_HOME"]
+    os.environ["XDG_CONFIG_HOME"] = str(farm.plan.directory / "config")  # of the farm's login
     keep_login(farm.plan.url, Credentials(user=USER, password=farm.plan.password))
     try:
         farm.start()

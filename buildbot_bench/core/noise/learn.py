@@ -34,11 +34,11 @@ def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
     positive are passed over. Where one of them is counted, its prior is COUNTED.
     """
     ordered = sorted(history, key=lambda sample: (sample.position, sample.image))
-    images = [logs for sample in ordered if (logs := _logs(sample)).size]
-    bimodal = modes(images)
     boots = [logs for sample in ordered if (logs := _unselected(sample)).size]
     if any(sample.metric.noise is NoiseClass.EXACT for sample in history):
         return _of_counts(run_spread(boots, bimodal=False))
+    images = [logs for sample in ordered if (logs := _logs(sample)).size]
+    bimodal = modes(images)
     run = bounded_run_spread(run_spread(boots, bimodal=bimodal is not None), images)
     sigma_run = _blend(run, prior.sigma_run, prior.weight)
     build = build_spread(images, sigma_run)

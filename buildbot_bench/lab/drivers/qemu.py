@@ -151,15 +151,15 @@ class QemuDriver:
         """Where the instructions of some bursts were executed."""
         del workload
         image = self._installed
-        symbols = read_symbols(image.kernel)
         try:
             counted = self._counted()
         except Lost as lost:
             raise InfraError(
                 f"the kernel {fate(self._running, lost)} while it was traced"
             ) from lost
+        symbols = read_symbols(image.kernel)
         return replace(
-            self._by_function(counted),
+            by_function(counted.executed, counted.packets, symbols),
             places=places_of(counted.executed, symbols, image.debug or image.kernel),
         )
 
@@ -253,7 +253,9 @@ class QemuDriver:
 
     def _count(self) -> Blast:
         counted = self._counted()
-        log = f"{counted.how}\n{as_table(self._by_function(counted))}"
+        symbols = read_symbols(self._installed.kernel)
+        functions = by_function(counted.executed, counted.packets, symbols)
+        log = f"{counted.how}\n{as_table(functions)}"
         return Blast(values=counted.values, log=log)
 
     def _how_counted(self) -> dict[str, str]:
@@ -262,7 +264,3 @@ class QemuDriver:
     def _counted(self) -> Counted:
         tracer = self._tracing.tracer(self._running)
         return count(self._running, tracer, self._settings.counted)
-
-    def _by_function(self, counted: Counted) -> Profile:
-        symbols = read_symbols(self._installed.kernel)
-        return by_function(counted.executed, counted.packets, symbols)

@@ -6,8 +6,9 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
@@ -36,7 +37,7 @@ def tools(home: Path) -> Path:
     """
     sources = resources.files("buildbot_bench.lab.drivers") / "generator"
     with resources.as_file(sources) as directory:
-        target = home / "tools" / _fingerprint(directory)
+        target = home / "tools" / fingerprint(_FLAGS, sorted(directory.glob("*.[ch]")))
         if all((target / name).exists() for name in _PROGRAMS):
             return target
         target.mkdir(parents=True, exist_ok=True)
@@ -76,8 +77,9 @@ def compile_program(target: Path, sources: Sequence[str], flags: Sequence[str]) 
     unfinished.replace(target)
 
 
-def _fingerprint(directory: Path) -> str:
-    digest = hashlib.sha256(" ".join(_FLAGS).encode())
-    for source in sorted(directory.glob("*.[ch]")):
+def fingerprint(flags: Sequence[str], sources: Iterable[Traversable]) -> str:
+    """What tells a program from one of other sources or flags; the order of both counts."""
+    digest = hashlib.sha256(" ".join(flags).encode())
+    for source in sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -5,7 +5,6 @@ tracer/tracer.c is its other side, and says how the two share their memory.
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import re
 import struct
@@ -15,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.drivers.toolchain import compile_program
+from buildbot_bench.lab.drivers.toolchain import compile_program, fingerprint
 from buildbot_bench.lab.virtual.phases import Executed
 
 # FreeBSD 13.1 executes some 4000 different instructions for a burst; each may be translated anew
@@ -100,8 +99,7 @@ def compiled_plugin(version: str, home: Path) -> Path:
     """
     source = resources.files("buildbot_bench.lab.virtual") / "tracer" / "tracer.c"
     flags = (*_FLAGS, f"-DSLOTS={_SLOTS}", f"-DAPI={_interface(version)}")
-    digest = hashlib.sha256(" ".join(flags).encode() + source.read_bytes()).hexdigest()[:16]
-    target = home / "tools" / f"tracer-{digest}" / "tracer.so"
+    target = home / "tools" / f"tracer-{fingerprint(flags, [source])}" / "tracer.so"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         with resources.as_file(source) as path:

@@ -5,14 +5,13 @@ And a small kernel, which checks what the loader hands over.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from buildbot_bench.lab.drivers.toolchain import compile_program
+from buildbot_bench.lab.drivers.toolchain import compile_program, fingerprint
 
 _SHARED = "freestanding"
 # No library, nothing that one would have to bring: no stack protector, no unwinding, no FPU.
@@ -54,8 +53,8 @@ def checker(home: Path, *more: str) -> Path:
 
 def _program(name: str, home: Path, *more: str) -> Path:
     virtual, flags = resources.files("buildbot_bench.lab.virtual"), (*_FLAGS[name], *more)
-    parts = [virtual / part for part in (name, _SHARED)]
-    target = home / "tools" / f"{name}-{_fingerprint(parts, flags)}" / name
+    sources = [file for part in (name, _SHARED) for file in _files(virtual / part)]
+    target = home / "tools" / f"{name}-{fingerprint(flags, sources)}" / name
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,10 +70,6 @@ def _program(name: str, home: Path, *more: str) -> Path:
     return target
 
 
-def _fingerprint(parts: Sequence[Traversable], flags: Sequence[str]) -> str:
-    digest = hashlib.sha256(" ".join(flags).encode())
-    for part in parts:
-        for source in sorted(part.iterdir(), key=lambda source: source.name):
-            if source.is_file():
-                digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+def _files(part: Traversable) -> list[Traversable]:
+    """The files of a directory, linker scripts and headers included, by name."""
+    return sorted((file for file in part.iterdir() if file.is_file()), key=lambda file: file.name)
