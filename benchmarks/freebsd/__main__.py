@@ -35,8 +35,9 @@ Say where a FreeBSD source tree is, as a git repository or an unpacked src.txz:
     git clone --depth 1 --branch releng/13.1 https://git.FreeBSD.org/src.git ~/freebsd-src
     make test-freebsd SRC=$HOME/freebsd-src
 
-It is only read. The scratch clone, its objects and archives take about 6 GB; the whole takes an
-hour on two cores. `bench-build check` says what this machine lacks.
+It is only read. The scratch clone, its objects and archives take about 6 GB; the whole takes a
+quarter of an hour on two idle cores, an hour on busy ones. `bench-build check` says what this
+machine lacks.
 """
 
 
