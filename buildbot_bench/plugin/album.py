@@ -9,7 +9,7 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.noise import learn
 from buildbot_bench.core.report import Report
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchReason
 from buildbot_bench.plugin.evidence import WINDOW_COMMITS, comparable_samples
 from buildbot_bench.plugin.farm import Farm

@@ -15,7 +15,8 @@ from buildbot_bench.core.profile import Profile, parse_folded
 from buildbot_bench.core.report import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.trial import FlameGraphs
-from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow, SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow, TrialRow
+from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
 from buildbot_bench.plugin.db.states import ProfileState
 from buildbot_bench.plugin.farm import Farm
 

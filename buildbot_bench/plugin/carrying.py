@@ -8,7 +8,8 @@ from buildbot_bench.core.report import Carried
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, RevisionRange
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.db.rows import ImageRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
 
 

@@ -12,8 +12,7 @@ from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
-from buildbot_bench.plugin.lanes import Lane, lanes
+from buildbot_bench.plugin.farm.series import Lane, bed_of, lanes
 from buildbot_bench.plugin.variants import Variant, find_variant
 
 Json = dict[str, Any]

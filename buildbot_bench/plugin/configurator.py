@@ -19,7 +19,7 @@ from buildbot_bench.plugin import rest
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.hold import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
-from buildbot_bench.plugin.names import bench_builder, profile_builder
+from buildbot_bench.plugin.farm import bench_builder, profile_builder
 from buildbot_bench.plugin.poller import Poller
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.service import BenchService

@@ -16,7 +16,7 @@ from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, QuarantineRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
+from buildbot_bench.plugin.farm.series import bed_of
 from buildbot_bench.workflow import Control
 
 # So many requests are looked back upon: with one a day, most of a year.

@@ -12,12 +12,11 @@ from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import forecast
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchReason, SearchState
 from buildbot_bench.plugin.evidence import Material, gather
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import Lane, lanes
-from buildbot_bench.plugin.pools import roomiest
+from buildbot_bench.plugin.farm.series import Lane, lanes, roomiest
 from buildbot_bench.plugin.views import revision_json
 
 Json = dict[str, Any]

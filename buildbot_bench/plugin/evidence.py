@@ -11,10 +11,11 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
 from buildbot_bench.plugin.carrying import images_for
-from buildbot_bench.plugin.db.rows import ImageRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
+from buildbot_bench.plugin.farm.series import bed_of
 from buildbot_bench.plugin.orders import cannot_relink
 
 # What a kernel build takes on the archive's builders (lab-protocol: median of 49 world builds),

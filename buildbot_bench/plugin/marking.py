@@ -7,10 +7,10 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import Opinion, TrackRecord
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.plugin.db.opinion_rows import MarkRow
+from buildbot_bench.plugin.db.finding_rows import MarkRow
 from buildbot_bench.plugin.db.states import MarkKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone
+from buildbot_bench.plugin.farm.series import gone
 
 Json = dict[str, Any]
 

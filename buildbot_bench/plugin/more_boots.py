@@ -15,7 +15,7 @@ from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 from buildbot_bench.plugin.evidence import span_of
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone
+from buildbot_bench.plugin.farm.series import gone
 from buildbot_bench.plugin.orders import orders_of
 
 Json = dict[str, Any]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.db.rows import QuarantineRow
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
-from buildbot_bench.plugin.names import bench_builder, profile_builder
+from buildbot_bench.plugin.farm import Farm, bench_builder, profile_builder
+from buildbot_bench.plugin.farm.series import bed_of
 
 
 async def end_quarantine(

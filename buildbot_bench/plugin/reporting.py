@@ -8,7 +8,8 @@ from buildbot_bench.core.report import ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.carrying import carried
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.evidence import Material, gather
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.marking import opinion_of, track_record

@@ -22,11 +22,11 @@ from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.captures import captures_of
 from buildbot_bench.plugin.controls import control_state
-from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.evidence import Material, comparable_samples
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone_lanes
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import gone_lanes, lanes
 
 # How far from a step another lane's nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.

@@ -19,7 +19,7 @@ from buildbot_bench.core.trial import (
     result_files,
 )
 from buildbot_bench.plugin.broker.trials import side_of
-from buildbot_bench.plugin.db.rows import TrialRow
+from buildbot_bench.plugin.db.finding_rows import TrialRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.trial_views import TrialViews
 from buildbot_bench.render.plots import Pair, medians

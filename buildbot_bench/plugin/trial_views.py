@@ -20,7 +20,8 @@ from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES
 from buildbot_bench.plugin.broker.trials import side_of
 from buildbot_bench.plugin.captures import flame_graphs_of
-from buildbot_bench.plugin.db.rows import IterationRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
 

@@ -10,7 +10,8 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.report import to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import suspects
-from buildbot_bench.plugin.db.rows import ComparisonRow, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import ProbeState
 from buildbot_bench.plugin.evidence import gather
 from buildbot_bench.plugin.farm import Farm

@@ -9,7 +9,8 @@ import hashlib
 from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.db.rows import ImageRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     ComparisonState,
     MarkKind,

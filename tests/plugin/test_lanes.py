@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import lanes
 
 SECOND_JOB = """
   smoke:

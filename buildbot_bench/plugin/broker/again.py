@@ -8,14 +8,14 @@ from buildbot_bench.core.report import PROOF_ITERATIONS
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe
 from buildbot_bench.plugin.broker.boots import built_for
-from buildbot_bench.plugin.broker.each import for_each
 from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.opinion_rows import MarkRow
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow, MarkRow, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason
 from buildbot_bench.plugin.evidence import span_of
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import gone
 
 
 class Again:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from buildbot_bench.core.judge import Alarm
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.pools import lane_of, roomiest
+from buildbot_bench.plugin.farm.series import lane_of, roomiest
 
 GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
 

@@ -13,7 +13,8 @@ from buildbot_bench.plugin.broker.ask import Plain, ask_image, ask_probe
 from buildbot_bench.plugin.broker.hands import Hands
 from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.carrying import patched
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 from buildbot_bench.plugin.evidence import Material
 from buildbot_bench.plugin.farm import Farm

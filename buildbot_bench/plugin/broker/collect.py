@@ -6,7 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.attempts import (
+from buildbot_bench.plugin.broker.orphans import request_has_ended
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import (
     MAX_ATTEMPTS,
     jobs_before,
     may_be_followed_again,
@@ -14,10 +18,6 @@ from buildbot_bench.plugin.attempts import (
     next_key,
     recorded_of,
 )
-from buildbot_bench.plugin.broker.orphans import request_has_ended
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeState
-from buildbot_bench.plugin.farm import Farm
 
 
 class Collector:

@@ -8,7 +8,7 @@ from twisted.python import log
 
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.report import Report
-from buildbot_bench.plugin.db.rows import ReportRow
+from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.reporting import report_of

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES
-from buildbot_bench.plugin.broker.hold import held_testbeds
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow
 from buildbot_bench.plugin.db.states import ProbeState
 from buildbot_bench.plugin.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import Lane
+from buildbot_bench.plugin.farm.series import Lane, held_testbeds
 
 _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
 

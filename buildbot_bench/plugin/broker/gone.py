@@ -8,16 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES, call_off, cancel_probes
-from buildbot_bench.plugin.broker.each import for_each
 from buildbot_bench.plugin.broker.profiles import OPEN_PROFILES
-from buildbot_bench.plugin.db.rows import (
-    ComparisonRow,
-    ProbeRow,
-    ProfileRow,
-    QuarantineRow,
-    SearchRow,
-    TrialRow,
-)
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow, TrialRow
+from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow, QuarantineRow
 from buildbot_bench.plugin.db.states import (
     ComparisonState,
     ProfileState,
@@ -25,7 +18,8 @@ from buildbot_bench.plugin.db.states import (
     TrialState,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import captures_gone, gone, in_one_line, reasons_gone
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import captures_gone, gone, in_one_line, reasons_gone
 from buildbot_bench.plugin.quarantine import end_quarantine
 
 

@@ -9,7 +9,7 @@ from buildbot_bench.plugin.broker.ask import OPEN_PROBES
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
+from buildbot_bench.plugin.farm.series import bed_of
 
 # To stop a build and to start another takes some seconds itself.
 _WORTH_STOPPING_S = 30.0

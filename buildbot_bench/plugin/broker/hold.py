@@ -13,11 +13,7 @@ from twisted.internet.defer import Deferred
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import ProbeReason
 from buildbot_bench.plugin.farm import Farm, farm_of
-
-
-async def held_testbeds(farm: Farm) -> frozenset[str]:
-    """The testbeds in quarantine."""
-    return frozenset(one.testbed for one in await farm.store.quarantines(open_only=True))
+from buildbot_bench.plugin.farm.series import held_testbeds
 
 
 def is_let_through(probe: ProbeRow, held: Collection[str]) -> bool:

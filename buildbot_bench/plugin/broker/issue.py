@@ -8,12 +8,12 @@ from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
 
 from buildbot_bench.core.variant import parse_recipe
-from buildbot_bench.plugin.broker.hold import held_testbeds, is_let_through
+from buildbot_bench.plugin.broker.hold import is_let_through
 from buildbot_bench.plugin.broker.noops import NoOps
 from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.names import bench_builder
+from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.series import held_testbeds
 
 
 class Issuer:

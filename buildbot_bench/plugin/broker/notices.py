@@ -9,13 +9,11 @@ from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.report import Report
-from buildbot_bench.plugin.broker.each import for_each
 from buildbot_bench.plugin.broker.profiles import captures_are_awaited
-from buildbot_bench.plugin.broker.retries import wait_s
-from buildbot_bench.plugin.db.opinion_rows import NoticeRow
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
 from buildbot_bench.plugin.db.states import NoticeKind, ReportState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import for_each, wait_s
 from buildbot_bench.plugin.reporting import report_of
 from buildbot_bench.plugin.sites import (
     TIMEOUT_S,

@@ -16,10 +16,10 @@ from buildbot_bench.plugin.album import pictures
 from buildbot_bench.plugin.broker.digest import write_digest
 from buildbot_bench.plugin.broker.lab_mail import write_alive, write_quarantines
 from buildbot_bench.plugin.broker.profiles import captures_are_awaited
-from buildbot_bench.plugin.broker.retries import RETRY_FIRST_S, wait_s
-from buildbot_bench.plugin.db.rows import ReportRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, wait_s
 from buildbot_bench.plugin.mail import MailRefused, SmtpSettings, send
 from buildbot_bench.plugin.recipients import addressees, operators
 from buildbot_bench.plugin.reporting import report_of

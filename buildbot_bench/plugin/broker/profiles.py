@@ -13,16 +13,15 @@ from uuid import uuid4
 from buildbot_bench.core.trial import TrialSide
 from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.broker.boots import built_for
-from buildbot_bench.plugin.broker.each import for_each
-from buildbot_bench.plugin.broker.hold import held_testbeds
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.orphans import request_has_ended
 from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.rows import ProfileRow, SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow, TrialRow
+from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.db.states import ImageState, ProfileState, SearchState, TrialState
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of, captures_gone
-from buildbot_bench.plugin.names import profile_builder
+from buildbot_bench.plugin.farm import Farm, profile_builder
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import bed_of, captures_gone, held_testbeds
 from buildbot_bench.plugin.reporting import report_of
 
 OPEN_PROFILES = frozenset({ProfileState.NEW, ProfileState.ISSUED})

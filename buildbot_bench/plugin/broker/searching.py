@@ -20,16 +20,16 @@ from buildbot_bench.plugin.broker.boots import (
     is_built,
     places_of,
 )
-from buildbot_bench.plugin.broker.each import for_each
 from buildbot_bench.plugin.broker.hands import Hands
-from buildbot_bench.plugin.broker.hold import held_testbeds
 from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.broker.proof import Lacking, lacking_proof, stands_on_one_layout
-from buildbot_bench.plugin.db.rows import ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import ProbeReason, SearchState
 from buildbot_bench.plugin.evidence import Material, gather
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import bed_of, held_testbeds
 from buildbot_bench.plugin.orders import orders_among
 
 # A search whose last so many probes all gave nothing is not going to end by itself.

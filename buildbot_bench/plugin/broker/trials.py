@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from buildbot_bench.core.trial import Block, TrialSide, next_block
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES, ask_probe, cancel_probes
-from buildbot_bench.plugin.broker.each import for_each
 from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, TrialState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone, in_one_line, reasons_gone
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import gone, in_one_line, reasons_gone
 
 # A lane whose last so many probes were all lost to the lab is not going to end by itself.
 MAX_LOST = 3

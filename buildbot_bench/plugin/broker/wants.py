@@ -13,7 +13,7 @@ from buildbot_bench.plugin.db.rows import CommitRow, ProbeRow
 from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
 from buildbot_bench.plugin.evidence import WINDOW_COMMITS, comparable_samples
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import Lane, lanes
+from buildbot_bench.plugin.farm.series import Lane, lanes
 
 # What gave nothing stays as it is: asking again takes a key of its own.
 GONE_PROBES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})

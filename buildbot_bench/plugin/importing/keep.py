@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import change_image, ensure_image
-from buildbot_bench.plugin.db.iterations import add_iteration
 from buildbot_bench.plugin.db.probes import change_probe, ensure_probe, probe_by_key
 from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.samples import add_iteration
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 from buildbot_bench.plugin.importing.archive import Group
 

@@ -9,7 +9,7 @@ from buildbot_bench.core.gate import Ruling
 from buildbot_bench.plugin.broker.gates import said_of
 from buildbot_bench.plugin.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import Lane, lanes
+from buildbot_bench.plugin.farm.series import Lane, lanes
 
 Json = dict[str, Any]
 

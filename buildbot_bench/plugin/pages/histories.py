@@ -19,7 +19,7 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import lanes
 from buildbot_bench.plugin.pages.history import Mark, as_arrays, marks_of
 from buildbot_bench.plugin.pages.series import Series, read_series
 

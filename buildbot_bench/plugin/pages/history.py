@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import ComparisonState, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone, gone_lanes
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import gone, gone_lanes, lanes
 from buildbot_bench.plugin.pages.bands import bands
 from buildbot_bench.plugin.pages.series import Series
 

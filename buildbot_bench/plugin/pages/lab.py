@@ -7,9 +7,8 @@ from typing import Any
 
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
-from buildbot_bench.plugin.names import bench_builder
+from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.series import bed_of
 from buildbot_bench.plugin.pages.control import control_view, quarantine_view
 
 Json = dict[str, Any]

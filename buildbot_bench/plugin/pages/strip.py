@@ -10,7 +10,7 @@ from typing import Any
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.search import Evidence, Suspect, forecast
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.evidence import Material, gather
 from buildbot_bench.plugin.farm import Farm

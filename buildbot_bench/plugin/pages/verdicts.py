@@ -7,7 +7,7 @@ from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.captures import flame_graphs_of_search
-from buildbot_bench.plugin.db.rows import ComparisonRow
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow
 from buildbot_bench.plugin.db.states import ComparisonState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.marking import mark_json

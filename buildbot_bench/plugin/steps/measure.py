@@ -9,10 +9,10 @@ from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.wire import FailureKind, Measured
-from buildbot_bench.plugin.attempts import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ProbeReason
 from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.farm.retries import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.steps.fetch import WORKER_DIRECTORY, kept_at
 from buildbot_bench.plugin.steps.following import follow, why_left
 from buildbot_bench.plugin.steps.record import NO_REASON, Recorder, failure_text

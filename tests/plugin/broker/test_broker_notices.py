@@ -9,7 +9,7 @@ from twisted.internet import reactor, task
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.notices import MOST_DENIALS, NEWS_S, Notices
-from buildbot_bench.plugin.broker.retries import RETRY_FIRST_S, RETRY_MOST_S
+from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, RETRY_MOST_S
 from tests.fakes.past import boots
 from tests.fakes.sites import TOKEN, Sites, sites
 from tests.gitrepo import Commit, make_repository

@@ -9,7 +9,7 @@ from twisted.internet import reactor, task
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.post import Post
-from buildbot_bench.plugin.broker.retries import RETRY_FIRST_S, RETRY_MOST_S
+from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, RETRY_MOST_S
 from buildbot_bench.plugin.mail import SmtpSettings
 from tests.fakes.past import Past, boots
 from tests.fakes.smtp import Postmaster, only, running

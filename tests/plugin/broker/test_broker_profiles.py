@@ -16,7 +16,7 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.post import Post
 from buildbot_bench.plugin.broker.profiles import MAX_ATTEMPTS, Profiles
 from buildbot_bench.plugin.comparing import TrialDesk, TrialQuestion
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.quarantine import end_quarantine
 from buildbot_bench.plugin.trial_views import TrialViews
 from tests.fakes.past import Past, boots

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from buildbot_bench.plugin.db import migrate
-from buildbot_bench.plugin.db.rows import TrialRow
+from buildbot_bench.plugin.db import transactions
+from buildbot_bench.plugin.db.finding_rows import TrialRow
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.transactions import take_write_lock
 
@@ -107,7 +107,7 @@ async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel
 
 
 def test_what_was_measured_before_variants_is_plain(empty):
-    config = migrate._config()
+    config = transactions._config()
     with empty.begin() as conn:
         take_write_lock(conn)
         config.attributes["connection"] = conn
@@ -117,7 +117,7 @@ def test_what_was_measured_before_variants_is_plain(empty):
             conn.execute(sa.text(statement))
     with empty.begin() as conn:
         take_write_lock(conn)
-        migrate.upgrade(conn)
+        transactions.upgrade(conn)
     with empty.connect() as conn:
         iteration = conn.execute(sa.select(METADATA.tables["bench_iteration"])).mappings().one()
         probe = conn.execute(sa.select(METADATA.tables["bench_probe"])).mappings().one()

@@ -1,4 +1,7 @@
-"""What all parts of the plugin share: the workflow, the tables, the mirror and the artefacts."""
+"""The parts that the whole plugin shares: the workflow, the tables, the mirror and the artefacts.
+
+Names by which the plugin's parts know one another in Buildbot stand here, too; it decides nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.mirroring import Mirroring
+from buildbot_bench.plugin.farm.mirroring import Mirroring
 from buildbot_bench.workflow import Workflow
 
 SERVICE_NAME = "bench"
@@ -85,6 +88,16 @@ class Farm:
     def wake(self) -> None:
         """Let the broker take a turn soon."""
         self.master.mq.produce((SERVICE_NAME, "broker", "wake"), {})
+
+
+def bench_builder(testbed: str) -> str:
+    """The builder whose builds measure on a testbed."""
+    return f"bench/{testbed}"
+
+
+def profile_builder(testbed: str) -> str:
+    """The builder whose builds sample where the cycles go on a testbed."""
+    return f"profile/{testbed}"
 
 
 def farm_of(master: Any) -> Farm:

@@ -1,4 +1,9 @@
-"""Column types that read alike on SQLite and PostgreSQL; knows no table."""
+"""What the tables share: MetaData, names of constraints, types of columns; knows no table.
+
+They have their own MetaData, since Buildbot compares its own with the database. No foreign key
+leads to Buildbot's tables: what was measured outlives the builds that measured it. The types of
+columns read alike on SQLite and PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -63,3 +68,19 @@ def choice(kind: type[StrEnum]) -> sa.Enum:
         validate_strings=True,
         values_callable=lambda members: [member.value for member in members],
     )
+
+
+DIGEST_LENGTH = 64
+
+METADATA = sa.MetaData(
+    naming_convention={
+        "uq": "%(table_name)s_%(column_0_N_name)s_key",
+        "ix": "%(table_name)s_%(column_0_N_name)s",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fk",
+    }
+)
+
+
+def version() -> sa.Column[int]:
+    """How often a row was changed, for compare-and-swap."""
+    return sa.Column("version", sa.Integer, nullable=False, default=0)

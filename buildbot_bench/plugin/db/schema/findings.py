@@ -1,4 +1,4 @@
-"""What follows from it and whom it is told: verdicts, searches, mails, marks and notices."""
+"""The tables of what follows from measurements, from judgements to mails and opinions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.revision import SHA_LENGTH
 from buildbot_bench.plugin.db import states
-from buildbot_bench.plugin.db.schema.base import DIGEST_LENGTH, METADATA, version
-from buildbot_bench.plugin.db.types import HostileText, JsonText, choice
+from buildbot_bench.plugin.db.schema.columns import (
+    DIGEST_LENGTH,
+    METADATA,
+    HostileText,
+    JsonText,
+    choice,
+    version,
+)
 
 COMPARISON = sa.Table(
     "bench_comparison",
