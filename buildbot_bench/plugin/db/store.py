@@ -14,8 +14,8 @@ from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
-from buildbot_bench.plugin.db import transactions
-from buildbot_bench.plugin.db.transactions import PooledStore, reading, writing
+from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
 
 
 class BenchStore(PooledStore):

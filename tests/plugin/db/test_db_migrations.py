@@ -13,10 +13,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.db import transactions
+from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.transactions import VERSION_TABLE, take_write_lock, upgrade
 from tests.fakes.database import DirectPool
 
 MASTERS = 3
