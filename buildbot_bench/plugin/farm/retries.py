@@ -60,12 +60,12 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], what: str) -> None:
-    """Do the work for each row; what fails is logged, and comes again with the next turn."""
+    """Do the work for each row; what fails is logged, and comes again with the next cycle."""
     for row in rows:
         try:
             await work(row)
         except Exception:  # noqa: BLE001 - a broken row is one row's trouble
-            log.err(None, f"bench: {what} {row.id} failed; the next turn tries again")
+            log.err(None, f"bench: {what} {row.id} failed; the next cycle tries again")
 
 
 RETRY_FIRST_S = 60.0

@@ -16,11 +16,11 @@ from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,
     MOST_ITERATIONS,
-    TrialDesk,
-    TrialQuestion,
+    ComparisonQuestion,
+    ComparisonRequests,
 )
 from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
 
 LISTED = 50
 MOST_PATCHES = 20
@@ -32,9 +32,9 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-def question_of(args: dict[str, Any]) -> TrialQuestion:
+def question_of(args: dict[str, Any]) -> ComparisonQuestion:
     """The question in a request's parameters; raises UsageError for what is none."""
-    return TrialQuestion(
+    return ComparisonQuestion(
         base=_text(args, "base"),
         new=_text(args, "new"),
         testbeds=_texts(args, "testbeds"),
@@ -105,14 +105,14 @@ class TrialEndpoint(BenchEndpoint):
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
-        desk, trial_id = TrialDesk(farm_of(self.master)), kwargs["trialid"]
+        requests, trial_id = ComparisonRequests(farm_of(self.master)), kwargs["trialid"]
         match action:
             case "cancel":
-                await answering(desk.cancel(trial_id))
+                await rpc_errors(requests.cancel(trial_id))
             case "approve" | "reject":
                 require(args, APPROVE)
                 approved = action == "approve"
-                await answering(desk.decide(trial_id, owner_of(args), approved=approved))
+                await rpc_errors(requests.decide(trial_id, owner_of(args), approved=approved))
             case _:
                 return await super().act(action, args, kwargs)
         return {}
@@ -136,11 +136,11 @@ class TrialsEndpoint(BenchEndpoint):
             return await super().act(action, args, kwargs)
 
         async def work() -> Any:
-            desk = TrialDesk(farm_of(self.master))
+            requests = ComparisonRequests(farm_of(self.master))
             trusted = may(args, APPROVE)
-            return await desk.start(question_of(args), owner_of(args), trusted=trusted)
+            return await requests.start(question_of(args), owner_of(args), trusted=trusted)
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class FilesEndpoint(BenchEndpoint):

@@ -28,7 +28,7 @@ _COLUMNS = 1000
 NOT_YET = -32001
 
 
-async def answering(work: Awaitable[T]) -> T:
+async def rpc_errors(work: Awaitable[T]) -> T:
     """A person's mistake and a site that is away are answers, not faults of the master."""
     try:
         return await work

@@ -1,4 +1,4 @@
-"""The REST face under /api/v2/bench: what a path and its JSON mean; the desk does the work.
+"""What a path and its JSON mean under searches, probes and judgements; requests do the work.
 
 Reading is open to whoever may read the farm; what changes something is a control method, which
 Buildbot's authorisation guards.
@@ -15,16 +15,16 @@ from buildbot.data import base, types
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
-from buildbot_bench.plugin.queries.searches import Views
-from buildbot_bench.plugin.requests.marks import MarkDesk
+from buildbot_bench.plugin.queries.searches import SearchViews
+from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import (
     MOST_ITERATIONS,
-    Desk,
     MoreBoots,
-    Question,
+    SearchQuestion,
+    SearchRequests,
     measure_more,
 )
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
 
 LISTED = 50
 
@@ -39,8 +39,8 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-def _question(args: dict[str, Any]) -> Question:
-    return Question(
+def _question(args: dict[str, Any]) -> SearchQuestion:
+    return SearchQuestion(
         old=_text(args, "old") or _missing("old"),
         new=_text(args, "new") or _missing("new"),
         testbed=_text(args, "testbed"),
@@ -100,7 +100,7 @@ class SearchEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The search as it stands; None when there is none."""
-        return await Views(farm_of(self.master)).describe(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master)).describe(kwargs["searchid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots."""
@@ -109,15 +109,15 @@ class SearchEndpoint(BenchEndpoint):
         async def work() -> Any:
             match action:
                 case "cancel":
-                    await Desk(farm).cancel(number)
+                    await SearchRequests(farm).cancel(number)
                     return {}
                 case "mark":
-                    return await MarkDesk(farm).mark_search(number, **_mark(args))
+                    return await MarkRequests(farm).mark_search(number, **_mark(args))
                 case "measure":
                     return await measure_more(farm, number, _more_boots(args))
             return await BenchEndpoint.act(self, action, args, kwargs)
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class SearchesEndpoint(BenchEndpoint):
@@ -131,14 +131,14 @@ class SearchesEndpoint(BenchEndpoint):
         """The newest searches, without their reports."""
         farm = farm_of(self.master)
         found = await farm.store.searches(limit=newest(resultSpec, LISTED))
-        return [await Views(farm).summarise(search) for search in found]
+        return [await SearchViews(farm).summarise(search) for search in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`forecast` says what a search would cost, `start` starts it."""
-        desk = Desk(farm_of(self.master))
+        requests = SearchRequests(farm_of(self.master))
         methods: dict[str, Callable[[], Awaitable[Any]]] = {
-            "forecast": lambda: desk.forecast(_question(args)),
-            "start": lambda: desk.start(_question(args), str(args.get("owner") or "")),
+            "forecast": lambda: requests.forecast(_question(args)),
+            "start": lambda: requests.start(_question(args), str(args.get("owner") or "")),
         }
         if action not in methods:
             return await super().act(action, args, kwargs)
@@ -146,7 +146,7 @@ class SearchesEndpoint(BenchEndpoint):
         async def work() -> Any:
             return await methods[action]()
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class ProbesEndpoint(BenchEndpoint):
@@ -157,7 +157,7 @@ class ProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What each probe gave, oldest first."""
-        return await Views(farm_of(self.master)).probes(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master)).probes(kwargs["searchid"])
 
 
 class RecentProbesEndpoint(BenchEndpoint):
@@ -168,7 +168,7 @@ class RecentProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest probes of all searches and commits."""
-        return await Views(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
+        return await SearchViews(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
 
 
 class ComparisonsEndpoint(BenchEndpoint):
@@ -198,10 +198,10 @@ class ComparisonEndpoint(BenchEndpoint):
             return await super().act(action, args, kwargs)
 
         async def work() -> Any:
-            desk = MarkDesk(farm_of(self.master))
-            return await desk.mark_verdict(kwargs["comparisonid"], **_mark(args))
+            requests = MarkRequests(farm_of(self.master))
+            return await requests.mark_verdict(kwargs["comparisonid"], **_mark(args))
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class Search(base.ResourceType):

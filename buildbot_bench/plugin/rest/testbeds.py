@@ -11,7 +11,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.lab import testbed
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, rpc_errors
 
 
 def register(master: Any) -> None:
@@ -48,7 +48,7 @@ class TestbedEndpoint(BenchEndpoint):
             farm = farm_of(self.master)
             await release(farm, kwargs["testbed"], by=by, false_alarm=false_alarm)
 
-        await answering(work())
+        await rpc_errors(work())
         return {}
 
 

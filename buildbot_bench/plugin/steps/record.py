@@ -48,7 +48,7 @@ def harmless(reason: str) -> str:
     return plain(reason, columns=REASON_COLUMNS)
 
 
-class LastWords:
+class LastOutput:
     """Remembers the end of what a command wrote to stderr, and what the worker said of it."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class EventReader(LogLineObserver):
     def begin(self) -> None:
         """Get ready for a command that prints the job from its first event."""
         self._joiner = Joiner()
-        self.last_words = LastWords()
+        self.last_output = LastOutput()
         self.ending: Failed | Finished | None = None
         self.fault = ""
         self.heard = 0
@@ -129,11 +129,11 @@ class EventReader(LogLineObserver):
 
     def errLineReceived(self, line: str) -> None:
         """Take one line of what the command says to a person."""
-        self.last_words.error(line)
+        self.last_output.error(line)
 
     def headerLineReceived(self, line: str) -> None:
         """Take one line that the worker says of the command."""
-        self.last_words.header(line)
+        self.last_output.header(line)
 
     def drained(self) -> Deferred[None]:
         """Fires when all events that were read are taken."""
@@ -256,4 +256,4 @@ async def follow(step: Any, reader: EventReader, arguments: list[str]) -> Any:
 
 def why_left(reader: EventReader, command: Any) -> str:
     """Why a job was not followed to its end, in one harmless line; empty when nothing tells it."""
-    return harmless(reader.last_words.reason(command) or reader.missed or reader.fault)
+    return harmless(reader.last_output.reason(command) or reader.missed or reader.fault)

@@ -12,7 +12,10 @@ from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, Trials
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.queries.comparisons import TrialViews, directory_of
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 
 WOBBLE = (0.0, 0.004, -0.003, 0.005, -0.006)
 
@@ -27,8 +30,10 @@ def trials(farm):
 @pytest.fixture
 def start(farm):
     async def start(base="r4", new="r4+VIMAGE", **asked) -> int:
-        question = TrialQuestion(base=base, new=new, iterations=asked.pop("iterations", 5), **asked)
-        return (await TrialDesk(farm).start(question, "ann"))["trialid"]
+        question = ComparisonQuestion(
+            base=base, new=new, iterations=asked.pop("iterations", 5), **asked
+        )
+        return (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
 
     return start
 
@@ -119,7 +124,9 @@ async def test_a_broker_that_died_amid_a_turn_asks_for_nothing_twice(trials, sta
 
 async def test_each_lane_alternates_for_itself(make_farm, past):
     farm = make_farm(("[forwarding]", "[forwarding, pf-statefull]"))
-    await TrialDesk(farm).start(TrialQuestion(base="r4", new="r4+VIMAGE", iterations=3), "ann")
+    await ComparisonRequests(farm).start(
+        ComparisonQuestion(base="r4", new="r4+VIMAGE", iterations=3), "ann"
+    )
     asked = await run(farm, past, Trials(farm).advance)
     assert sum(n for _, _, n in asked) == 2 * 3 * 2
 
@@ -208,7 +215,7 @@ async def test_a_cancelled_trial_asks_for_nothing_more(trials, start, farm, mast
     await build_all(farm)
     await trials()
     await Issuer(farm, master).issue()
-    await TrialDesk(farm).cancel(trial_id)
+    await ComparisonRequests(farm).cancel(trial_id)
     await trials()
     (probe,) = await farm.store.probes()
     assert probe.state == "cancelled"
@@ -259,6 +266,6 @@ async def test_two_at_once_build_one(start, farm):
 
 async def test_a_testbed_may_have_a_min_effect_of_its_own(make_farm):
     farm = make_farm(("apu: {worker: lab,", "apu: {worker: lab, min-effect: 0.1%,"))
-    answer = await TrialDesk(farm).start(TrialQuestion(base="r4", new="r5"), "ann")
+    answer = await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
     assert (await farm.store.trial(answer["trialid"])).min_effect == pytest.approx(0.001)
     assert farm.workflow.regression.min_effect > 0.001

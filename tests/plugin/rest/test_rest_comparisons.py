@@ -9,7 +9,7 @@ from buildbot.www.rest import BadJsonRpc2
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.plugin.rest.comparisons import question_of
-from buildbot_bench.plugin.rest.endpoints import answering
+from buildbot_bench.plugin.rest.endpoints import rpc_errors
 
 pytestmark = pytest.mark.both_databases
 
@@ -61,5 +61,5 @@ async def test_a_mistake_and_a_site_that_is_away_are_told_apart(error, code):
         raise error
 
     with pytest.raises(BadJsonRpc2) as caught:
-        await answering(work())
+        await rpc_errors(work())
     assert (caught.value.message, caught.value.jsonrpccode) == ("no", code)
