@@ -1,4 +1,7 @@
-"""Whether the step that a report is about stands on enough boots of both sides to be believed."""
+"""How searches go on: what is asked next, what the answer is, and whether it is proven enough.
+
+The step that a report is about must stand on enough boots of both sides to be believed.
+"""
 
 from __future__ import annotations
 

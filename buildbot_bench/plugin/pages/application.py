@@ -1,4 +1,8 @@
-"""The farm's state as a small picture for a README: what the newest search came to."""
+"""Buildbot's www plugin `bench`: the browser's files, pictures and metrics; it only reads.
+
+Buildbot's authorisation does not reach what lies under /plugins/, so nothing here changes anything:
+the pages act through the REST control methods.
+"""
 
 from __future__ import annotations
 
