@@ -8,7 +8,7 @@ from statistics import median
 
 from buildbot_bench.core.noise import ARCHIVE, Prior, learn, spread_of_images
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
 from buildbot_bench.plugin.carrying import images_for
 from buildbot_bench.plugin.db.rows import ImageRow, SearchRow
@@ -152,6 +152,8 @@ async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolic
     comparable = comparable_samples(samples)
     noise = learn(comparable, prior=ARCHIVE if comparable else _assumed(search.min_effect))
     within = [sample for sample in comparable if sample.position >= search.old_position]
+    # Layout moves no instruction: another image tells nothing of a metric that is counted.
+    counted = any(sample.metric.noise is NoiseClass.EXACT for sample in comparable)
     return SearchPolicy(
         error=search.error,
         min_effect=search.min_effect,
@@ -160,5 +162,5 @@ async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolic
         sigma_run=noise.sigma_run,
         sigma_build=spread_of_images(within, noise),
         max_measurements=farm.workflow.regression.max_measurements,
-        images=images,
+        images=images and not counted,
     )
