@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import lanes
 from buildbot_bench.workflow import load
 from tests.readme import CHECKOUT, TEXT, blocks, commands
 

@@ -9,7 +9,9 @@ import hashlib
 from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.db.rows import ImageRow, TrialRow
+from buildbot_bench.plugin.broker.quarantine import end_quarantine
+from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     ComparisonState,
     MarkKind,
@@ -19,7 +21,6 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
     TrialState,
 )
-from buildbot_bench.plugin.quarantine import end_quarantine
 from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.gated import GATED, count
 from tests.fakes.past import Past, boots

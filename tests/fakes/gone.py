@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from twisted.python import log
 
-from buildbot_bench.plugin.broker.turn import Turn
+from buildbot_bench.plugin.broker.scheduler import Turn
 from tests.fakes.past import Past
 
 _APU = "  apu: {worker: lab, boot: 60s, run: 30s}\n"

@@ -11,7 +11,8 @@ from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, NewCommit, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 
 TESTBED, WORKLOAD = "apu", "forwarding"

@@ -1,17 +1,28 @@
-"""How the broker's parts ask for an image and for iterations of it; what is asked for is theirs."""
+"""How an image and iterations of it are asked for, and who goes first; it decides on nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from uuid import uuid4
 
-from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 
-OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
+
+class Priority(IntEnum):
+    """Buildbot starts the highest first, and the oldest of equals."""
+
+    PERSON = 30
+    CONTROL = 25  # three boots a day; a search on a testbed that is ill is in vain
+    SEARCH = 20
+    CONFIRM = 15
+    COMMIT = 10
+    AHEAD = 5
+    SPARE = 2
+    BACKFILL = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

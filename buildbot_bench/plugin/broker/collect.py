@@ -1,4 +1,4 @@
-"""What became of the requests that were issued; their results were written by the steps."""
+"""Requests that a dead master still claims: Buildbot 4.3 forgets to release them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.attempts import (
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import (
     MAX_ATTEMPTS,
     jobs_before,
     may_be_followed_again,
@@ -14,10 +17,34 @@ from buildbot_bench.plugin.attempts import (
     next_key,
     recorded_of,
 )
-from buildbot_bench.plugin.broker.orphans import request_has_ended
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeState
-from buildbot_bench.plugin.farm import Farm
+
+
+async def request_has_ended(master: Any, brid: int | None) -> bool:
+    """Whether nobody works on a build request any more; one that was never made has ended."""
+    if brid is None:
+        return True
+    request = await master.data.get(("buildrequests", brid))
+    if request is None or request["complete"]:
+        return True
+    await release_if_orphaned(master, request)
+    return False
+
+
+async def release_if_orphaned(master: Any, request: dict[str, Any]) -> None:
+    """Give a request back when the master that claims it is gone for good.
+
+    Buildbot's own housekeeping unclaims by the id of the master that cleans up, not of the one
+    that died (db/buildrequests.py), and sends no event.
+    """
+    claimer = request["claimed_by_masterid"]
+    if not request["claimed"] or claimer in (None, master.masterid):
+        return
+    owner = await master.data.get(("masters", claimer))
+    if owner is None or owner["active"]:
+        return
+    brid = request["buildrequestid"]
+    await master.db.buildrequests._unclaim_buildrequests_for_master([brid], claimer)  # noqa: SLF001
+    await master.data.getResourceType("buildrequest").generateEvent([brid], "unclaimed")
 
 
 class Collector:

@@ -17,17 +17,15 @@ from buildbot_bench.core.judge import (
 )
 from buildbot_bench.core.noise import learn
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.alarm import search_for
-from buildbot_bench.plugin.broker.ask import OPEN_PROBES, Plain, ask_image, ask_probe
-from buildbot_bench.plugin.broker.each import for_each
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, ProbeState
-from buildbot_bench.plugin.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.follow_ups import search_for
+from buildbot_bench.plugin.db.finding_rows import ComparisonRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ComparisonState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.orders import orders_of
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import gone, lanes
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, orders_of
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 

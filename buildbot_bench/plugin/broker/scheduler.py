@@ -1,7 +1,8 @@
-"""When the broker takes a turn: at start, on events, on a timer; what a turn does is elsewhere."""
+"""When the broker runs a cycle, at start, on events, on a timer; what a cycle does, in order."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from buildbot.config import error
@@ -9,9 +10,64 @@ from buildbot.schedulers.base import ReconfigurableBaseScheduler
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
 from twisted.internet.task import LoopingCall
+from twisted.python import log
 
-from buildbot_bench.plugin.broker.turn import Turn
-from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.broker.ab_tests import Trials
+from buildbot_bench.plugin.broker.captures import Profiles
+from buildbot_bench.plugin.broker.collect import Collector
+from buildbot_bench.plugin.broker.commit_queue import CommitWatch, Wants
+from buildbot_bench.plugin.broker.follow_ups import Again
+from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.judging import Judging
+from buildbot_bench.plugin.broker.quarantine import Controls
+from buildbot_bench.plugin.broker.removed import Gone
+from buildbot_bench.plugin.broker.retention import Retention
+from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
+from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
+
+
+class Turn:
+    """One pass over everything: what arrived, what ended, what follows, what to ask for next."""
+
+    def __init__(self, *, farm: Farm, scheduler: Any) -> None:
+        self._commits = CommitWatch(farm)
+        issuer = Issuer(farm, scheduler)
+        self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            # Before all that would look a testbed up, or ask something of it.
+            ("gone", Gone(farm).advance),
+            ("collect", Collector(farm, scheduler.master).collect),
+            # Before all that reads samples: those that came to be in doubt are none.
+            ("control", Controls(farm).advance),
+            ("again", Again(farm).advance),
+            ("judge", Judging(farm).advance),
+            ("search", Searching(farm).advance),
+            ("compare", Trials(farm).advance),
+            ("want", Wants(farm).advance),
+            ("issue", issuer.issue),
+            ("profile", Profiles(farm, scheduler.master, issuer).advance),
+            ("post", MailOutbox(farm).advance),
+            ("retain", Retention(farm).advance),
+            ("notify", NoticeOutbox(farm).advance),
+        )
+
+    async def fetch(self) -> None:
+        """Bring in the commits that arrived; it may take long and run beside turns."""
+        await _guarded("fetch", self._commits.advance)
+
+    async def take(self) -> None:
+        """Take the turn; a part that fails does not keep the others from their work."""
+        for name, part in self._steady:
+            await _guarded(name, part)
+
+
+async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await part()
+    except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
+        log.err(None, f"bench: the part {name!r} of a turn failed; the next turn tries again")
+
 
 # Events may be lost and come twice; the timer is what makes progress certain.
 RECONCILE_S = 30.0

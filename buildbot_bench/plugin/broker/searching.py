@@ -1,36 +1,98 @@
-"""How searches advance: the evidence is read, the core is asked, what it wants is asked for."""
+"""Whether the step that a report is about stands on enough boots of both sides to be believed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.report import Kind, kind_of, proof_iterations
+from buildbot_bench.core.judge import BEYOND_LAYOUT
+from buildbot_bench.core.report import PROOF_ITERATIONS, Kind, kind_of, proof_iterations
 from buildbot_bench.core.sample import NoiseClass
-from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
+from buildbot_bench.core.search import (
+    Answer,
+    Evidence,
+    Measure,
+    SearchPolicy,
+    Step,
+    meanwhile,
+    plan,
+)
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.broker.ask import OPEN_PROBES, cancel_probes
+from buildbot_bench.plugin.broker.ask import Priority, cancel_probes
 from buildbot_bench.plugin.broker.boots import (
     Boots,
+    Hands,
     bootable_image,
     images_at,
     is_built,
     places_of,
 )
-from buildbot_bench.plugin.broker.each import for_each
-from buildbot_bench.plugin.broker.hands import Hands
-from buildbot_bench.plugin.broker.hold import held_testbeds
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.broker.proof import Lacking, lacking_proof, stands_on_one_layout
-from buildbot_bench.plugin.db.rows import ProbeRow, SearchRow
-from buildbot_bench.plugin.db.states import ProbeReason, SearchState
-from buildbot_bench.plugin.evidence import Material, gather
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
-from buildbot_bench.plugin.orders import orders_among
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import bed_of, held_testbeds
+from buildbot_bench.plugin.queries.evidence import Material, gather, orders_among
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lacking:
+    """`iterations` more of an image are needed at a position before anybody is told."""
+
+    position: int
+    iterations: int
+    image: int = 0
+
+
+def lacking_proof(
+    answer: Answer,
+    evidence: Evidence,
+    policy: SearchPolicy,
+    *,
+    most: int,
+    needed: int = PROOF_ITERATIONS,
+) -> Lacking | None:
+    """What the largest sure regression of an answer still lacks, if it lacks anything.
+
+    `most` is how many iterations the search may still ask for, `needed` how many prove one side.
+    """
+    step = _headline(answer, policy)
+    if step is None:
+        return None
+    counts = Counter(measurement.position for measurement in evidence.measurements)
+    for position in (step.old, step.new):
+        missing = min(needed - counts[position], most)
+        if missing > 0:
+            return Lacking(position=position, iterations=missing)
+    return None
+
+
+def stands_on_one_layout(answer: Answer, evidence: Evidence, policy: SearchPolicy) -> int | None:
+    """The position whose one image alone shows the largest sure regression, if layout may do that.
+
+    None when two images of it were measured, or the regression is too large for luck with layout.
+    """
+    step = _headline(answer, policy)
+    if step is None or abs(step.effect) >= BEYOND_LAYOUT:
+        return None
+    images = {one.image for one in evidence.measurements if one.position == step.new}
+    return step.new if len(images) < 2 else None
+
+
+def _headline(answer: Answer, policy: SearchPolicy) -> Step | None:
+    worse = -1 if policy.higher_is_better else 1
+    steps = [
+        step
+        for step in answer.steps
+        if step.probability >= 1 - policy.error and step.effect * worse > 0
+    ]
+    return max(steps, key=lambda step: abs(step.effect), default=None)
+
 
 # A search whose last so many probes all gave nothing is not going to end by itself.
 MAX_FRUITLESS = 3

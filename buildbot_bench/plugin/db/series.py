@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.controls import of_control
-from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
 

@@ -128,3 +128,8 @@ class ProfileState(StrEnum):
     ISSUED = "issued"
     DONE = "done"
     FAILED = "failed"
+
+
+# Requests that may still bring something.
+OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
+OPEN_PROFILES = frozenset({ProfileState.NEW, ProfileState.ISSUED})

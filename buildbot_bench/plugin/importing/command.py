@@ -17,10 +17,15 @@ from buildbot_bench.core.report import plain
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.commits import newest_commit
-from buildbot_bench.plugin.db.migrate import is_current
-from buildbot_bench.plugin.db.transactions import take_write_lock
-from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
-from buildbot_bench.plugin.importing.keep import Lane, is_kept, keep
+from buildbot_bench.plugin.db.sql import is_current, take_write_lock
+from buildbot_bench.plugin.importing.archive import (
+    Group,
+    Lane,
+    Refused,
+    is_kept,
+    keep,
+    read_archive,
+)
 from buildbot_bench.workflow import Workflow, load
 
 _EPILOG = """\

@@ -15,13 +15,15 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
+from twisted.web.http import CACHED
+from twisted.web.resource import Resource
 
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.pages.history import Mark, as_arrays, marks_of
-from buildbot_bench.plugin.pages.series import Series, read_series
+from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
+from buildbot_bench.plugin.farm.series import lanes
+from buildbot_bench.plugin.pages.answer import Answer
+from buildbot_bench.plugin.queries.history import Mark, Series, as_arrays, marks_of, read_series
 
 # Of two iterations the later number may be in the table first: so many back, one is no surprise.
 _LATE = 1000
@@ -119,3 +121,38 @@ def _told(testbed: str, workload: str, series: Series, news: News) -> Told:
         etag=f'"{sha256(text).hexdigest()[:32]}"'.encode(),
         newest=series.points[-1] if series.points else None,
     )
+
+
+class HistoryTexts(Resource):
+    """A page for each testbed and workload; what nobody measured is a series without points."""
+
+    def __init__(self, master: Any, *names: str) -> None:
+        super().__init__()
+        self._master = master
+        self._names = names
+
+    def getChild(self, name: bytes, request: Any) -> Resource:
+        """First a testbed's, then a workload's."""
+        names = (*self._names, name.decode("utf-8", "replace"))
+        return (
+            _Series(self._master, *names) if len(names) == 2 else type(self)(self._master, *names)
+        )
+
+
+class _Series(Answer):
+    def __init__(self, master: Any, testbed: str, workload: str) -> None:
+        super().__init__(master)
+        self._lane = (testbed, workload)
+
+    async def body(self, request: Any) -> bytes:
+        told = await histories_of(self.master).read(farm_of(self.master), *self._lane)
+        request.setHeader(b"content-type", b"application/json; charset=utf-8")
+        # Kept by the browser, which asks each time whether it is still true.
+        request.setHeader(b"cache-control", b"no-cache")
+        request.setHeader(b"vary", b"accept-encoding")
+        if request.setETag(told.etag) is CACHED:
+            return b""
+        if b"gzip" not in (request.getHeader(b"accept-encoding") or b""):
+            return gzip.decompress(told.compressed)
+        request.setHeader(b"content-encoding", b"gzip")
+        return told.compressed

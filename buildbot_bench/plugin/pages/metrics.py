@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.marking import track_record
+from buildbot_bench.plugin.farm.series import lanes
 from buildbot_bench.plugin.pages.histories import histories_of
-from buildbot_bench.plugin.pages.lab import testbed
+from buildbot_bench.plugin.queries.judgements import track_record
+from buildbot_bench.plugin.queries.lab import testbed
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 

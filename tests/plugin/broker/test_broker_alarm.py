@@ -6,9 +6,9 @@ import pytest
 
 from buildbot_bench.core.judge import Alarm
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.alarm import explains, search_for
+from buildbot_bench.plugin.broker.follow_ups import explains, search_for
 from tests.fakes.past import Past
-from tests.plugin.test_lanes import TWINS
+from tests.plugin.farm.test_series import TWINS
 
 
 def alarm(anchor: int = 5) -> Alarm:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.broker.ab_tests import Trials
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.broker.trials import Trials
-from buildbot_bench.plugin.comparing import TrialDesk, TrialQuestion
-from buildbot_bench.plugin.trial_views import TrialViews
+from buildbot_bench.plugin.queries.comparisons import TrialViews
+from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
 
 PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
 

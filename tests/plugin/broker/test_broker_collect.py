@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.attempts import MAX_ATTEMPTS
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
 from tests.fakes.master import FakeData
 
 

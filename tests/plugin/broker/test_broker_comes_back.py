@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.broker.turn import Turn
-from buildbot_bench.plugin.desk import Desk, Question
-from buildbot_bench.plugin.marking import MarkDesk
-from buildbot_bench.plugin.more_boots import MoreBoots, measure_more
+from buildbot_bench.plugin.broker.scheduler import Turn
+from buildbot_bench.plugin.requests.marks import MarkDesk
+from buildbot_bench.plugin.requests.search_requests import Desk, MoreBoots, Question, measure_more
 from tests.fakes.control import DAY_S, WITH_CONTROL, answer_control
 from tests.fakes.gone import WAYS, lab_answers, level, worked
 from tests.fakes.past import boots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.wants import Wants
+from buildbot_bench.plugin.broker.commit_queue import Wants
 from tests.fakes.gated import COUNTED, GATED, count, known
 
 

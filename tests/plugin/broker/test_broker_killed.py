@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.broker.captures import Profiles
 from buildbot_bench.plugin.broker.collect import Collector
-from buildbot_bench.plugin.broker.controls import Controls
+from buildbot_bench.plugin.broker.commit_queue import Wants
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.profiles import Profiles
+from buildbot_bench.plugin.broker.quarantine import Controls
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.broker.wants import Wants
 from tests.fakes.control import WITH_CONTROL, answer_control
 from tests.fakes.database import DirectPool
 from tests.fakes.past import Past, boots

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from buildbot_bench.plugin.broker.issue import NoOps
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
-from buildbot_bench.plugin.broker.noops import NoOps
 from buildbot_bench.plugin.broker.searching import Searching
 from tests.fakes.past import boots
 

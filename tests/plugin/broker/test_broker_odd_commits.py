@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.plugin.broker.turn import Turn
+from buildbot_bench.plugin.broker.scheduler import Turn
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.pages.commit import commit_in_search, measured_commit
-from buildbot_bench.plugin.pages.strip import strip
-from buildbot_bench.plugin.views import Views
+from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit
+from buildbot_bench.plugin.queries.searches import Views, strip
 from tests.fakes.past import Past
 from tests.gitrepo import add_commits, add_raw_commit, git, make_repository, numbered
 

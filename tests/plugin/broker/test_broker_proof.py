@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Step
-from buildbot_bench.plugin.broker.proof import (
+from buildbot_bench.plugin.broker.searching import (
     PROOF_ITERATIONS,
     Lacking,
     lacking_proof,

@@ -13,8 +13,8 @@ from buildbot_bench.plugin.broker.ask import Plain, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
-from buildbot_bench.plugin.comparing import TrialDesk, TrialQuestion
-from buildbot_bench.plugin.pages.kernels import kernels
+from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.rest.views import kernels
 
 DAY_S = 86400.0
 KERNEL = b"kernel of r%d".ljust(1024, b".")

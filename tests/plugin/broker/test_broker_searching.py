@@ -6,9 +6,13 @@ import pytest
 from twisted.internet.defer import Deferred, gatherResults
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.broker.proof import PROOF_ITERATIONS
-from buildbot_bench.plugin.broker.searching import MAX_FRUITLESS, Searching, outcome
+from buildbot_bench.plugin.broker.ask import Priority
+from buildbot_bench.plugin.broker.searching import (
+    MAX_FRUITLESS,
+    PROOF_ITERATIONS,
+    Searching,
+    outcome,
+)
 from tests.fakes.past import boots
 
 SLOW_FROM = 7

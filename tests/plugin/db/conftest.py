@@ -10,11 +10,11 @@ from contextlib import ExitStack
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.migrate import upgrade
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.transactions import take_write_lock
 from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
 from tests.fakes.database import DirectPool, sha
 

@@ -13,11 +13,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.db import migrate
-from buildbot_bench.plugin.db.migrate import VERSION_TABLE, upgrade
+from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.transactions import take_write_lock
 from tests.fakes.database import DirectPool
 
 MASTERS = 3
@@ -118,7 +117,7 @@ def test_no_row_vanishes_with_another():
 
 def _upgrade_to(engine: sa.Engine, release: str) -> None:
     with engine.begin() as conn:
-        config = migrate._config()
+        config = transactions._config()
         config.attributes["connection"] = conn
         command.upgrade(config, release)
 

@@ -11,8 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.plugin.db.schema import ITERATION
-from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.plugin.pages.history_text import HistoryTexts
+from buildbot_bench.plugin.pages.histories import Histories, HistoryTexts
 from tests.fakes.past import TESTBED, WORKLOAD
 
 ELSEWHERE = "pf-statefull"

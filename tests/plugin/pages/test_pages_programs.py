@@ -11,9 +11,9 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
-from buildbot_bench.plugin.pages.badge import badge, state
+from buildbot_bench.plugin.pages.application import badge, state
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
-from buildbot_bench.plugin.pages.samples import as_csv, samples_csv
+from buildbot_bench.plugin.rest.views import as_csv, samples_csv
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from buildbot_bench.plugin.steps.last_words import REASON_COLUMNS, LastWords
+from buildbot_bench.plugin.steps.record import REASON_COLUMNS, LastWords
 
 TRACEBACK = """\
 Traceback (most recent call last):

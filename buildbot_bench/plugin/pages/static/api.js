@@ -4,7 +4,7 @@ const { useCallback, useEffect, useState } = window.React;
 
 const ROOT = "api/v2/bench/";
 
-// The same request succeeds later; see plugin/answering.py.
+// The same request succeeds later; see plugin/rest/endpoints.py.
 const NOT_YET = -32001;
 
 /** A lane as part of an address. */

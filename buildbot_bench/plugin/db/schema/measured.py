@@ -1,0 +1,226 @@
+"""The tables of what is built and measured, as they are now."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.revision import SHA_LENGTH
+from buildbot_bench.plugin.db import states
+from buildbot_bench.plugin.db.schema.columns import (
+    DIGEST_LENGTH,
+    METADATA,
+    HostileText,
+    JsonText,
+    choice,
+    version,
+)
+
+COMMIT = sa.Table(
+    "bench_commit",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("branch", HostileText, nullable=False),
+    sa.Column("sha", sa.String(SHA_LENGTH), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("parent_sha", sa.String(SHA_LENGTH)),
+    sa.Column("svn", sa.Integer),
+    sa.Column("subject", HostileText, nullable=False),
+    sa.Column("author", HostileText, nullable=False),
+    sa.Column("committed_at_s", sa.BigInteger, nullable=False),
+    sa.Column("important", sa.Boolean, nullable=False),
+    sa.Column("arrived_at", sa.Double, nullable=False),
+    sa.UniqueConstraint("branch", "position"),
+    sa.UniqueConstraint("branch", "sha"),
+    sa.Index(None, "svn"),
+)
+
+IMAGE = sa.Table(
+    "bench_image",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("sha", sa.String(SHA_LENGTH), nullable=False),
+    sa.Column("variant", HostileText, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("label", HostileText, nullable=False),
+    sa.Column("state", choice(states.ImageState), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False, default=0),
+    sa.Column("brid", sa.Integer),
+    sa.Column("reason", HostileText),
+    sa.Column("digest", sa.Text),
+    sa.Column("size", sa.BigInteger),
+    sa.Column("path", HostileText),
+    sa.Column("build_s", sa.Double),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("changed_at", sa.Double, nullable=False),
+    version(),
+    sa.Column("kernel_digest", sa.Text),
+    sa.Column("manifest", JsonText),
+    sa.UniqueConstraint("variant", "ordinal"),
+    sa.Index(None, "position"),
+    sa.Index(None, "state"),
+)
+
+ARTEFACT = sa.Table(
+    "bench_artefact",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("stored_at", sa.Double, nullable=False),
+)
+
+PATCH = sa.Table(
+    "bench_patch",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
+    sa.Column("origin", HostileText, nullable=False),
+    sa.Column("requester", HostileText, nullable=False),
+    sa.Column("fetched_at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+
+TRIAL = sa.Table(
+    "bench_trial",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("base_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("base_tunables", HostileText, nullable=False),
+    sa.Column("base_label", HostileText, nullable=False),
+    sa.Column("new_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("new_tunables", HostileText, nullable=False),
+    sa.Column("new_label", HostileText, nullable=False),
+    sa.Column("lanes", JsonText, nullable=False),
+    sa.Column("iterations", sa.Integer, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("min_effect", sa.Double, nullable=False),
+    sa.Column("requester", HostileText, nullable=False),
+    sa.Column("state", choice(states.TrialState), nullable=False),
+    sa.Column("detail", HostileText),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    version(),
+    sa.Column("decided_by", HostileText),
+    sa.Index(None, "state"),
+)
+
+PROBE = sa.Table(
+    "bench_probe",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("key", HostileText, nullable=False, unique=True),
+    sa.Column("token", HostileText, nullable=False),
+    sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("epoch", HostileText, nullable=False),
+    sa.Column("iterations", sa.Integer, nullable=False),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("reason", choice(states.ProbeReason), nullable=False),
+    sa.Column("search_id", sa.ForeignKey("bench_search.id")),
+    sa.Column("state", choice(states.ProbeState), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False, default=0),
+    sa.Column("brid", sa.Integer),
+    sa.Column("failure", HostileText),
+    sa.Column("failure_kind", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("issued_at", sa.Double),
+    sa.Column("ended_at", sa.Double),
+    sa.Column("judged", sa.Boolean, nullable=False, default=False),
+    version(),
+    sa.Column("tunables", HostileText, nullable=False, server_default=""),
+    sa.Column("trial_id", sa.ForeignKey(TRIAL.c.id)),
+    sa.Index(None, "token"),
+    sa.Index(None, "state", "judged"),
+    sa.Index(None, "search_id"),
+    sa.Index(None, "image_id", "testbed", "workload"),
+    sa.Index(None, "trial_id"),
+    sa.Index(None, "testbed", "reason"),
+)
+
+ITERATION = sa.Table(
+    "bench_iteration",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("probe_id", sa.ForeignKey(PROBE.c.id), nullable=False),
+    sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("epoch", HostileText, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("unit", HostileText, nullable=False),
+    sa.Column("is_primary", sa.Boolean, nullable=False),
+    sa.Column("value", sa.Double),
+    sa.Column("failure", HostileText),
+    sa.Column("at_s", sa.Double, nullable=False),
+    sa.Column("duration_s", sa.Double, nullable=False),
+    # The long columns stand last: SQLite then finds the short ones without reading past a log.
+    sa.Column("facts", JsonText, nullable=False),
+    sa.Column("log", HostileText, nullable=False),
+    sa.Column("tunables", HostileText, nullable=False, server_default=""),
+    sa.UniqueConstraint("probe_id", "ordinal", "unit"),
+    # With all that a chart of ten thousand revisions needs: the rows with their logs stay unread.
+    sa.Index(
+        "bench_iteration_series",
+        *("testbed", "workload", "tunables", "image_id"),
+        *("epoch", "unit", "is_primary", "value", "at_s", "probe_id"),
+    ),
+)
+
+QUARANTINE = sa.Table(
+    "bench_quarantine",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("probe_id", sa.ForeignKey(PROBE.c.id), nullable=False, unique=True),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("epoch", HostileText, nullable=False),
+    sa.Column("since_s", sa.Double, nullable=False),
+    sa.Column("shift", sa.Double),
+    sa.Column("reason", HostileText, nullable=False),
+    sa.Column("begun_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    sa.Column("ended_by", HostileText),
+    sa.Column("trusted", sa.Boolean, nullable=False, default=False),
+    version(),
+    sa.Index(None, "testbed", "since_s"),
+)
+
+CAPTURE = sa.Table(
+    "bench_capture",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
+    sa.Column("counter", HostileText, nullable=False),
+    sa.Column("taken_at", sa.Double, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("packets", sa.Integer, nullable=False, default=0, server_default="0"),
+    sa.Column("places", sa.LargeBinary),
+)
+
+PROFILE = sa.Table(
+    "bench_profile",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("key", HostileText, nullable=False, unique=True),
+    sa.Column("token", HostileText, nullable=False),
+    sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("search_id", sa.ForeignKey("bench_search.id")),
+    sa.Column("trial_id", sa.ForeignKey(TRIAL.c.id)),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("tunables", HostileText, nullable=False),
+    sa.Column("state", choice(states.ProfileState), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False, default=0),
+    sa.Column("brid", sa.Integer),
+    sa.Column("failure", HostileText),
+    sa.Column("digest", sa.String(DIGEST_LENGTH)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    version(),
+    sa.Index(None, "state"),
+    sa.Index(None, "search_id"),
+    sa.Index(None, "trial_id"),
+)

@@ -1,0 +1,175 @@
+"""What the tables know around an answer: other lanes, the tip, the lab's facts, the course."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.manifest import Manifest
+from buildbot_bench.core.report import (
+    ControlRecord,
+    ImageRecord,
+    LaneSamples,
+    ProbeRecord,
+    Surroundings,
+    narrowing,
+    runners_up,
+)
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import gone_lanes, lanes
+from buildbot_bench.plugin.queries.captures import captures_of
+from buildbot_bench.plugin.queries.control_images import control_state
+from buildbot_bench.plugin.queries.evidence import Material, comparable_samples
+
+# How far from a step another lane's nearest measurement still says something of it: what lies
+# between is told, and beyond this a reader would not take it for an answer.
+NEAR_COMMITS = 500
+
+# A search that has ended is looked at again and again, and its course does not change.
+_narrowing = lru_cache(maxsize=32)(narrowing)
+_runners_up = lru_cache(maxsize=32)(runners_up)
+
+
+async def surroundings(
+    farm: Farm,
+    search: SearchRow,
+    material: Material,
+    answer: Answer,
+    probes: Sequence[ProbeRecord],
+) -> Surroundings:
+    """All that is known besides the search's own samples."""
+    times = frozenset(probe.at_s for probe in probes if probe.value is not None)
+    known = (material.range.n, material.evidence, material.policy)
+    tip = await farm.store.newest_commit(search.branch)
+    return Surroundings(
+        images=await _images(farm, search, material),
+        lanes=await _other_lanes(farm, search, answer),
+        later=await _later(farm, search, material, tip) if tip else (),
+        tip=tip.revision if tip else None,
+        stages=await deferToThread(_narrowing, *known, times),
+        runners_up=await deferToThread(_runners_up, *known, answer),
+        captures=await captures_of(farm, search, material.range),
+        control=await _control(farm, search.testbed),
+        one_order=not material.policy.images,
+    )
+
+
+async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
+    """What the testbed's control image tells; None without one."""
+    state = await control_state(farm, testbed)
+    if state is None:
+        return None
+    good = state.chart.good
+    return ControlRecord(
+        label=state.image.label if state.image else state.control.revision,
+        rounds=len(good),
+        spread=max((abs(point.deviation or 0.0) for point in good), default=0.0),
+        every_s=state.control.every,
+        last_good_s=state.last_good_s,
+        held=state.quarantine is not None,
+    )
+
+
+async def _images(farm: Farm, search: SearchRow, material: Material) -> tuple[ImageRecord, ...]:
+    """The images of the range that were measured where the search measures."""
+    measured = {(sample.position, sample.image) for sample in material.samples}
+    first = material.range.old.position
+    rows: dict[int, list[IterationRow]] = {
+        image.id: []
+        for image in material.images.values()
+        if (image.position - first, image.ordinal) in measured
+    }
+    for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
+        if not probe.tunables:
+            rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
+    return tuple(
+        _record(material.images[number], first, iterations) for number, iterations in rows.items()
+    )
+
+
+def _record(image: ImageRow, first: int, iterations: Iterable[IterationRow]) -> ImageRecord:
+    good = [row for row in iterations if row.is_primary and row.value is not None]
+    return ImageRecord(
+        position=image.position - first,
+        label=image.label,
+        ordinal=image.ordinal,
+        digest=image.digest,
+        kernel=image.kernel,
+        build_s=image.build_s,
+        iterations=len(good),
+        facts=_built(image)
+        | {(name, str(value)) for row in good for name, value in row.facts.items()},
+    )
+
+
+def _built(image: ImageRow) -> frozenset[tuple[str, str]]:
+    """What the builder says of an image."""
+    return Manifest(**image.manifest).facts if image.manifest else frozenset()
+
+
+async def _other_lanes(farm: Farm, search: SearchRow, answer: Answer) -> tuple[LaneSamples, ...]:
+    """What every other lane measured near the steps."""
+    if not answer.steps:
+        return ()
+    near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
+    first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
+    there = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
+    found = [await _lane(farm, search, lane, first, last) for lane in there]
+    # Of what is not measured any more, what it said stays.
+    past = [await _lane(farm, search, lane, first, last) for lane in await gone_lanes(farm)]
+    return tuple(
+        lane
+        for lane in (*found, *(lane for lane in past if lane.samples))
+        if (lane.testbed, lane.workload) != (search.testbed, search.workload)
+    )
+
+
+async def _lane(
+    farm: Farm, search: SearchRow, lane: tuple[str, str], first: int, last: int
+) -> LaneSamples:
+    testbed, workload = lane
+    samples = await farm.store.samples(
+        testbed=testbed,
+        workload=workload,
+        first_position=first,
+        last_position=last,
+        branch=search.branch,
+    )
+    return LaneSamples(
+        testbed=testbed,
+        workload=workload,
+        samples=_shifted(comparable_samples(samples), search),
+    )
+
+
+async def _later(
+    farm: Farm, search: SearchRow, material: Material, tip: CommitRow
+) -> tuple[Sample, ...]:
+    """What the search's own lane measured behind the range, comparable with what lies in it."""
+    if not material.samples:
+        return ()
+    known = material.samples[0]
+    samples = await farm.store.samples(
+        testbed=search.testbed,
+        workload=search.workload,
+        first_position=search.new_position + 1,
+        last_position=tip.position,
+        unit=known.metric.unit,
+        epoch=known.epoch,
+        branch=search.branch,
+    )
+    return _shifted(samples, search)
+
+
+def _shifted(samples: Iterable[Sample], search: SearchRow) -> tuple[Sample, ...]:
+    """The samples with positions that count from the range's old end."""
+    return tuple(
+        replace(sample, position=sample.position - search.old_position) for sample in samples
+    )

@@ -1,0 +1,120 @@
+"""The report of a search that has ended, composed from the tables and the mirror when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from buildbot_bench.core.report import ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.sample import PPS
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.context import surroundings
+from buildbot_bench.plugin.queries.evidence import Material, carried, gather
+from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
+
+
+async def report_of(farm: Farm, search: SearchRow) -> Report:
+    """Everything that is to be said of a search with an answer."""
+    material = await gather(farm, search)
+    images = {image.position - material.range.old.position: image for image in _plain(material)}
+    answer, probes = answer_of(search), await probe_records(farm, search)
+    return compose(
+        range=material.range,
+        answer=answer,
+        samples=material.samples,
+        setting=replace(
+            _setting(farm, search, material),
+            carried=await carried(farm, search, material.images.values()),
+        ),
+        probes=probes,
+        untestable={
+            position: images[position].reason or "untestable"
+            for position in material.evidence.untestable
+        },
+        no_ops=material.evidence.same_as_previous,
+        known=replace(
+            await surroundings(farm, search, material, answer, probes),
+            opinion=opinion_of(await farm.store.marks_of_search(search.id)),
+            record=await track_record(farm),
+        ),
+    )
+
+
+def answer_of(search: SearchRow) -> Answer:
+    """The answer that was stored; a search that failed has found nothing and says why."""
+    if search.answer is None:
+        return Answer(
+            steps=(),
+            reproduced=True,
+            unresolved=(),
+            reason=search.detail or f"the search was {search.state}",
+        )
+    stored = search.answer
+    return Answer(
+        steps=tuple(Step(**step) for step in stored["steps"]),
+        reproduced=stored["reproduced"],
+        unresolved=tuple((old, new) for old, new in stored["unresolved"]),
+        reason=stored["reason"],
+    )
+
+
+async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
+    """The iterations that a search asked for, in the order in which it asked."""
+    records: list[ProbeRecord] = []
+    for serial, probe in enumerate(await farm.store.probes_of_search(search.id), start=1):
+        image = await farm.store.image(probe.image_id)
+        iterations = await farm.store.iterations_of_probe(probe.id)
+        if image is not None:
+            records.extend(_records(serial, probe, image, iterations))
+    return records
+
+
+def _records(
+    serial: int, probe: ProbeRow, image: ImageRow, iterations: list[IterationRow]
+) -> list[ProbeRecord]:
+    if not iterations:
+        return [
+            ProbeRecord(
+                serial=serial,
+                label=image.label,
+                image=image.ordinal,
+                failure=probe.failure or str(probe.state),
+                at_s=probe.ended_at or probe.created_at,
+            )
+        ]
+    return [
+        ProbeRecord(
+            serial=serial,
+            label=image.label,
+            image=image.ordinal,
+            value=row.value,
+            unit=row.unit,
+            failure=row.failure,
+            at_s=row.at_s,
+            duration_s=row.duration_s,
+        )
+        for row in iterations
+        if row.is_primary
+    ]
+
+
+def _plain(material: Material) -> list[ImageRow]:
+    return [image for image in material.images.values() if image.ordinal == 0]
+
+
+def _setting(farm: Farm, search: SearchRow, material: Material) -> Setting:
+    mail = farm.workflow.mail
+    return Setting(
+        testbed=search.testbed,
+        workload=search.workload,
+        metric=material.samples[0].metric if material.samples else PPS,
+        confidence=farm.workflow.regression.confidence,
+        min_effect=search.min_effect,
+        error=search.error,
+        farm=farm.workflow.name,
+        search_id=search.id,
+        url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
+        operator=(mail.reply_to or "") if mail else "",
+    )

@@ -1,0 +1,156 @@
+"""What people may ask of trials: start, cancel, decide; the broker carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.plugin.broker.ask import ask_image
+from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.states import ImageState, TrialState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import Lane, bed_of, lanes
+from buildbot_bench.plugin.requests.variants import Variant, find_variant
+
+Json = dict[str, Any]
+
+DEFAULT_ITERATIONS = 5
+MIN_ITERATIONS, MOST_ITERATIONS = 3, 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialQuestion:
+    """A comparison that a person thinks of; empty testbeds or workloads mean all of them.
+
+    `patches` holds the bytes of each file that a variant names, by its name.
+    """
+
+    base: str
+    new: str
+    testbeds: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    iterations: int = DEFAULT_ITERATIONS
+    min_effect: float | None = None
+    patches: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class TrialDesk:
+    """Answers people who compare variants."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def start(self, question: TrialQuestion, requester: str, *, trusted: bool = True) -> Json:
+        """Start a trial and say how many boots it takes; raises UsageError for a wrong question.
+
+        The patches of somebody who is not trusted wait for approval, unless they are built already.
+        """
+        wanted = self._lanes(question)
+        base = await self._variant(question.base, question, requester)
+        new = await self._variant(question.new, question, requester)
+        if (base.built.variant, base.tunables) == (new.built.variant, new.tunables):
+            raise UsageError(f"{question.base} and {question.new} are the same variant")
+        base_image = await self._image(base, trusted=trusted)
+        new_image = await self._image(new, trusted=trusted)
+        held = ImageState.HELD in {base_image.state, new_image.state}
+        regression = self._farm.workflow.regression
+        trial = await self._farm.store.add_trial(
+            base_image_id=base_image.id,
+            base_tunables=base.tunables,
+            base_label=base.label,
+            new_image_id=new_image.id,
+            new_tunables=new.tunables,
+            new_label=new.label,
+            lanes=[(lane.testbed, lane.workload) for lane in wanted],
+            iterations=question.iterations,
+            confidence=regression.confidence,
+            min_effect=question.min_effect or self._min_effect(wanted),
+            requester=requester,
+            now=self._farm.now(),
+            state=TrialState.AWAITING if held else TrialState.RUNNING,
+        )
+        self._farm.wake()
+        return {
+            "trialid": trial.id,
+            "state": str(trial.state),
+            "base": base.label,
+            "new": new.label,
+            "lanes": [list(lane) for lane in trial.lanes],
+            "boots": 2 * trial.iterations * len(trial.lanes),
+            "hours": self._hours(wanted, trial.iterations),
+        }
+
+    def _min_effect(self, wanted: Sequence[Lane]) -> float:
+        """That of its testbeds when they have one in common, else the farm's."""
+        workflow = self._farm.workflow
+        chosen = {workflow.min_effect_on(lane.testbed) for lane in wanted}
+        return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
+
+    async def cancel(self, trial_id: int) -> None:
+        """End a trial; one that has ended stays as it is. Raises UsageError when there is none."""
+        trial = await self._farm.store.trial(trial_id)
+        if trial is None:
+            raise UsageError(f"there is no trial {trial_id}")
+        if trial.state in {TrialState.RUNNING, TrialState.AWAITING}:
+            await self._farm.store.change_trial(trial, state=TrialState.CANCELLING)
+            self._farm.wake()
+
+    async def decide(self, trial_id: int, by: str, *, approved: bool) -> None:
+        """Let a trial run whose patches await approval, or end it unbuilt.
+
+        Raises UsageError when there is no such trial, or nothing to decide about it.
+        """
+        trial = await self._farm.store.trial(trial_id)
+        if trial is None:
+            raise UsageError(f"there is no trial {trial_id}")
+        if trial.state != TrialState.AWAITING:
+            raise UsageError(f"trial {trial_id} awaits no approval: it is {trial.state}")
+        decision: Json = {"state": TrialState.RUNNING}
+        if not approved:
+            why = f"its patches were rejected by {by}"
+            decision = {"state": TrialState.REJECTED, "detail": why, "ended_at": self._farm.now()}
+        if await self._farm.store.change_trial(trial, decided_by=by, **decision) is None:
+            raise UsageError(f"somebody else was quicker with trial {trial_id}")
+        self._farm.wake()
+
+    async def _image(self, variant: Variant, *, trusted: bool) -> ImageRow:
+        strange = bool(parse_recipe(variant.built.variant).patches)
+        return await ask_image(self._farm, variant.built, approved=trusted or not strange)
+
+    async def _variant(self, written: str, question: TrialQuestion, requester: str) -> Variant:
+        return await find_variant(
+            self._farm, written, patches=question.patches, requester=requester
+        )
+
+    def _lanes(self, question: TrialQuestion) -> list[Lane]:
+        known = lanes(self._farm.workflow.bench_jobs)
+        for what, named, there in (
+            ("testbed", question.testbeds, {lane.testbed for lane in known}),
+            ("workload", question.workloads, {lane.workload for lane in known}),
+        ):
+            if strange := sorted(set(named) - there):
+                raise UsageError(
+                    f"this farm has no {what} {strange[0]!r}",
+                    hint=f"it has {', '.join(sorted(there))}",
+                )
+        fitting = [
+            lane
+            for lane in known
+            if (not question.testbeds or lane.testbed in question.testbeds)
+            and (not question.workloads or lane.workload in question.workloads)
+        ]
+        if not fitting:
+            raise UsageError("none of these testbeds runs any of these workloads")
+        return fitting
+
+    def _hours(self, wanted: list[Lane], iterations: int) -> float:
+        """How long the busiest testbed boots and blasts; builds come before."""
+        spent: dict[str, float] = {}
+        for lane in wanted:
+            bed = bed_of(self._farm, lane.testbed)
+            cost = 2 * iterations * (bed.boot_s + bed.run_s)
+            spent[lane.testbed] = spent.get(lane.testbed, 0.0) + cost
+        return max(spent.values()) / 3600

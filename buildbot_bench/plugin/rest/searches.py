@@ -1,0 +1,257 @@
+"""The REST face under /api/v2/bench: what a path and its JSON mean; the desk does the work.
+
+Reading is open to whoever may read the farm; what changes something is a control method, which
+Buildbot's authorisation guards.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn
+
+from buildbot.data import base, types
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
+from buildbot_bench.plugin.queries.searches import Views
+from buildbot_bench.plugin.requests.marks import MarkDesk
+from buildbot_bench.plugin.requests.search_requests import (
+    MOST_ITERATIONS,
+    Desk,
+    MoreBoots,
+    Question,
+    measure_more,
+)
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering, newest
+
+LISTED = 50
+
+
+def register(master: Any) -> None:
+    """Add our resources to Buildbot's.
+
+    Buildbot 4.3 has a fixed list of modules and no public way to add one; `_scanModule` is what
+    it calls for each of them. A configuration that is read again finds them there.
+    """
+    if master.data.getResourceType(Search.name) is None:
+        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
+
+
+def _question(args: dict[str, Any]) -> Question:
+    return Question(
+        old=_text(args, "old") or _missing("old"),
+        new=_text(args, "new") or _missing("new"),
+        testbed=_text(args, "testbed"),
+        workload=_text(args, "workload"),
+        min_effect=_fraction(args, "min_effect"),
+        error=_fraction(args, "error"),
+        fix=_text(args, "with"),
+    )
+
+
+def _text(args: dict[str, Any], name: str) -> str | None:
+    value = args.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
+    return value
+
+
+def _fraction(args: dict[str, Any], name: str) -> float | None:
+    value = args.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise UsageError(f"the parameter {name!r} must lie between 0 and 1, not be {value!r:.80}")
+    return float(value)
+
+
+def _more_boots(args: dict[str, Any]) -> MoreBoots:
+    iterations, fresh = args.get("iterations", 1), args.get("fresh", False)
+    if isinstance(iterations, bool) or not isinstance(iterations, int):
+        raise UsageError(f"the parameter 'iterations' must be a number, not {iterations!r:.80}")
+    if not 1 <= iterations <= MOST_ITERATIONS:
+        raise UsageError(f"{iterations} iterations are not in 1..{MOST_ITERATIONS}")
+    if not isinstance(fresh, bool):
+        raise UsageError(f"the parameter 'fresh' must be true or false, not {fresh!r:.80}")
+    revision = _text(args, "revision") or _missing("revision")
+    return MoreBoots(revision=revision, iterations=iterations, fresh=fresh)
+
+
+def _mark(args: dict[str, Any]) -> dict[str, str]:
+    """What somebody says, and who: whom Buildbot knows them as."""
+    return {
+        "kind": _text(args, "mark") or _missing("mark"),
+        "fixed_by": _text(args, "revision") or "",
+        "author": str(args.get("owner") or ""),
+    }
+
+
+def _missing(name: str) -> NoReturn:
+    raise UsageError(f"the parameter {name!r} is missing")
+
+
+class SearchEndpoint(BenchEndpoint):
+    """One search."""
+
+    kind = base.EndpointKind.SINGLE
+    pathPatterns = ["/bench/searches/n:searchid"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The search as it stands; None when there is none."""
+        return await Views(farm_of(self.master)).describe(kwargs["searchid"])
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots."""
+        farm, number = farm_of(self.master), kwargs["searchid"]
+
+        async def work() -> Any:
+            match action:
+                case "cancel":
+                    await Desk(farm).cancel(number)
+                    return {}
+                case "mark":
+                    return await MarkDesk(farm).mark_search(number, **_mark(args))
+                case "measure":
+                    return await measure_more(farm, number, _more_boots(args))
+            return await BenchEndpoint.act(self, action, args, kwargs)
+
+        return await answering(work())
+
+
+class SearchesEndpoint(BenchEndpoint):
+    """All searches, newest first."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/searches"]
+    rootLinkName = "bench"
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest searches, without their reports."""
+        farm = farm_of(self.master)
+        found = await farm.store.searches(limit=newest(resultSpec, LISTED))
+        return [await Views(farm).summarise(search) for search in found]
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`forecast` says what a search would cost, `start` starts it."""
+        desk = Desk(farm_of(self.master))
+        methods: dict[str, Callable[[], Awaitable[Any]]] = {
+            "forecast": lambda: desk.forecast(_question(args)),
+            "start": lambda: desk.start(_question(args), str(args.get("owner") or "")),
+        }
+        if action not in methods:
+            return await super().act(action, args, kwargs)
+
+        async def work() -> Any:
+            return await methods[action]()
+
+        return await answering(work())
+
+
+class ProbesEndpoint(BenchEndpoint):
+    """The probes of one search."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/searches/n:searchid/probes"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What each probe gave, oldest first."""
+        return await Views(farm_of(self.master)).probes(kwargs["searchid"])
+
+
+class RecentProbesEndpoint(BenchEndpoint):
+    """What the lab was asked for last."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/probes"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest probes of all searches and commits."""
+        return await Views(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
+
+
+class ComparisonsEndpoint(BenchEndpoint):
+    """What was made of the newest samples."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/comparisons"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest comparisons with their verdicts."""
+        return await newest_judgements(farm_of(self.master), newest(resultSpec, LISTED))
+
+
+class ComparisonEndpoint(BenchEndpoint):
+    """What was made of one sample."""
+
+    kind = base.EndpointKind.SINGLE
+    pathPatterns = ["/bench/comparisons/n:comparisonid"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The verdict; None when there is none."""
+        return await judgement(farm_of(self.master), kwargs["comparisonid"])
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`mark` says what it was."""
+        if action != "mark":
+            return await super().act(action, args, kwargs)
+
+        async def work() -> Any:
+            desk = MarkDesk(farm_of(self.master))
+            return await desk.mark_verdict(kwargs["comparisonid"], **_mark(args))
+
+        return await answering(work())
+
+
+class Search(base.ResourceType):
+    """A bisection of a range."""
+
+    name = "search"
+    plural = "searches"
+    endpoints = [SearchEndpoint, SearchesEndpoint]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """The fields by which Buildbot may filter and sort."""
+
+        searchid = types.Integer()
+        state = types.String()
+        testbed = types.String()
+        workload = types.String()
+
+    entityType = EntityType(name)
+
+
+class BenchProbe(base.ResourceType):
+    """One request for iterations."""
+
+    name = "bench_probe"
+    plural = "probes"
+    endpoints = [ProbesEndpoint, RecentProbesEndpoint]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """The fields by which Buildbot may filter and sort."""
+
+        probeid = types.Integer()
+        serial = types.Integer()
+
+    entityType = EntityType(name)
+
+
+class Comparison(base.ResourceType):
+    """A sample judged against its history."""
+
+    name = "bench_comparison"
+    plural = "comparisons"
+    endpoints = [ComparisonEndpoint, ComparisonsEndpoint]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """The fields by which Buildbot may filter and sort."""
+
+        comparisonid = types.Integer()
+        state = types.String()
+
+    entityType = EntityType(name)
