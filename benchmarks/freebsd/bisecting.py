@@ -44,6 +44,7 @@ def bisect(workshop: Workshop) -> Iterator[Figure]:
         seconds = time.monotonic() - begun_s
         yield from found(report, commits, seconds)
         yield from blamed(_with_captures(farm, report))
+        yield from unchanged(_ask(farm, commits.checksum, commits.hashes[-1]))
     finally:
         farm.stop()
 
@@ -127,6 +128,18 @@ def _with_captures(farm: LocalFarm, report: Mapping[str, Any]) -> Mapping[str, A
         time.sleep(_LOOK_S)
         report = _ask(farm, "--follow", str(report["search"]))
     return report
+
+
+def unchanged(report: Mapping[str, Any]) -> Iterator[Figure]:
+    """Commits that no packet executes: the search says so, and soon."""
+    boots = report["cost"]["boots"]
+    yield Figure(
+        row="bisect",
+        what="a range without a change",
+        wanted=f"not reproduced, ≤ {BOOTS} boots",
+        seen=f"{report['kind']}, {boots} boots",
+        is_met=report["kind"] == "not-reproduced" and boots <= BOOTS,
+    )
 
 
 def blamed(report: Mapping[str, Any]) -> Iterator[Figure]:

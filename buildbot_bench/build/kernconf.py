@@ -9,6 +9,10 @@ from pathlib import Path
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 
 NAME = "BENCH"
+# What comes first in every kernel's text: pmap_bootstrap maps what lies before btext as not
+# executable (bootaddr_rwx in sys/amd64/amd64/pmap.c); arm64 enters at _start.
+FIRST_SYMBOLS = "first-symbols"
+FIRST = ("btext", "_start")
 # FreeBSD-CURRENT's GENERIC has debugging on, and a twin without; a release's has it off.
 DEFAULTS = ("GENERIC-NODEBUG", "GENERIC")
 _MOST_BYTES = 1 << 20
@@ -74,8 +78,9 @@ def kernel_config(based_on: Base, options: str, image: int, *, foreign: bool = F
     """The configuration with lines of options; image 1, 2, … link in another order each.
 
     The order is drawn by ld.lld (13 or newer), with the image's number as seed: kern.pre.mk hands
-    LDFLAGS to the linker of the kernel and of its modules. Types for DTrace (CTF) are left out, and
-    of what is for a debugger all but line tables: neither is loaded, and both take long to make.
+    LDFLAGS to the linker of the kernel. The symbols of the file `FIRST_SYMBOLS`, beside the
+    configuration, stay first. Types for DTrace (CTF) are left out, and of what is for a debugger
+    all but line tables: neither is loaded, and both take long to make.
     A `foreign` compiler is none of FreeBSD's: where modules guard their stacks, other clangs take
     the guard's address from a table (R_X86_64_REX_GOTPCRELX) that no kernel makes for a module.
     Raises UsageError for other lines.
@@ -117,7 +122,13 @@ def _anew(line: str) -> list[str]:
 
 
 def _shuffled(image: int) -> list[str]:
-    return [f'makeoptions LDFLAGS="-Wl,--shuffle-sections=.text*={image}"'] if image else []
+    if not image:
+        return []
+    # make expands the directory: neither the kernel, which holds its configuration, nor its digest
+    # may depend on where it was built.
+    first = f"-Wl,--symbol-ordering-file=${{KERNCONFDIR}}/{FIRST_SYMBOLS}"
+    flags = f"{first} -Wl,--no-warn-symbol-ordering -Wl,--shuffle-sections=.text*={image}"
+    return [f'makeoptions LDFLAGS="{flags}"']
 
 
 def _text(path: Path) -> str:

@@ -89,6 +89,7 @@ def build_kernel(wish: Wish, *, dry_run: bool = False) -> None:
     with closing(journal):
         for remark in (*([f"emptied {wish.obj}: {why}"] if why else []), *plan.remarks):
             journal.say(f"note: {remark}")
+        _write_if_new(configuration.with_name(kernconf.FIRST_SYMBOLS), "\n".join(kernconf.FIRST))
         _write_if_new(configuration, plan.config)
         _build(wish, plan, journal)
         plan.tree.note_compiled(journal.compiled)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from buildbot_bench.core.profile import Profile
 
@@ -81,6 +81,23 @@ class Driver(Protocol):
 
     def shutdown(self) -> None:
         """Stop all that was started; never raises, and may be called at any time."""
+
+
+class DriverKind(Protocol):
+    """What an entry point of `buildbot_bench.drivers` names: a class of drivers.
+
+    `SETTINGS` is a frozen dataclass whose fields are the keys of a testbed of that kind (see
+    tables.py); UsageError of its __post_init__ is reported with file and key.
+    """
+
+    SETTINGS: ClassVar[type[Any]]
+
+    def __call__(self, settings: Any, home: Path, tell: Callable[[str], None]) -> Driver:
+        """One testbed: `home` is where it may keep files, `tell` hears what it does."""
+
+
+def unheard(_text: str) -> None:
+    """For drivers of whom nobody wants to hear what they do."""
 
 
 @runtime_checkable

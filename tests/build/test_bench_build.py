@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 
 import pytest
 
 from buildbot_bench.build.cli import main
+from buildbot_bench.core.elf import sections
 from buildbot_bench.core.manifest import NAME
 from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from tests.build.builder import (
@@ -20,6 +22,9 @@ from tests.build.builder import (
     needs_clang,
     needs_lld,
 )
+from tests.unpacking import unpack
+
+ENTRY_AT = 24  # e_entry of an ELF file of 64 bits
 
 
 def test_a_kernel_and_the_named_modules_are_packed_with_a_manifest(builder):
@@ -86,6 +91,17 @@ def test_further_images_are_the_same_code_in_another_order(builder):
     assert len(digests) == 3
     assert builder.build(image=1) == DONE
     assert contents(builder.archive).kernel_digest in digests
+
+
+@needs_lld
+def test_what_a_kernel_is_entered_by_stays_first_in_each_image(builder, tmp_path):
+    for image in (1, 2, 3):
+        assert builder.build(image=image) == DONE
+        unpack(builder.archive, tmp_path / str(image))
+        kernel = (tmp_path / str(image) / "kernel").read_bytes()
+        (entry,) = struct.unpack_from("<Q", kernel, ENTRY_AT)
+        (text,) = (one for one in sections(kernel) if one.name == b".text")
+        assert entry == text.address
 
 
 def test_a_tree_that_cannot_be_relinked_has_one_image(builder, capsys):

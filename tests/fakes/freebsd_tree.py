@@ -62,8 +62,8 @@ $(OBJ)/kernel: $(CONF) $(OBJ)/commands sys/kern/main.c $(OBJ)/ip_fastfwd.o
 \t$(CC) $$(sed -n '$(OPTIONS)' $(CONF)) -Wno-error=format $(CONF_CFLAGS) \\
 \t    $$(sed -n '$(DEBUG)' $(CONF) | sed 's/-gline-tables-only/-g1/') \\
 \t    -c -o $(OBJ)/main.o $(HERE)/sys/kern/main.c
-\t$(CC) -nostdlib -static $$(sed -n '$(LINK)' $(CONF)) -o $(OBJ)/kernel $(OBJ)/main.o \\
-\t    $(OBJ)/ip_fastfwd.o
+\t$(CC) -nostdlib -static -o $(OBJ)/kernel $(OBJ)/main.o $(OBJ)/ip_fastfwd.o \\
+\t    $$(sed -n '$(LINK)' $(CONF) | sed 's|[$$]{KERNCONFDIR}|$(KERNCONFDIR)|')
 \tcp $(OBJ)/kernel $(OBJ)/kernel.debug
 
 installkernel:

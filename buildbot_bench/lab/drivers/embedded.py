@@ -10,13 +10,14 @@ programs slow down by a third and more, this holds still within one or two per c
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab import extensions
+from buildbot_bench.lab.driver import Blast, Finding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
 from buildbot_bench.lab.drivers.sampling import can_name, make_room, read_capture
@@ -24,8 +25,8 @@ from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, to
 from buildbot_bench.lab.drivers.turns import check_traffic, parse_turns, relative_efficiency
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
+from buildbot_bench.lab.tables import nearest
 
-_WORKLOADS = ("forwarding",)
 _CONSOLE_LIMIT = 8000
 _LEAST_SAMPLES = 30
 
@@ -46,10 +47,26 @@ class EmbeddedSettings:
     control_rate: float = 350_000.0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddedWorkload:
+    """What is blasted: `flows` are 1 to 2000 pairs of addresses, one after the other."""
+
+    flows: int
+
+
+# The netbenches archive's preset: 20 sources, 100 destinations.
+FORWARDING = EmbeddedWorkload(flows=2000)
+
+
 class EmbeddedDriver:
     """Runs kernels that are programs."""
 
-    def __init__(self, settings: EmbeddedSettings, home: Path) -> None:
+    SETTINGS = EmbeddedSettings
+
+    def __init__(
+        self, settings: EmbeddedSettings, home: Path, tell: Callable[[str], None] = unheard
+    ) -> None:
+        del tell  # it is quick
         self._settings = settings
         self._home = home
         self._kernel = home / "boot" / "kernel"
@@ -58,8 +75,8 @@ class EmbeddedDriver:
         self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
 
     def workloads(self) -> tuple[str, ...]:
-        """Plain forwarding."""
-        return _WORKLOADS
+        """Those that are registered: plain forwarding."""
+        return tuple(self._workloads())
 
     def check(self) -> list[Finding]:
         """A compiler, programs that it compiles, and a control that takes traffic."""
@@ -126,9 +143,8 @@ class EmbeddedDriver:
 
     def blast(self, workload: str) -> Blast:
         """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps."""
-        if workload not in _WORKLOADS:
-            raise InfraError(f"no such workload: {workload}")
-        blaster, amiss = self._running.blast(self._settings.duration_s)
+        traffic = self._workload(workload)
+        blaster, amiss = self._running.blast(self._settings.duration_s, flows=traffic.flows)
         if how := self._running.ending(KERNEL):
             raise UntestableRevision(f"the kernel {how} under traffic")
         if amiss:
@@ -145,7 +161,7 @@ class EmbeddedDriver:
         """What is sampled, where the system has what it takes."""
         return "processor-time" if can_name() and compiler() else ""
 
-    def capture(self, workload: str) -> Profile:  # noqa: ARG002 - there is but one
+    def capture(self, workload: str) -> Profile:
         """Start the kernel once more, with the sampler in it, and blast."""
         samples = self._home / "logs" / "samples"
         make_room(samples)
@@ -157,7 +173,7 @@ class EmbeddedDriver:
             said = self._running.said(KERNEL)
             raise InfraError(f"the kernel does not start with the sampler: {said[-500:]}")
         maps = Path(f"/proc/{self._running.pid(KERNEL)}/maps").read_text(encoding="utf-8")
-        _, amiss = self._running.blast(duration_s)
+        _, amiss = self._running.blast(duration_s, flows=self._workload(workload).flows)
         if how := self._running.ending(KERNEL):
             raise InfraError(f"the kernel {how} as it was sampled")
         if amiss:
@@ -177,6 +193,15 @@ class EmbeddedDriver:
     def shutdown(self) -> None:
         """Kill everything."""
         self._running.close()
+
+    def _workloads(self) -> Mapping[str, EmbeddedWorkload]:
+        return extensions.load_all(extensions.EMBEDDED_WORKLOADS)
+
+    def _workload(self, name: str) -> EmbeddedWorkload:
+        known = self._workloads()
+        if name not in known:
+            raise InfraError(f"no such workload: {name}", hint=nearest(name, known))
+        return known[name]
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -83,7 +83,7 @@ class Forwarders:
 
         return child.wait_until(listening, self._boot_timeout_s)
 
-    def blast(self, duration_s: float) -> tuple[Child, str]:
+    def blast(self, duration_s: float, *, flows: int) -> tuple[Child, str]:
         """Let kernel and control take turns; the sender, and what was amiss with it if anything."""
         assert self._receiver is not None  # noqa: S101 - boot opened it
         descriptor = self._receiver.fileno()
@@ -91,6 +91,7 @@ class Forwarders:
         command.append(str(int(duration_s * 1000)))
         for name in (KERNEL, CONTROL):
             command += [self._ports[name], str(self._children[name].pid)]
+        command.append(str(flows))
         lifetime_s = 2 * _patience_s(duration_s)
         sender = self._child(PKTBLAST, command, lifetime_s=lifetime_s, pass_fds=[descriptor])
         self._children[PKTBLAST] = sender

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import EXECUTED, Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, Finding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.virtual.boot import await_forwarding, fate
@@ -48,8 +48,10 @@ _CONSOLE_LIMIT = 8000
 class QemuDriver:
     """Drives one virtual machine; `tell` hears what is being done."""
 
+    SETTINGS = QemuSettings
+
     def __init__(
-        self, settings: QemuSettings, home: Path, tell: Callable[[str], None] = lambda _text: None
+        self, settings: QemuSettings, home: Path, tell: Callable[[str], None] = unheard
     ) -> None:
         self._settings = settings
         self._home = home

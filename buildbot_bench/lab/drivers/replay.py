@@ -13,13 +13,13 @@ import gzip
 import json
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, Finding, unheard
 from buildbot_bench.lab.drivers.recording import (
     Recorded,
     canonical_label,
@@ -49,7 +49,12 @@ class ReplaySettings:
 class ReplayDriver:
     """Plays a recorded lab."""
 
-    def __init__(self, settings: ReplaySettings, home: Path) -> None:
+    SETTINGS = ReplaySettings
+
+    def __init__(
+        self, settings: ReplaySettings, home: Path, tell: Callable[[str], None] = unheard
+    ) -> None:
+        del tell  # it is quick
         self._settings = settings
         self._boots = home / "boots.json"
         self._revision = ""

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, Finding, unheard
 from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
 from buildbot_bench.lab.hardware.capture import Sampler
@@ -38,15 +38,13 @@ from buildbot_bench.lab.hardware.verify import set_tunables, verify_image, verif
 from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
 
 
-def _say_nothing(_text: str) -> None:
-    pass
-
-
 class SshDriver:
     """Drives a DUT, its senders and its receiver. `tell` hears what is being done."""
 
+    SETTINGS = SshSettings
+
     def __init__(
-        self, settings: SshSettings, home: Path, tell: Callable[[str], None] = _say_nothing
+        self, settings: SshSettings, home: Path, tell: Callable[[str], None] = unheard
     ) -> None:
         self._settings = settings
         self._home = home

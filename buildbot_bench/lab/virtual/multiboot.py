@@ -8,9 +8,11 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.driver import Finding
 from buildbot_bench.lab.files import copy_verified
-from buildbot_bench.lab.virtual.frames import IPV4, Traffic
+from buildbot_bench.lab.virtual.frames import Traffic
 from buildbot_bench.lab.virtual.kind import Kind, kind_of
+from buildbot_bench.lab.virtual.settings import MULTIBOOT
 from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.workloads import workloads_of
 
 _FREEBSDS = (Kind.ARCHIVE, Kind.FREEBSD, Kind.FOREIGN)
 
@@ -19,8 +21,8 @@ class Multiboot:
     """A system that is one file."""
 
     def workloads(self) -> Mapping[str, Traffic]:
-        """Plain forwarding."""
-        return {"forwarding": IPV4}
+        """Those that are registered for it: plain forwarding."""
+        return {name: one.traffic for name, one in workloads_of(MULTIBOOT).items()}
 
     def check(self) -> list[Finding]:
         """Nothing: a boot sector boots in the same way."""

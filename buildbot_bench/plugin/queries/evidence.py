@@ -14,7 +14,7 @@ from statistics import median
 from buildbot_bench.core.noise import ARCHIVE, Prior, learn, spread_of_images
 from buildbot_bench.core.report import Carried
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, RevisionRange
-from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
@@ -248,6 +248,8 @@ async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolic
     comparable = comparable_samples(samples)
     noise = learn(comparable, prior=ARCHIVE if comparable else _assumed(search.min_effect))
     within = [sample for sample in comparable if sample.position >= search.old_position]
+    # Layout moves no instruction: another image tells nothing of a metric that is counted.
+    counted = any(sample.metric.noise is NoiseClass.EXACT for sample in comparable)
     return SearchPolicy(
         error=search.error,
         min_effect=search.min_effect,
@@ -256,5 +258,5 @@ async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolic
         sigma_run=noise.sigma_run,
         sigma_build=spread_of_images(within, noise),
         max_measurements=farm.workflow.regression.max_measurements,
-        images=images,
+        images=images and not counted,
     )

@@ -140,3 +140,11 @@ async def test_a_testbed_never_seen_is_not_taken_for_noisier_than_what_is_asked_
     assert max(unseen.sigma_run, unseen.sigma_build) <= 0.001
     await past.measured(3, (1.0e6,))
     assert (await gather(farm, search)).policy.sigma_run > 0.001
+
+
+async def test_no_image_is_relinked_for_what_layout_does_not_move(past, farm):
+    search = await past.search(3, 8, unit="instructions/packet")
+    probe = await past.measured(3, (1e6, 1.1e6))
+    assert (await gather(farm, await past.search(3, 8))).policy.images
+    await past.add(probe, 0, 3607.5, unit="instructions/packet")
+    assert not (await gather(farm, search)).policy.images

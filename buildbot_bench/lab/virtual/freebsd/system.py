@@ -18,8 +18,9 @@ from buildbot_bench.lab.virtual.freebsd.checkup import check_loader
 from buildbot_bench.lab.virtual.freebsd.handing import Handed, handing
 from buildbot_bench.lab.virtual.freebsd.programs import programs
 from buildbot_bench.lab.virtual.freebsd.ufs import make_image
-from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
 from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.workloads import VirtualWorkload, workloads_of
 
 _KERNEL_NAME = "/boot/kernel/kernel"
 # loader(8), uart(4), mount(8) of the root; a panic ends the machine at once, and asks nobody.
@@ -60,8 +61,8 @@ class FreeBSD:
         self._home = home
 
     def workloads(self) -> Mapping[str, Traffic]:
-        """Forwarding of IPv4 and of IPv6, and of IPv4 behind stateful firewalls."""
-        return script.WORKLOADS
+        """Those that are registered: forwarding of IPv4 and of IPv6, and behind firewalls."""
+        return {name: workload.traffic for name, workload in self._workloads().items()}
 
     def check(self) -> list[Finding]:
         """That loader and init compile, and that the loader boots a kernel as it should."""
@@ -81,19 +82,21 @@ class FreeBSD:
     def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
         """Its kernel, those modules that the testbed names, and those that a workload may need."""
         modules = self._settings.modules
-        return unpack(artefact, digest, directory, modules, tuple(script.MODULES.values()))
+        wanted = [one.module for one in self._workloads().values() if one.module]
+        return unpack(artefact, digest, directory, modules, tuple(wanted))
 
     def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
         """Our loader as QEMU's kernel, and behind it the files that it loads."""
         made = programs(self._home)
         settings = (*self._settings.sysctls, *tunables)
-        commands = script.commands(workload, self._settings.nic, settings)
+        asked = self._workloads()[workload]
+        commands = script.commands(asked, self._settings.nic, settings)
         files = {"sbin/init": made.init.read_bytes(), "etc/commands": commands.encode()}
         directory = self._home / "boot"
         (directory / "root").write_bytes(make_image(files, ("dev",)))
         (directory / "kenv").write_bytes(self._environment(tunables))
         handed = [Handed(image.kernel, "kernel", _KERNEL_NAME)]
-        wanted = {*self._settings.modules, script.MODULES.get(workload)}
+        wanted = {*self._settings.modules, asked.module}
         for name, path in image.modules.items():
             if name not in wanted:
                 continue
@@ -114,6 +117,9 @@ class FreeBSD:
         """Where no FreeBSD ever forwarded, none may be able to."""
         del image
         return True
+
+    def _workloads(self) -> Mapping[str, VirtualWorkload]:
+        return workloads_of(FREEBSD)
 
     def _quiet(self) -> dict[str, str]:
         return _QUIET if self._settings.exact else {}
