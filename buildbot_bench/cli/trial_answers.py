@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
 
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
@@ -146,9 +147,7 @@ def trials_text(trials: Sequence[Trial]) -> str:
         )
         for trial in trials
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return table_text(rows)
 
 
 def _cleaned(value: Any) -> str | None:
