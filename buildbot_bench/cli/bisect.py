@@ -97,7 +97,12 @@ def _question(request: Start) -> dict[str, Any]:
 
 
 def _begin(request: Start, question: Mapping[str, Any], farm: Farm, pace: Pace) -> int:
-    """Start the search, once: a lost answer is not asked for again, it might start another."""
+    """Start the search, once: a lost answer is not asked for again, it might start another.
+
+    Raises:
+        InfraError: When the farm is lost, or does not say which search it started.
+        KeyboardInterrupt: As it came, once it is said where to look.
+    """
     effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
     unsure = "whether the search began, `bench-bisect --list` shows"
     try:

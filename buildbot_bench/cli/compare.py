@@ -85,7 +85,12 @@ def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
 
 
 def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
-    """Start the trial, once: a lost answer is not asked for again, it might start another."""
+    """Start the trial, once: a lost answer is not asked for again, it might start another.
+
+    Raises:
+        InfraError: When the farm is lost, or does not say which trial it started.
+        KeyboardInterrupt: As it came, once it is said where to look.
+    """
     question: dict[str, Any] = {
         "base": request.base,
         "new": request.new,

@@ -254,7 +254,11 @@ def _read(change: Change, patches: dict[str, bytes]) -> Change:
 
 
 def _output(name: str | None) -> Path | None:
-    """The directory for the result: looked at now, so that hours of boots are not in vain."""
+    """The directory for the result: looked at now, so that hours of boots are not in vain.
+
+    Raises:
+        UsageError: When there is something already.
+    """
     if name is None:
         return None
     path = Path(name)

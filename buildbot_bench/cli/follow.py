@@ -91,7 +91,8 @@ def patiently(
 ) -> Seen:
     """What a look at the farm gives, however long it is away, up to the pace's patience.
 
-    Raises InfraError with the hint when the patience is spent.
+    Raises:
+        InfraError: When the patience is spent; with the hint.
     """
     silent_since_s = pace.monotonic()
     pause_s = pace.poll_s

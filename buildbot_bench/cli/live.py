@@ -71,7 +71,7 @@ class LiveDisplay:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         self._live.stop()
 

@@ -19,7 +19,11 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaints are usage errors like any other."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError instead of ending the program."""
+        """Complain of the command line, and do not end the program.
+
+        Raises:
+            UsageError: Always.
+        """
         raise UsageError(message, hint=f"see `{self.prog} --help`")
 
 
@@ -51,7 +55,11 @@ def add_farm_options(parser: argparse.ArgumentParser) -> None:
 
 
 def farm_url(text: str) -> str:
-    """A farm's URL; raises UsageError for what is none."""
+    """A farm's URL.
+
+    Raises:
+        UsageError: For what is none.
+    """
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -66,7 +74,11 @@ def farm_url(text: str) -> str:
 
 
 def fraction(text: str) -> float:
-    """`2%` or `0.02`."""
+    """`2%` or `0.02`.
+
+    Raises:
+        ArgumentTypeError: For what is neither.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
     value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < value < 1:
@@ -75,7 +87,11 @@ def fraction(text: str) -> float:
 
 
 def duration_s(text: str) -> float:
-    """`90s`, `15m` or `2h`, in seconds."""
+    """`90s`, `15m` or `2h`, in seconds.
+
+    Raises:
+        ArgumentTypeError: For what is none.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 15m or 2h")

@@ -19,7 +19,7 @@ class Display(Protocol):
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None: ...
 
     def show(self, search: Search, probes: Sequence[Probe]) -> None:
@@ -44,7 +44,7 @@ class LineDisplay:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         pass
 

@@ -11,8 +11,10 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
 
+_OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
 
@@ -68,7 +70,11 @@ class Trial:
 
 
 def read_trial(raw: Mapping[str, Any]) -> Trial:
-    """Read one trial; raises InfraError when it is none."""
+    """Read one trial.
+
+    Raises:
+        InfraError: When it is none.
+    """
     try:
         return Trial(
             trial_id=int(raw["trialid"]),
@@ -89,15 +95,19 @@ def read_trial(raw: Mapping[str, Any]) -> Trial:
             ),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _not_understood("trial", error) from error
+        raise InfraError(_not_understood("trial", error), hint=_OTHER_RELEASE) from error
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """The files of a result directory by their paths, none of which leads out of it."""
+    """The files of a result directory by their paths, none of which leads out of it.
+
+    Raises:
+        InfraError: When they are none, or one leads out.
+    """
     try:
         files = {str(row["path"]): _content(row) for row in rows}
     except (KeyError, TypeError, ValueError) as error:
-        raise _not_understood("result directory", error) from error
+        raise InfraError(_not_understood("result directory", error), hint=_OTHER_RELEASE) from error
     for path in files:
         if not _PATH.fullmatch(path):
             raise InfraError(f"the farm names a file {clean_line(path, limit=80)!r}: not written")
@@ -146,17 +156,12 @@ def trials_text(trials: Sequence[Trial]) -> str:
         )
         for trial in trials
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return table_text(rows)
 
 
 def _cleaned(value: Any) -> str | None:
     return None if value is None else clean_text(value)
 
 
-def _not_understood(what: str, error: Exception) -> InfraError:
-    return InfraError(
-        f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
-        hint="install the release of buildbot-bench that the farm runs",
-    )
+def _not_understood(what: str, error: Exception) -> str:
+    return f"what the farm says of a {what} is not understood: {clean_line(repr(error))}"

@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
+import wcwidth
+
 from buildbot_bench.cli.answers import (
     End,
     Forecast,
@@ -182,6 +184,11 @@ def searches_text(searches: Sequence[Search]) -> str:
         )
         for search in searches
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return table_text(rows)
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned columns, as a terminal shows them."""
+    widths = [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(wcwidth.ljust, row, widths)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

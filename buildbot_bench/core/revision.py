@@ -105,9 +105,11 @@ Spec = SvnNumber | CommitCount | Name
 def parse_spec(text: str) -> Spec:
     """Read a revision as a person writes it.
 
-    Raises UsageError for anything that is not a revision's notation; a `Name` that parses may
-    still not exist. Options (`-x`), ranges and shell characters are refused here, so that the
-    text is safe to hand on to git.
+    A `Name` that parses may still not exist. Options (`-x`), ranges and shell characters are
+    refused here, so that the text is safe to hand on to git.
+
+    Raises:
+        UsageError: For anything that is not a revision's notation.
     """
     if match := _SVN.fullmatch(text):
         return SvnNumber(number=int(match[1]))

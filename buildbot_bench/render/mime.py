@@ -45,8 +45,10 @@ def write_message(
 ) -> EmailMessage:
     """The mail: the text first, then the HTML with the same content, beside them the pictures.
 
-    The same arguments give the same bytes. Raises UsageError for what is no address, and for a
-    header that would end its line.
+    The same arguments give the same bytes.
+
+    Raises:
+        UsageError: For what is no address, and for a header that would end its line.
     """
     message = EmailMessage(policy=_POLICY)
     try:
@@ -63,7 +65,11 @@ def write_message(
 
 
 def parse_address(text: str) -> Address:
-    """One mail address, with or without a name; UsageError when it is none, or not in ASCII."""
+    """One mail address, with or without a name.
+
+    Raises:
+        UsageError: When it is none, or not in ASCII.
+    """
     address = Address()
     with suppress(ValueError, IndexError):  # several, none, or nonsense that trips the parser
         header = _POLICY.header_factory("To", text)

@@ -111,8 +111,8 @@ def test_a_place_is_the_new_kernels_or_else_the_old_ones():
 
 
 def test_the_commits_file_is_found_by_the_place_of_a_function():
-    hunk = "@@ -2 +2 @@ f(void)\n-\tx;\n"
-    diff = "".join(f"diff --git a/sys/{name} b/sys/{name}\n{hunk}" for name in ("a.c", "b.c"))
+    hunk = "@@ -2 +1,0 @@ f(void)\n-\tx;\n"
+    diff = "".join(f"--- a/sys/{name}\n+++ b/sys/{name}\n{hunk}" for name in ("a.c", "b.c"))
     why = told(capture(1, {"f": 1}), capture(1, {"f": 2}, f="sys/b.c:1"), diff)
     assert [(place.path, place.changed) for place in why.places] == [("sys/b.c", ("f",))]
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.patch import MOST_BYTES, check_patch, legible, misfit, strip_level
+from buildbot_bench.core.patch import (
+    MOST_BYTES,
+    MOST_LINES,
+    check_patch,
+    legible,
+    misfit,
+    strip_level,
+)
 
 GIT = """\
 diff --git a/sys/net/if.c b/sys/net/if.c
@@ -88,6 +95,13 @@ def test_hostile_text_breaks_nothing(patch, complaint):
         (b"hello", "my.patch is no patch; give a unified diff"),
         (b"<html>log in</html>", "is no patch"),
         (GIT.encode() + b" " * MOST_BYTES, "more than 4194304"),
+        (GIT.encode() + b"\n" * MOST_LINES, "lines, more than 200000"),
+        (GIT.replace("+two\n", "").encode(), "is no patch: Hunk diff line expected; give"),
+        (b"@@ -1 +1 @@ \x1b[2J\n-1\n+2\n", "is no patch: Unexpected hunk found; give"),
+        (b"--- a\n+++ b\n@@ -" + b"9" * 5000 + b" +1 @@\n", "is no patch: Exceeds the limit"),
+        (b"Binary files " + b"a and b " * 20000, "is no patch"),
+        (b"diff --git " + b"://" * 50000, "is no patch"),
+        (b"--- a\n+++ b\n", "is no patch"),
     ],
 )
 def test_what_is_no_patch_is_refused_before_anybody_builds(body, complaint):

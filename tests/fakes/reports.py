@@ -60,7 +60,7 @@ SIMPLE_TX_DIFF = """\
 diff --git a/sys/net/iflib.c b/sys/net/iflib.c
 --- a/sys/net/iflib.c
 +++ b/sys/net/iflib.c
-@@ -4321,2 +4321,3 @@ iflib_if_transmit(if_t ifp, struct mbuf *m)
+@@ -4321,2 +4321 @@ iflib_if_transmit(if_t ifp, struct mbuf *m)
 -\tif (ctx->ifc_sysctl_simple_tx)
 -\t\treturn (iflib_simple_transmit(ifp, m));
 +\terr = ifmp_ring_enqueue(txq->ift_br, (void **)&m, 1, TX_BATCH_SIZE, abdicate);
@@ -80,7 +80,7 @@ def hostile_captures() -> Captures:
         for count in (100, 500)
     ]
     old, new = (Capture(label=HOSTILE, profile=side, link=HOSTILE) for side in sides)
-    diff = f"diff --git a/{name} b/{name}\n@@ -1 +1 @@ f(void)\n-{HOSTILE}\n"
+    diff = f"--- a/{name}\n+++ b/{name}\n@@ -1 +0,0 @@ f(void)\n-{HOSTILE}\n"
     return Captures(counter=HOSTILE, old=old, new=new, difference=HOSTILE, diff=diff)
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.profile import ChangedLine, Meeting, meetings
+from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
 from buildbot_bench.core.report.plain import plain
 
 _MOST_FILES = 5

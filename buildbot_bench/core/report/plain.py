@@ -7,7 +7,7 @@ direction is settled here, once for mail, page, terminal and JSON.
 
 from __future__ import annotations
 
-import unicodedata
+from wcwidth import clip, width
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -27,23 +27,12 @@ def plain(text: str, *, columns: int = 160) -> str:
 
 
 def display_width(line: str) -> int:
-    """How many terminal columns a line takes; combining marks count 1, so it is an upper bound."""
-    return len(line) if line.isascii() else sum(_columns(character) for character in line)
+    """How many terminal columns a line takes."""
+    return width(line)
 
 
 def shorten(line: str, columns: int) -> str:
     """Cut a line to a number of terminal columns, with an ellipsis where something is missing."""
     if display_width(line) <= columns:
         return line
-    room = columns - 1
-    kept = 0
-    for character in line:
-        room -= _columns(character)
-        if room < 0:
-            break
-        kept += 1
-    return line[:kept].rstrip() + ELLIPSIS
-
-
-def _columns(character: str) -> int:
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return clip(line, 0, columns - 1).rstrip() + ELLIPSIS

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+
+from scipy.stats import binomtest
 
 from buildbot_bench.core.report.plain import plain
-
-# The normal distribution's 97.5 % point: an interval of 95 %.
-_Z = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,13 +50,10 @@ class TrackRecord:
         Unlike the usual p ± z·s it holds for few cases, and for none wrong among them (E. B.
         Wilson, J. Am. Stat. Assoc. 22 (1927) 209). Before the first case it is 0 to 1.
         """
-        n = self.judged
-        if n == 0:
+        if not self.judged:
             return 0.0, 1.0
-        share, shrunk = self.right / n, 1 + _Z**2 / n
-        middle = (share + _Z**2 / (2 * n)) / shrunk
-        half = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / shrunk
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+        found = binomtest(self.right, self.judged).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
 
 
 NOBODY_SPOKE = TrackRecord()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeVar
 
+from twisted.application.internet import backoffPolicy
 from twisted.python import log
 
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
@@ -71,7 +72,9 @@ async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], 
 RETRY_FIRST_S = 60.0
 RETRY_MOST_S = 3600.0
 
+_policy = backoffPolicy(RETRY_FIRST_S, RETRY_MOST_S, factor=2.0, jitter=lambda: 0.0)
+
 
 def wait_s(attempts: int) -> float:
     """Longer after each of so many attempts, at least one; never above an hour."""
-    return min(RETRY_FIRST_S * 2.0 ** (attempts - 1), RETRY_MOST_S)
+    return float(_policy(attempts - 1))
