@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.patch import legible
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.trial import (
@@ -14,7 +15,6 @@ from buildbot_bench.core.trial import (
     compose_trial,
     markdown,
     text,
-    trial_json,
 )
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import OPEN_PROBES
@@ -44,7 +44,7 @@ class TrialViews:
             return summary | nothing | {"patches": await self._patches(trial)}
         report = await self.report(trial)
         return summary | {
-            "report": trial_json(report),
+            "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
         }

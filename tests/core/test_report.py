@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import (
     Carried,
     Kind,
@@ -18,7 +19,6 @@ from buildbot_bench.core.report import (
     display_width,
     kind_of,
     plain,
-    to_json,
 )
 from buildbot_bench.core.report.words import sureness
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample

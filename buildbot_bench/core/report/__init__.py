@@ -1,6 +1,5 @@
 """What a mail, a page and a JSON file say of a finished search; it renders and sends nothing."""
 
-from buildbot_bench.core.report.as_json import to_json
 from buildbot_bench.core.report.checks import PROOF_ITERATIONS, proof_iterations
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.meeting import Line, Place
@@ -19,7 +18,7 @@ from buildbot_bench.core.report.model import (
 from buildbot_bench.core.report.narrowing import narrowing, runners_up
 from buildbot_bench.core.report.per_packet import FunctionCost, PerPacket, Sum
 from buildbot_bench.core.report.plain import display_width, plain, shorten
-from buildbot_bench.core.report.standing import Opinion, TrackRecord
+from buildbot_bench.core.report.standing import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.report.support import (
     Artefact,
@@ -62,6 +61,7 @@ __all__ = [
     "Line",
     "Measured",
     "Opinion",
+    "OpinionKind",
     "Outcome",
     "PerPacket",
     "Place",
@@ -89,5 +89,4 @@ __all__ = [
     "proof_iterations",
     "runners_up",
     "shorten",
-    "to_json",
 ]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.profile import ChangedLine, Meeting, meetings
 from buildbot_bench.core.report.plain import plain
 
@@ -27,8 +28,8 @@ class Line:
     """A changed line within a function: its number before the commit or after, never both."""
 
     function: str
-    old: int | None
-    new: int | None
+    old: Count | None
+    new: Count | None
     text: str
 
 
@@ -44,7 +45,7 @@ class Place:
     changed: tuple[str, ...]
     named: tuple[str, ...]
     lines: tuple[Line, ...] = ()
-    unshown: int = 0
+    unshown: Count = 0
 
 
 def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[Place, ...]:

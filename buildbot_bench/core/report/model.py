@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
+from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.support import (
@@ -41,7 +43,7 @@ class Carried:
     """
 
     fix: str
-    applied: int
+    applied: Count
     left_out: tuple[str, ...] = ()
 
 
@@ -58,10 +60,10 @@ class Setting:
     workload: str
     metric: Metric
     confidence: float
-    min_effect: float
+    min_effect: Share
     farm: str
     search_id: int
-    error: float = 0.01
+    error: Share = 0.01
     url: str | None = None
     operator: str = ""
     carried: Carried | None = None
@@ -78,14 +80,14 @@ class ProbeRecord:
 
     serial: int
     label: str
-    image: int = 0
-    value: float | None = None
+    image: Count = 0
+    value: Figure | None = None
     unit: str = ""
     failure: str | None = None
     at_s: float = 0.0
     duration_s: float = 0.0
     note: str = ""
-    left: int | None = None
+    left: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +95,7 @@ class Side:
     """One side of a contrast: the values, in the order measured, and what they are called."""
 
     label: str
-    values: tuple[float, ...]
+    values: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +129,7 @@ class StepReport:
     effect: float
     low: float
     high: float
-    probability: float
+    probability: Share
     sure: bool
     regression: bool
     contrast: Contrast
@@ -139,7 +141,7 @@ class Unresolved:
 
     old: Revision
     new: Revision
-    commits: int
+    commits: Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,7 +150,7 @@ class Skipped:
 
     first: Revision
     last: Revision
-    commits: int
+    commits: Count
     reason: str
 
 
@@ -165,9 +167,11 @@ class Report:
     the order of the range, `stages` how the suspicion narrowed down, `why`
     where the cycles went on both sides, None where that is not sampled. `reproduce` are commands,
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
-    word that somebody said of it, `record` how often the farm was right so far.
+    word that somebody said of it, `record` how often the farm was right so far. `version` is raised
+    when a key of the JSON changes its meaning.
     """
 
+    version: Literal[1] = 1
     kind: Kind
     subject: str
     summary: tuple[str, str]
@@ -181,7 +185,7 @@ class Report:
     reason: str
     old: Revision
     new: Revision
-    commits: int
+    commits: Count
     setting: Setting
     candidates: tuple[Candidate, ...] = ()
     disclaimer: str = ""

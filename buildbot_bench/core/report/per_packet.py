@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.profile import CostChange, Profile, compare_costs
 from buildbot_bench.core.report.plain import plain
 
@@ -34,7 +35,7 @@ class FunctionCost:
 class Sum:
     """Instructions per packet of several functions together, on both sides."""
 
-    functions: int
+    functions: Count
     old: float
     new: float
 

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from math import sqrt
 
+from buildbot_bench.core.json_model import Count, Share, in_json
 from buildbot_bench.core.report.plain import plain
 
 # The normal distribution's 97.5 % point: an interval of 95 %.
 _Z = 1.959964
 
 
+class OpinionKind(StrEnum):
+    """What somebody says of a finding; `again` asks for it to be measured once more."""
+
+    EXPECTED = "expected"
+    NOISE = "noise"
+    FIXED = "fixed"
+    AGAIN = "again"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opinion:
     """Somebody's word on a report or a verdict.
 
-    `kind` is "expected", "noise", "fixed" or "again" (measure it once more); `fixed_by` names the
-    commit that mended it, of a "fixed" one alone. `at_s` is seconds since the epoch.
+    `fixed_by` names the commit that mended it, of a "fixed" one alone. `at_s` is seconds since the
+    epoch.
     """
 
-    kind: str
+    kind: OpinionKind
     author: str
     at_s: float
     fixed_by: str = ""
@@ -32,8 +43,8 @@ class TrackRecord:
     One that was expected or is fixed was real; noise was not.
     """
 
-    right: int = 0
-    wrong: int = 0
+    right: Count = 0
+    wrong: Count = 0
 
     @property
     def judged(self) -> int:
@@ -46,7 +57,8 @@ class TrackRecord:
         return self.right / self.judged if self.judged else None
 
     @property
-    def interval(self) -> tuple[float, float]:
+    @in_json
+    def interval(self) -> tuple[Share, Share]:
         """Where the precision lies with 95 % confidence: Wilson's score interval.
 
         Unlike the usual p ± z·s it holds for few cases, and for none wrong among them (E. B.
@@ -90,9 +102,9 @@ def so_far(record: TrackRecord) -> str:
 def said(opinion: Opinion) -> str:
     """An opinion in a few words: `noise, says ann`."""
     what = {
-        "expected": "an expected change",
-        "noise": "noise, not a change",
-        "fixed": f"fixed by {opinion.fixed_by}",
-        "again": "to be measured again",
+        OpinionKind.EXPECTED: "an expected change",
+        OpinionKind.NOISE: "noise, not a change",
+        OpinionKind.FIXED: f"fixed by {opinion.fixed_by}",
+        OpinionKind.AGAIN: "to be measured again",
     }
-    return f"{what.get(opinion.kind, opinion.kind)}, says {opinion.author}"
+    return f"{what[opinion.kind]}, says {opinion.author}"

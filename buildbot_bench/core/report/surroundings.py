@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Captures
 from buildbot_bench.core.revision import Revision
@@ -53,7 +54,7 @@ class Stage:
 
     at_s: float
     position: int
-    left: int
+    left: Count
     suspects: tuple[Suspect, ...] = ()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.profile import Cycles, Profile, ShareChange, compare_symbols
 from buildbot_bench.core.report.meeting import Place, places_of
 from buildbot_bench.core.report.per_packet import PerPacket, changed_costs, per_packet
@@ -51,8 +52,8 @@ class Sampled:
     """How much a capture is made of; `idle` is the idle fraction of its samples."""
 
     label: str
-    samples: int
-    idle: float
+    samples: Count
+    idle: Share
     link: str
 
 
@@ -65,8 +66,8 @@ class Symbol:
     """
 
     name: str
-    old: float
-    new: float
+    old: Share
+    new: Share
     error: float
     sure: bool
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any
 
-from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.report import Contrast, Side, plain
 from buildbot_bench.core.report.contrast import contrast
 from buildbot_bench.core.trial.model import LaneReport, LaneValues, TrialReport, Verdict
@@ -44,22 +40,6 @@ def compose_trial(
     )
 
 
-def trial_json(report: TrialReport) -> dict[str, Any]:
-    """The report for programs; effects are fractions of the base's mean."""
-    return {
-        "kind": "trial",
-        "trialid": report.trial_id,
-        "base": report.base,
-        "new": report.new,
-        "iterations": report.iterations,
-        "confidence": report.confidence,
-        "min_effect": report.min_effect,
-        "detail": report.detail,
-        "farm": report.farm,
-        "comparisons": [_lane_json(lane) for lane in report.lanes],
-    }
-
-
 def _lane(
     values: LaneValues, base: str, new: str, *, confidence: float, min_effect: float
 ) -> LaneReport:
@@ -90,32 +70,3 @@ def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> V
     if abs(comparison.difference_percent) < 100 * min_effect:
         return Verdict.NEGLIGIBLE
     return Verdict.BETTER if (comparison.difference > 0) == higher_is_better else Verdict.WORSE
-
-
-def _lane_json(lane: LaneReport) -> dict[str, Any]:
-    return {
-        "testbed": lane.testbed,
-        "workload": lane.workload,
-        "unit": lane.metric.unit,
-        "verdict": str(lane.verdict),
-        "base": list(lane.contrast.old.values),
-        "new": list(lane.contrast.new.values),
-        "ministat": lane.contrast.ministat,
-        "notes": list(lane.contrast.notes),
-        "facts": dict(lane.facts),
-        "flame_graphs": None if lane.flame_graphs is None else asdict(lane.flame_graphs),
-        **_figures(lane.contrast.comparison),
-    }
-
-
-def _figures(comparison: Comparison | None) -> dict[str, float | None]:
-    """Effect and interval; null where a base of 0 leaves them without meaning."""
-    if comparison is None or not math.isfinite(comparison.difference_percent):
-        return {"effect": None, "low": None, "high": None, "p_value": None}
-    effect, error = comparison.difference_percent / 100, abs(comparison.error_percent) / 100
-    return {
-        "effect": effect,
-        "low": effect - error,
-        "high": effect + error,
-        "p_value": comparison.p_value,
-    }
