@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line, clean_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line, several_lines
 
 Fields = Mapping[str, Any]
 
@@ -139,7 +139,7 @@ def _understood(what: str) -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InfraError(
-            f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
+            f"what the farm says of a {what} is not understood: {long_line(repr(error))}",
             hint="install the release of buildbot-bench that the farm runs",
         ) from error
 
@@ -153,11 +153,11 @@ def _number(raw: Any) -> float:
 
 def _end(raw: Fields) -> End:
     return End(
-        label=clean_line(raw["label"]),
-        sha=clean_line(raw["sha"]),
+        label=long_line(raw["label"]),
+        sha=long_line(raw["sha"]),
         position=int(raw["position"]),
-        subject=clean_line(raw.get("subject") or ""),
-        author=clean_line(raw.get("author") or ""),
+        subject=long_line(raw.get("subject") or ""),
+        author=long_line(raw.get("author") or ""),
     )
 
 
@@ -167,8 +167,8 @@ def _spread(raw: Fields) -> Spread:
 
 def _suspect(raw: Fields) -> Suspect:
     return Suspect(
-        old=clean_line(raw["old"]),
-        new=clean_line(raw["new"]),
+        old=long_line(raw["old"]),
+        new=long_line(raw["new"]),
         probability=_number(raw["probability"]),
         effect=_number(raw["effect"]),
     )
@@ -181,8 +181,8 @@ def read_forecast(raw: Fields) -> Forecast:
             old=_end(raw["old"]),
             new=_end(raw["new"]),
             commits=int(raw["commits"]),
-            testbed=clean_line(raw["testbed"]),
-            workload=clean_line(raw["workload"]),
+            testbed=long_line(raw["testbed"]),
+            workload=long_line(raw["workload"]),
             images=_spread(raw["images"]),
             iterations=_spread(raw["iterations"]),
             hours=_spread(raw["hours"]),
@@ -197,8 +197,8 @@ def read_search(raw: Fields) -> Search:
         return Search(
             search_id=int(raw["searchid"]),
             state=SearchState(raw["state"]),
-            testbed=clean_line(raw["testbed"]),
-            workload=clean_line(raw["workload"]),
+            testbed=long_line(raw["testbed"]),
+            workload=long_line(raw["workload"]),
             old=_end(raw["old"]),
             new=_end(raw["new"]),
             commits=int(raw["commits"]),
@@ -206,10 +206,10 @@ def read_search(raw: Fields) -> Search:
             images_built=int(raw.get("images_built") or 0),
             forecast=read_forecast(raw["forecast"]) if raw.get("forecast") else None,
             suspects=tuple(_suspect(suspect) for suspect in raw.get("suspects") or ()),
-            now=clean_line(raw.get("now") or ""),
+            now=long_line(raw.get("now") or ""),
             created_at_s=_number(raw["created_at"]),
-            requester=clean_line(raw.get("requester") or ""),
-            text=None if text is None else clean_text(text),
+            requester=long_line(raw.get("requester") or ""),
+            text=None if text is None else several_lines(text),
             report=raw.get("report"),
         )
 
@@ -221,12 +221,12 @@ def read_probe(raw: Fields) -> Probe:
         return Probe(
             probe_id=int(raw["probeid"]),
             serial=int(raw["serial"]),
-            label=clean_line(raw["label"]),
+            label=long_line(raw["label"]),
             position=int(raw["position"]),
             image=int(raw["image"]),
             state=ProbeState(raw["state"]),
             values=tuple(_number(value) for value in raw.get("values") or ()),
-            unit=clean_line(raw.get("unit") or ""),
-            failure=None if failure is None else clean_line(failure),
+            unit=long_line(raw.get("unit") or ""),
+            failure=None if failure is None else long_line(failure),
             at_s=None if at_s is None else _number(at_s),
         )

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.client import Farm, FarmUnreachableError
 from buildbot_bench.cli.compare_arguments import (
     CancelTrial,
@@ -34,6 +33,7 @@ from buildbot_bench.cli.trial_answers import (
 )
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line
 
 _LISTED = 20
 _STATUS = {
@@ -115,7 +115,7 @@ def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
 
 def _announcement(started: Mapping[str, Any]) -> str:
     """`trial 3: r317849+VIMAGE against r317849, 30 boots, 53 min after both are built`."""
-    base, new = (clean_line(str(started.get(side, "?"))) for side in ("base", "new"))
+    base, new = (long_line(str(started.get(side, "?"))) for side in ("base", "new"))
     said = f"trial {started['trialid']}: {new} against {base}"
     try:
         hours = hours_text(float(started["hours"]))

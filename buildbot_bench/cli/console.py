@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.client import Farm
 from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.core.legible import long_line
 
 LINES_APART_S = 10.0
 
@@ -23,7 +23,7 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except BenchError as error:
-        say(f"{name}: {clean_line(str(error))}")
+        say(f"{name}: {long_line(str(error))}")
         return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
@@ -60,7 +60,7 @@ class Waiting:
 
     def __call__(self, progress: str) -> None:
         """Say it, or leave it out because much the same was just said."""
-        line, now_s = clean_line(progress), self._monotonic()
+        line, now_s = long_line(progress), self._monotonic()
         work = line.partition(":")[0]
         if self._redraws:
             self._is_open = True

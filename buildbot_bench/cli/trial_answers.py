@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line, clean_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line, one_line, several_lines
 
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
@@ -73,18 +73,18 @@ def read_trial(raw: Mapping[str, Any]) -> Trial:
         return Trial(
             trial_id=int(raw["trialid"]),
             state=TrialState(raw["state"]),
-            base=clean_line(raw["base"]),
-            new=clean_line(raw["new"]),
+            base=long_line(raw["base"]),
+            new=long_line(raw["new"]),
             boots_done=int(raw["boots_done"]),
             boots=int(raw["boots"]),
-            now=clean_line(raw.get("now") or ""),
+            now=long_line(raw.get("now") or ""),
             created_at_s=float(raw["created_at"]),
-            requester=clean_line(raw.get("requester") or ""),
+            requester=long_line(raw.get("requester") or ""),
             text=_cleaned(raw.get("text")),
             markdown=_cleaned(raw.get("markdown")),
             report=raw.get("report"),
             patches=tuple(
-                Patch(origin=clean_line(one["origin"]), text=clean_text(one["text"]))
+                Patch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
                 for one in raw.get("patches") or ()
             ),
         )
@@ -100,7 +100,7 @@ def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
         raise _not_understood("result directory", error) from error
     for path in files:
         if not _PATH.fullmatch(path):
-            raise InfraError(f"the farm names a file {clean_line(path, limit=80)!r}: not written")
+            raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
     return files
 
 
@@ -152,11 +152,11 @@ def trials_text(trials: Sequence[Trial]) -> str:
 
 
 def _cleaned(value: Any) -> str | None:
-    return None if value is None else clean_text(value)
+    return None if value is None else several_lines(value)
 
 
 def _not_understood(what: str, error: Exception) -> InfraError:
     return InfraError(
-        f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
+        f"what the farm says of a {what} is not understood: {long_line(repr(error))}",
         hint="install the release of buildbot-bench that the farm runs",
     )

@@ -6,7 +6,6 @@ It applies nothing: git does, on the builder. Patches and git's complaints are h
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -14,9 +13,6 @@ from buildbot_bench.core.errors import UsageError
 
 # FreeBSD's largest reviews are a few hundred kilobytes.
 MOST_BYTES = 4 * 1024 * 1024
-
-# Controls, formats (those that turn the writing among them), private and unpaired characters.
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@", re.ASCII)
 _FILE = re.compile(r"^(?:---|\+\+\+) ([^\t\r\n]+)")
@@ -34,14 +30,6 @@ def check_patch(body: bytes, name: str) -> None:
     text = body.decode("utf-8", "replace")
     if not any(_HUNK.match(line) for line in text.splitlines()) and "\nrename to " not in text:
         raise UsageError(f"{name} is no patch", hint="give a unified diff, as `git diff` writes it")
-
-
-def legible(body: bytes) -> str:
-    """A patch for somebody who is to judge it: what does not show, or turns the text, is named.
-
-    Source: Boucher and Anderson, "Trojan Source: Invisible Vulnerabilities" (2021).
-    """
-    return "".join(map(_named_unless_seen, body.decode("utf-8", "replace")))
 
 
 def strip_level(body: str) -> int:
@@ -62,11 +50,6 @@ def misfit(body: str, complaint: str) -> str:
     if found := _COMPLAINT.search(complaint):
         return found[1]
     return "git refuses it without a reason"
-
-
-def _named_unless_seen(char: str) -> str:
-    seen = char in "\n\t" or unicodedata.category(char) not in _UNSEEN
-    return char if seen else f"<U+{ord(char):04X}>"
 
 
 def _names(body: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 T = TypeVar("T")
 
@@ -33,4 +33,4 @@ async def answering(work: Awaitable[T]) -> T:
 
 def _line(error: BenchError) -> str:
     """The words of an error in one line that can be sent, whatever it quotes."""
-    return plain(str(error), columns=_COLUMNS)
+    return one_line(str(error), columns=_COLUMNS)

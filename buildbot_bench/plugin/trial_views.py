@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.patch import legible
+from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.trial import (
     LaneValues,
@@ -94,7 +94,7 @@ class TrialViews:
             for digest in await self._held(trial):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    shown = {"digest": digest, "text": legible(patch.body)}
+                    shown = {"digest": digest, "text": spelled_out(patch.body)}
                     found.append({"origin": patch.origin, **shown})
         return found
 

@@ -12,7 +12,6 @@ from buildbot_bench.cli.answers import (
     read_probe,
     read_search,
 )
-from buildbot_bench.cli.clean import clean_line, clean_text
 from buildbot_bench.cli.exits import exit_status
 from buildbot_bench.cli.range_bar import range_bar
 from buildbot_bench.cli.wording import hours_text, percent, remaining_text, result_text
@@ -102,13 +101,6 @@ def test_every_final_state_has_a_status_and_no_other_has() -> None:
     }
     with pytest.raises(KeyError):
         exit_status(SearchState.RUNNING)
-
-
-def test_cleaning_keeps_words_and_removes_what_steers_a_terminal() -> None:
-    assert clean_text("naïve 包\n\tok") == "naïve 包\n\tok"
-    assert clean_text("a\x1b[2Jb\x9bc\u202ed\u2028e\udc80") == "a�[2Jb�c�d�e�"
-    assert clean_line("a\n\n b\tc\r") == "a b c"
-    assert len(clean_line("x" * 10_000)) == 500
 
 
 @pytest.mark.parametrize(

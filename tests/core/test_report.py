@@ -6,20 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import (
-    Carried,
-    Kind,
-    Report,
-    compose,
-    display_width,
-    kind_of,
-    plain,
-)
+from buildbot_bench.core.report import Carried, Kind, Report, compose, kind_of
 from buildbot_bench.core.report.words import sureness
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer
@@ -223,27 +213,6 @@ def test_json_has_null_for_a_figure_that_is_undefined():
     comparison = to_json(report)["headline"]["contrast"]["comparison"]
     assert comparison["difference"] == 1.0
     assert comparison["difference_percent"] is None
-
-
-@given(st.text())
-@example(reports.HOSTILE)
-@example("\u2028\x85\x0b\x1b[31m\u200f\ud800")
-def test_no_text_of_a_stranger_moves_the_cursor_or_ends_a_line(text):
-    line = plain(text, columns=60)
-    assert len(line.splitlines()) <= 1
-    assert line.isprintable()
-    assert display_width(line) <= 60
-    assert plain(line, columns=60) == line
-    line.encode("utf-8")
-
-
-def test_harmless_text_stays_as_it_is():
-    text = 'Jörg <j@example.org>: "日本語" & 100 % — naïve'
-    assert plain(text) == text
-
-
-def test_wide_characters_count_as_two_columns():
-    assert plain("日本語日本語", columns=7) == "日本語…"
 
 
 def test_a_report_holds_no_text_that_is_not_plain():

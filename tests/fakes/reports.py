@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import Profile, Stack
 from buildbot_bench.core.report import (
     Capture,
@@ -24,7 +25,6 @@ from buildbot_bench.core.report import (
     Stage,
     Surroundings,
     compose,
-    plain,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Sample
@@ -74,7 +74,7 @@ diff --git a/share/man/man4/iflib.4 b/share/man/man4/iflib.4
 
 def hostile_captures() -> Captures:
     """A kernel names its functions as it likes, and a commit its files."""
-    name = plain(HOSTILE).replace(" ", "_").replace(";", ":")
+    name = one_line(HOSTILE).replace(" ", "_").replace(";", ":")
     sides = [
         Profile(stacks=(Stack(frames=(name,), samples=count), Stack(frames=("f",), samples=900)))
         for count in (100, 500)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
-from buildbot_bench.core.report import display_width
+from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.alive import alive_html, alive_text, compose_alive
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.mime import Envelope

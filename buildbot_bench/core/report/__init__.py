@@ -17,7 +17,6 @@ from buildbot_bench.core.report.model import (
 )
 from buildbot_bench.core.report.narrowing import narrowing, runners_up
 from buildbot_bench.core.report.per_packet import FunctionCost, PerPacket, Sum
-from buildbot_bench.core.report.plain import display_width, plain, shorten
 from buildbot_bench.core.report.standing import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.report.support import (
@@ -82,11 +81,8 @@ __all__ = [
     "Unresolved",
     "Why",
     "compose",
-    "display_width",
     "kind_of",
     "narrowing",
-    "plain",
     "proof_iterations",
     "runners_up",
-    "shorten",
 ]

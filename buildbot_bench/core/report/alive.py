@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count
 
 _NAME_COLUMNS = 40
-_WHY_COLUMNS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,14 +80,14 @@ def harmless_alive(report: AliveReport) -> AliveReport:
     """The same without what strangers may have written into it."""
     return replace(
         report,
-        farm=plain(report.farm, columns=_NAME_COLUMNS),
-        url=plain(report.url, columns=400),
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        url=long_line(report.url),
         beds=tuple(
             replace(
                 bed,
-                testbed=plain(bed.testbed, columns=_NAME_COLUMNS),
-                control=plain(bed.control, columns=_NAME_COLUMNS),
-                why=plain(bed.why, columns=_WHY_COLUMNS),
+                testbed=one_line(bed.testbed, columns=_NAME_COLUMNS),
+                control=one_line(bed.control, columns=_NAME_COLUMNS),
+                why=long_line(bed.why),
             )
             for bed in report.beds
         ),

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.contrast import values_by_position
 from buildbot_bench.core.report.harmless import (
@@ -24,7 +25,6 @@ from buildbot_bench.core.report.model import (
     StepReport,
     Unresolved,
 )
-from buildbot_bench.core.report.plain import plain
 from buildbot_bench.core.report.standing import harmless_opinion
 from buildbot_bench.core.report.steps import contrast_ends, describe_steps, find_headline, kind_of
 from buildbot_bench.core.report.supporting import supported
@@ -139,7 +139,7 @@ def _skipped(between: RevisionRange, reasons: Mapping[int, str]) -> tuple[Skippe
             first=between.revisions[run[0]],
             last=between.revisions[run[-1]],
             commits=len(run),
-            reason=plain(reasons[run[0]]),
+            reason=one_line(reasons[run[0]]),
         )
         for run in runs
     )

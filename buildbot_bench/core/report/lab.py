@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count, percent, size
 
 _NAME_COLUMNS = 40
-_LONG_COLUMNS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,14 +88,14 @@ def harmless_lab(report: LabReport) -> LabReport:
     """The same without what strangers may have written into it: logs, revisions' names."""
     return replace(
         report,
-        farm=plain(report.farm, columns=_NAME_COLUMNS),
-        testbed=plain(report.testbed, columns=_NAME_COLUMNS),
-        workload=plain(report.workload, columns=_NAME_COLUMNS),
-        label=plain(report.label, columns=_NAME_COLUMNS),
-        unit=plain(report.unit, columns=_NAME_COLUMNS),
-        reason=plain(report.reason),
-        runs=tuple(replace(run, remark=plain(run.remark, columns=60)) for run in report.runs),
-        searches=tuple(plain(line, columns=_LONG_COLUMNS) for line in report.searches),
-        url=plain(report.url, columns=_LONG_COLUMNS),
-        operator=plain(report.operator),
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(report.workload, columns=_NAME_COLUMNS),
+        label=one_line(report.label, columns=_NAME_COLUMNS),
+        unit=one_line(report.unit, columns=_NAME_COLUMNS),
+        reason=one_line(report.reason),
+        runs=tuple(replace(run, remark=one_line(run.remark, columns=60)) for run in report.runs),
+        searches=tuple(long_line(line) for line in report.searches),
+        url=long_line(report.url),
+        operator=one_line(report.operator),
     )

@@ -1,6 +1,6 @@
 """The files and lines of a commit that meet functions which changed, as a reader is told of them.
 
-It reads no repository; all text here has gone through `plain`.
+It reads no repository; all text here has gone through `one_line`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import ChangedLine, Meeting, meetings
-from buildbot_bench.core.report.plain import plain
 
 _MOST_FILES = 5
 _MOST_NAMES = 6
@@ -61,7 +61,7 @@ def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tupl
 def _place(meeting: Meeting, room: int) -> Place:
     shown = _first_of_each(meeting.lines)[:room]
     return Place(
-        path=plain(meeting.path, columns=_PATH_COLUMNS),
+        path=one_line(meeting.path, columns=_PATH_COLUMNS),
         changed=_names(meeting.changed),
         named=_names(meeting.named),
         lines=tuple(_line(line) for line in shown),
@@ -81,13 +81,13 @@ def _first_of_each(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(plain(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
+    return tuple(one_line(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
 
 
 def _line(line: ChangedLine) -> Line:
     return Line(
-        function=plain(line.function, columns=_NAME_COLUMNS),
+        function=one_line(line.function, columns=_NAME_COLUMNS),
         old=line.old,
         new=line.new,
-        text=plain(line.text, columns=_LINE_COLUMNS),
+        text=one_line(line.text, columns=_LINE_COLUMNS),
     )

@@ -1,6 +1,6 @@
 """What a mail, a page and a JSON file say of a finished search; it renders and sends nothing.
 
-All text in a Report has gone through `plain`: it is one line of visible characters.
+All text in a Report has gone through `one_line`: it is one line of visible characters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What each function costs a packet before and after a step, as a table that sums to the change.
 
-It counts nothing; all text here has gone through `plain`.
+It counts nothing; all text here has gone through `one_line`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import CostChange, Profile, compare_costs
-from buildbot_bench.core.report.plain import plain
 
 _MOST_FUNCTIONS = 16
 # Half of the last digit that a reader sees: what changed by less is among the others.
@@ -86,8 +86,8 @@ def _sum(changes: tuple[CostChange, ...]) -> Sum:
 def _function(change: CostChange, old: Profile, new: Profile) -> FunctionCost:
     place = new.places.get(change.name) or old.places.get(change.name, "")
     return FunctionCost(
-        name=plain(change.name, columns=_NAME_COLUMNS),
-        place=plain(place, columns=_PLACE_COLUMNS),
+        name=one_line(change.name, columns=_NAME_COLUMNS),
+        place=one_line(place, columns=_PLACE_COLUMNS),
         old=change.old,
         new=change.new,
     )

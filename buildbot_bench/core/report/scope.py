@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.model import Setting, StepReport
-from buildbot_bench.core.report.plain import plain
 from buildbot_bench.core.report.support import Reach, ScopeRow
 from buildbot_bench.core.report.surroundings import LaneSamples
 from buildbot_bench.core.sample import Sample
@@ -46,8 +46,8 @@ def scope(
 
 def _row(lane: LaneSamples, old: int, new: int, setting: Setting) -> ScopeRow:
     row = ScopeRow(
-        testbed=plain(lane.testbed, columns=_NAME_COLUMNS),
-        workload=plain(lane.workload, columns=_NAME_COLUMNS),
+        testbed=one_line(lane.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(lane.workload, columns=_NAME_COLUMNS),
         reach=Reach.NOT_MEASURED,
     )
     before = _nearest(sorted(_up_to(lane.samples, old), key=lambda sample: -sample.position))
@@ -62,8 +62,8 @@ def _row(lane: LaneSamples, old: int, new: int, setting: Setting) -> ScopeRow:
         reach=_reach(effect, error, held.significant, setting.min_effect),
         effect=effect,
         error=error,
-        old=plain(before[-1].label, columns=_NAME_COLUMNS),
-        new=plain(after[-1].label, columns=_NAME_COLUMNS),
+        old=one_line(before[-1].label, columns=_NAME_COLUMNS),
+        new=one_line(after[-1].label, columns=_NAME_COLUMNS),
         commits=after[-1].position - before[-1].position,
     )
 

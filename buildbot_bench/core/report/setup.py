@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.model import ProbeRecord
-from buildbot_bench.core.report.plain import plain
 from buildbot_bench.core.report.support import Artefact, Cost, Fact
 from buildbot_bench.core.report.surroundings import ImageRecord
 
@@ -29,9 +29,9 @@ def artefacts(images: Sequence[ImageRecord], positions: Iterable[int]) -> tuple[
     """What was booted at some positions, oldest revision first."""
     return tuple(
         Artefact(
-            label=plain(image.label, columns=_NAME_COLUMNS),
+            label=one_line(image.label, columns=_NAME_COLUMNS),
             image=image.ordinal,
-            digest=plain(image.digest or "unknown"),
+            digest=one_line(image.digest or "unknown"),
             iterations=image.iterations,
         )
         for image in _at(images, positions)
@@ -68,5 +68,5 @@ def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
     told: dict[str, set[str]] = {}
     for image in images:
         for name, value in image.facts:
-            told.setdefault(plain(name, columns=_NAME_COLUMNS), set()).add(plain(value))
-    return {name: plain(" or ".join(sorted(values))) for name, values in told.items()}
+            told.setdefault(one_line(name, columns=_NAME_COLUMNS), set()).add(one_line(value))
+    return {name: one_line(" or ".join(sorted(values))) for name, values in told.items()}

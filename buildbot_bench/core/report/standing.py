@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import sqrt
 
 from buildbot_bench.core.json_model import Count, Share, in_json
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import one_line
 
 # The normal distribution's 97.5 % point: an interval of 95 %.
 _Z = 1.959964
@@ -80,9 +80,9 @@ def harmless_opinion(opinion: Opinion) -> Opinion:
     """The same word with a name and a label that harm no reader."""
     return Opinion(
         kind=opinion.kind,
-        author=plain(opinion.author, columns=40),
+        author=one_line(opinion.author, columns=40),
         at_s=opinion.at_s,
-        fixed_by=plain(opinion.fixed_by, columns=40),
+        fixed_by=one_line(opinion.fixed_by, columns=40),
     )
 
 

@@ -1,6 +1,6 @@
 """What stands behind a finding, as a reader is told it; it gathers nothing and decides nothing.
 
-All text here has gone through `plain`: it is one line of visible characters.
+All text here has gone through `one_line`: it is one line of visible characters.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.checks import Neighbourhood, make_checks
 from buildbot_bench.core.report.harmless import harmless_check
 from buildbot_bench.core.report.model import ProbeRecord, Report, StepReport
-from buildbot_bench.core.report.plain import plain
 from buildbot_bench.core.report.scope import scope
 from buildbot_bench.core.report.setup import artefacts, cost, setup
 from buildbot_bench.core.report.steps import levels
@@ -106,7 +106,7 @@ def _measured(
     levels_of = dict.fromkeys(before, Level.OLD) | dict.fromkeys(after, Level.NEW)
     return tuple(
         Measured(
-            label=plain(sample.label, columns=40),
+            label=one_line(sample.label, columns=40),
             position=sample.position,
             image=sample.image,
             level=levels_of.get(sample.position, Level.OTHER),

@@ -1,6 +1,6 @@
 """Where the cycles went before and after a step, as a reader is told it; it samples nothing.
 
-Every share is of the samples that are not idle. All text here has gone through `plain`.
+Every share is of the samples that are not idle. All text here has gone through `one_line`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count, Share
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.profile import Cycles, Profile, ShareChange, compare_symbols
 from buildbot_bench.core.report.meeting import Place, places_of
 from buildbot_bench.core.report.per_packet import PerPacket, changed_costs, per_packet
-from buildbot_bench.core.report.plain import plain
 
 _MOST_SYMBOLS = 10
 # What counts as moved when the commit is searched for names; chance alone moves less than this.
 _LEAST_POINTS = 0.001
 _NAME_COLUMNS = 48
 _LABEL_COLUMNS = 24
-_LINK_COLUMNS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +95,7 @@ def explain(known: Captures, *, measured: tuple[float, float] | None = None) -> 
     `measured` are the medians of both sides when the metric is instructions per packet.
     """
     if known.missing or known.old is None or known.new is None:
-        return Why(missing=plain(known.missing or "there is no capture of both sides"))
+        return Why(missing=one_line(known.missing or "there is no capture of both sides"))
     old, new = known.old, known.new
     own = compare_symbols(old.profile, new.profile)
     counted = old.profile.is_per_packet and new.profile.is_per_packet
@@ -106,13 +105,13 @@ def explain(known: Captures, *, measured: tuple[float, float] | None = None) -> 
         moved = _moved_shares(old.profile, new.profile)
     where = {**old.profile.places, **new.profile.places}
     return Why(
-        counter=plain(known.counter, columns=_NAME_COLUMNS),
+        counter=one_line(known.counter, columns=_NAME_COLUMNS),
         old=_sampled(old),
         new=_sampled(new),
         symbols=tuple(_symbol(change) for change in own[:_MOST_SYMBOLS] if change.delta),
         per_packet=per_packet(old.profile, new.profile, measured) if counted else None,
         places=places_of(known.diff, moved, where) if known.diff else None,
-        difference=plain(known.difference, columns=_LINK_COLUMNS),
+        difference=long_line(known.difference),
     )
 
 
@@ -134,16 +133,16 @@ def _moved(changes: Iterable[ShareChange]) -> list[str]:
 
 def _sampled(capture: Capture) -> Sampled:
     return Sampled(
-        label=plain(capture.label, columns=_LABEL_COLUMNS),
+        label=one_line(capture.label, columns=_LABEL_COLUMNS),
         samples=capture.profile.samples,
         idle=capture.profile.idle_share,
-        link=plain(capture.link, columns=_LINK_COLUMNS),
+        link=long_line(capture.link),
     )
 
 
 def _symbol(change: ShareChange) -> Symbol:
     return Symbol(
-        name=plain(change.name, columns=_NAME_COLUMNS),
+        name=one_line(change.name, columns=_NAME_COLUMNS),
         old=change.old,
         new=change.new,
         error=change.error,

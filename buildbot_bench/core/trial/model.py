@@ -1,6 +1,6 @@
 """What a trial came to, as values; it renders nothing.
 
-All text that comes from elsewhere has gone through `plain`.
+All text that comes from elsewhere has gone through `one_line`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from buildbot_bench.core.report import Contrast, Side, plain
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.contrast import contrast
 from buildbot_bench.core.trial.model import LaneReport, LaneValues, TrialReport, Verdict
 
@@ -25,17 +26,19 @@ def compose_trial(
     """The report of a trial from what was measured; `base` and `new` are the variants' labels."""
     return TrialReport(
         trial_id=trial_id,
-        base=plain(base),
-        new=plain(new),
+        base=one_line(base),
+        new=one_line(new),
         iterations=iterations,
         confidence=confidence,
         min_effect=min_effect,
         lanes=tuple(
-            _lane(values, plain(base), plain(new), confidence=confidence, min_effect=min_effect)
+            _lane(
+                values, one_line(base), one_line(new), confidence=confidence, min_effect=min_effect
+            )
             for values in lanes
         ),
-        detail=plain(detail, columns=300),
-        farm=plain(farm),
+        detail=one_line(detail, columns=300),
+        farm=one_line(farm),
         url=url,
     )
 
@@ -43,7 +46,7 @@ def compose_trial(
 def _lane(
     values: LaneValues, base: str, new: str, *, confidence: float, min_effect: float
 ) -> LaneReport:
-    what = f"{values.workload} ({plain(values.metric.unit)})"
+    what = f"{values.workload} ({one_line(values.metric.unit)})"
     found = contrast(
         Side(label=f"{base} {what}", values=values.base),
         Side(label=f"{new} {what}", values=values.new),
@@ -56,7 +59,7 @@ def _lane(
         metric=values.metric,
         contrast=found,
         verdict=_verdict(found, min_effect, higher_is_better=values.metric.higher_is_better),
-        facts={plain(name): plain(str(value)) for name, value in values.facts.items()},
+        facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
         flame_graphs=values.flame_graphs,
     )
 

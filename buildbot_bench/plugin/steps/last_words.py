@@ -9,10 +9,10 @@ import re
 from collections import deque
 from typing import Any
 
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import MESSAGE_COLUMNS, long_line
 
 # What a table, a page and a mail have room for.
-REASON_COLUMNS = 400
+REASON_COLUMNS = MESSAGE_COLUMNS
 # A traceback has its reason in its last line, a usage error in its last few.
 _LINES_KEPT = 20
 _PROGRAM = "bench-lab"
@@ -24,7 +24,7 @@ _KILLED = re.compile(r"process killed by signal (\d+)")
 
 def harmless(reason: str) -> str:
     """A reason as it is kept: one visible line, at most `REASON_COLUMNS` wide."""
-    return plain(reason, columns=REASON_COLUMNS)
+    return long_line(reason)
 
 
 class LastWords:
