@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from buildbot_bench.core.report.alive import AliveBed, AliveReport, harmless_alive
-from buildbot_bench.core.report.lab import ControlRun, LabReport, harmless_lab
+from buildbot_bench.core.report.farm_mails import (
+    ControlRun,
+    QuarantineReport,
+    TestbedWeek,
+    WeeklyReport,
+    harmless_quarantine,
+    harmless_week,
+)
 from buildbot_bench.plugin.controls import ControlState, control_state
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.states import ProbeState, SearchState
@@ -20,12 +26,14 @@ def lab_url(farm: Farm) -> str:
     return f"{farm.master.config.buildbotURL}#/bench/lab"
 
 
-async def lab_report(farm: Farm, row: QuarantineRow, state: ControlState, mail: Mail) -> LabReport:
+async def lab_report(
+    farm: Farm, row: QuarantineRow, state: ControlState, mail: Mail
+) -> QuarantineReport:
     """Why a testbed went into quarantine, and what that puts in doubt; `state` is that of then."""
     iterations, images = await farm.store.doubted(row)
     newest = state.chart.newest
-    return harmless_lab(
-        LabReport(
+    return harmless_quarantine(
+        QuarantineReport(
             farm=farm.workflow.name,
             testbed=row.testbed,
             workload=row.workload,
@@ -49,7 +57,7 @@ async def lab_report(farm: Farm, row: QuarantineRow, state: ControlState, mail: 
     )
 
 
-async def alive_report(farm: Farm, since_s: float) -> AliveReport:
+async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
     """What the farm did since a time, testbed by testbed."""
     outcomes = await farm.store.outcomes_since(since_s)
     beds = []
@@ -63,7 +71,7 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
         recent = [abs(p.deviation or 0.0) for p in good if p.round.at_s > since_s]
         label = state.image.label if state and state.image else ""
         beds.append(
-            AliveBed(
+            TestbedWeek(
                 testbed=name,
                 iterations=iterations,
                 failed=failed,
@@ -77,8 +85,8 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
                 why=(given_up[0].failure or "") if given_up else "",
             )
         )
-    return harmless_alive(
-        AliveReport(
+    return harmless_week(
+        WeeklyReport(
             farm=farm.workflow.name,
             since_s=since_s,
             until_s=farm.now(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from buildbot_bench.core.report import Level, Measured, Report, StepReport
+from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import Group, Mark, Point, distribution, history, posterior
@@ -81,7 +81,7 @@ def _posterior(report: Report, step: StepReport) -> Picture:
     )
 
 
-def _nearest(report: Report, step: StepReport) -> list[Measured]:
+def _nearest(report: Report, step: StepReport) -> list[ImageValues]:
     """The images nearest to the step, in the order of the range."""
     middle = (step.old.position + step.new.position) / 2 - report.old.position
     ranked = sorted(report.measured, key=lambda one: abs(one.position - middle))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from buildbot_bench.core.noise import COUNTED
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
-from buildbot_bench.core.report import Capture, Captures, Report, Surroundings, compose
+from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.markdown import report_markdown
@@ -35,7 +35,7 @@ def exact() -> Report:
         setting=replace(
             reports.SETTING, testbed="vm-exact", metric=INSTRUCTIONS_PER_PACKET, min_effect=0.001
         ),
-        known=Surroundings(captures=Captures(counter=EXECUTED, old=old, new=new)),
+        known=Context(captures=Captures(counter=EXECUTED, old=old, new=new)),
     )
 
 

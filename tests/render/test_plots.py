@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from buildbot_bench.core.report import Stage
+from buildbot_bench.core.report import SearchStage
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS
 from buildbot_bench.core.search import Suspect
 from buildbot_bench.render.pictures import pictures_of
@@ -53,20 +53,20 @@ PAIRS = (
     Pair(workload="pf-statefull", values=(reports.IFLIB[0], ())),
 )
 STAGES = (
-    Stage(at_s=1.0, position=0, left=16),
-    Stage(
+    SearchStage(at_s=1.0, position=0, left=16),
+    SearchStage(
         at_s=2.0,
         position=16,
         left=16,
         suspects=(Suspect(old=0, new=16, probability=0.99, effect=-0.2),),
     ),
-    Stage(
+    SearchStage(
         at_s=3.0,
         position=8,
         left=8,
         suspects=(Suspect(old=0, new=8, probability=0.98, effect=-0.2),),
     ),
-    Stage(
+    SearchStage(
         at_s=4.0,
         position=7,
         left=1,

@@ -11,23 +11,23 @@ from typing import Literal
 
 from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
-from buildbot_bench.core.report.support import (
-    Artefact,
+from buildbot_bench.core.report.context import SearchStage
+from buildbot_bench.core.report.evidence_model import (
+    BootedImage,
     Candidate,
     Check,
     Cost,
     Fact,
-    Measured,
+    ImageValues,
     ScopeRow,
 )
-from buildbot_bench.core.report.surroundings import Stage
+from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Metric
 
 
-class Kind(StrEnum):
+class ReportKind(StrEnum):
     """What a search came to; only a culprit is ever mailed."""
 
     CULPRIT = "culprit"
@@ -172,7 +172,7 @@ class Report:
     """
 
     version: Literal[1] = 1
-    kind: Kind
+    kind: ReportKind
     subject: str
     summary: tuple[str, str]
     headline: StepReport | None
@@ -192,10 +192,10 @@ class Report:
     checks: tuple[Check, ...] = ()
     scope: tuple[ScopeRow, ...] = ()
     setup: tuple[Fact, ...] = ()
-    artefacts: tuple[Artefact, ...] = ()
+    artefacts: tuple[BootedImage, ...] = ()
     cost: Cost | None = None
-    measured: tuple[Measured, ...] = ()
-    stages: tuple[Stage, ...] = ()
+    measured: tuple[ImageValues, ...] = ()
+    stages: tuple[SearchStage, ...] = ()
     why: Why | None = None
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE

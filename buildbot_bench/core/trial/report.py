@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import Contrast, Side
-from buildbot_bench.core.report.contrast import contrast
+from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.trial.model import LaneReport, LaneValues, TrialReport, Verdict
 
 

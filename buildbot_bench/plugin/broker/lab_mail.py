@@ -9,18 +9,17 @@ from email.message import EmailMessage
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.health import Chart
-from buildbot_bench.core.report.lab import LabReport
+from buildbot_bench.core.report.farm_mails import QuarantineReport
 from buildbot_bench.plugin.controls import as_of, control_state
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.lab_reports import alive_report, lab_report
 from buildbot_bench.plugin.recipients import operators
-from buildbot_bench.render.alive import compose_alive
+from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control
-from buildbot_bench.render.quarantine import compose_quarantine
 from buildbot_bench.workflow import Mail
 
 WEEK_S = 7 * 24 * 3600.0
@@ -54,10 +53,10 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     week = await alive_report(farm, since_s)
     serial = len(told) + 1
     envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
-    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_alive(week, envelope))
+    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
 
 
-def _picture(lab: LabReport, chart: Chart) -> Picture:
+def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
     title = f"{lab.label} on {lab.testbed}, {lab.workload}: the control chart"
     return Picture(
         name="control.png",

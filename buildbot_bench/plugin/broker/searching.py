@@ -8,7 +8,7 @@ from functools import lru_cache
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.report import Kind, kind_of, proof_iterations
+from buildbot_bench.core.report import ReportKind, kind_of, proof_iterations
 from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
 from buildbot_bench.core.wire import FailureKind
@@ -204,9 +204,9 @@ def _lacking_image(answer: Answer, material: Material) -> Lacking | None:
 def outcome(answer: Answer, error: float) -> SearchState:
     """The word for an answer, by the rule that the report goes by."""
     match kind_of(answer, error=error):
-        case Kind.CULPRIT:
+        case ReportKind.CULPRIT:
             return SearchState.FOUND
-        case Kind.NOT_REPRODUCED:
+        case ReportKind.NOT_REPRODUCED:
             return SearchState.NOT_REPRODUCED
-        case Kind.INCONCLUSIVE:
+        case ReportKind.INCONCLUSIVE:
             return SearchState.INCONCLUSIVE

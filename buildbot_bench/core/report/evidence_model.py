@@ -1,4 +1,4 @@
-"""What stands behind a finding, as a reader is told it; it gathers nothing and decides nothing.
+"""What backs a finding, as a reader is told it: values only; it gathers and decides nothing.
 
 All text here has gone through `one_line`: it is one line of visible characters.
 """
@@ -76,7 +76,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Artefact:
+class BootedImage:
     """What was booted: the digest (SHA-256) of one image, and how many iterations it gave."""
 
     label: str
@@ -94,7 +94,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class ImageValues:
     """Every value of one image: `position` is an index into the range."""
 
     label: str

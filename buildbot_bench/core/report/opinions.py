@@ -1,4 +1,4 @@
-"""What people said of a report, and how often the robot was right so far; it asks nobody."""
+"""What people said of a report, and how often the farm was right so far; it asks nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files and lines of a commit that meet functions which changed, as a reader is told of them.
+"""The files and lines of a commit that lie in functions which changed, as a reader is told them.
 
 It reads no repository; all text here has gone through `one_line`.
 """
@@ -34,7 +34,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class ChangedFile:
     """A file of the commit: functions whose share changed and within which it changes a line.
 
     `named` are such functions that its changed lines but name. `lines` are those within
@@ -48,9 +48,9 @@ class Place:
     unshown: Count = 0
 
 
-def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[Place, ...]:
+def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[ChangedFile, ...]:
     """The files of a diff that meet the functions; `where` has the places of functions."""
-    places: list[Place] = []
+    places: list[ChangedFile] = []
     room = _MOST_LINES
     for meeting in meetings(diff, names, where)[:_MOST_FILES]:
         places.append(_place(meeting, room))
@@ -58,9 +58,9 @@ def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tupl
     return tuple(places)
 
 
-def _place(meeting: Meeting, room: int) -> Place:
+def _place(meeting: Meeting, room: int) -> ChangedFile:
     shown = _first_of_each(meeting.lines)[:room]
-    return Place(
+    return ChangedFile(
         path=one_line(meeting.path, columns=_PATH_COLUMNS),
         changed=_names(meeting.changed),
         named=_names(meeting.named),
