@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from buildbot_bench.cli.answers import read_forecast, read_search
-from buildbot_bench.cli.arguments import Command, parse_command
+from buildbot_bench.cli.arguments import BisectCommand, parse_command
 from buildbot_bench.cli.client import Farm, FarmUnreachableError
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus, exit_status
@@ -35,11 +35,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(argv: list[str] | None) -> int:
     command = parse_command(argv, os.environ)
-    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+    with farm_at(command.farm) as farm:
         return _run(command, farm)
 
 
-def _run(command: Command, farm: Farm) -> int:
+def _run(command: BisectCommand, farm: Farm) -> int:
     match command.request:
         case Start() as request:
             return _start(command, request, farm)
@@ -62,9 +62,9 @@ def _run(command: Command, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _start(command: Command, request: Start, farm: Farm) -> int:
+def _start(command: BisectCommand, request: Start, farm: Farm) -> int:
     question = _question(request)
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     hint = "nothing was started; ask again when it is back"
     try:
         with Waiting() as waiting:
@@ -114,8 +114,8 @@ def _begin(request: Start, question: Mapping[str, Any], farm: Farm, pace: Pace) 
     return search_id
 
 
-def _follow(command: Command, search_id: int, farm: Farm) -> int:
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+def _follow(command: BisectCommand, search_id: int, farm: Farm) -> int:
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
         with _display() as display:
             search = follow(farm, search_id, display, pace)
@@ -131,11 +131,11 @@ def _display() -> Display:
     return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
 
 
-def _come_back(command: Command, search_id: int) -> str:
-    return f"bench-bisect --follow {search_id}{command.farm_argument}"
+def _come_back(command: BisectCommand, search_id: int) -> str:
+    return f"bench-bisect --follow {search_id}{command.farm.argument}"
 
 
-def _answer(command: Command, text: str, value: Mapping[str, Any]) -> None:
+def _answer(command: BisectCommand, text: str, value: Mapping[str, Any]) -> None:
     answer(text, value, as_json=command.json)
 
 

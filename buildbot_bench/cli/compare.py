@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(argv: list[str] | None) -> int:
     command = parse_compare(argv, os.environ)
-    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+    with farm_at(command.farm) as farm:
         return _run(command, farm)
 
 
@@ -75,7 +75,7 @@ def _run(command: CompareCommand, farm: Farm) -> int:
 
 
 def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
-    started = _begin(request, farm, Pace(poll_s=command.poll_s))
+    started = _begin(request, farm, Pace(poll_s=command.farm.poll_s))
     trial_id = started["trialid"]
     if request.wait:
         return _follow(command, trial_id, farm)
@@ -125,7 +125,7 @@ def _announcement(started: Mapping[str, Any]) -> str:
 
 
 def _follow(command: CompareCommand, trial_id: int, farm: Farm) -> int:
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
         trial = _wait(farm, trial_id, pace)
     except KeyboardInterrupt:
@@ -170,7 +170,7 @@ def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
 
 
 def _come_back(command: CompareCommand, trial_id: int) -> str:
-    return f"bench-compare --follow {trial_id}{command.farm_argument}"
+    return f"bench-compare --follow {trial_id}{command.farm.argument}"
 
 
 def _answer(command: CompareCommand, text: str, value: Mapping[str, Any]) -> None:

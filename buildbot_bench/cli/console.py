@@ -12,6 +12,7 @@ from typing import Any, Self
 from buildbot_bench.cli.client import Farm
 from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.options import FarmAccess
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line
 
@@ -33,9 +34,10 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
         return ExitStatus.NOBODY_READS
 
 
-def farm_at(url: str, *, user: str | None, password_file: str | None) -> Farm:
-    """The farm, to be asked by whoever is named, or else as was logged in there before."""
-    return Farm(url, read_credentials(user, password_file) or kept_login(url))
+def farm_at(access: FarmAccess) -> Farm:
+    """The farm, to be asked by who is named, or else as was logged in there before."""
+    named = read_credentials(access.user, access.password_file)
+    return Farm(access.url, named or kept_login(access.url))
 
 
 def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.arguments import Command, parse_command
+from buildbot_bench.cli.arguments import BisectCommand, parse_command
 from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.render.text import report_text
@@ -13,7 +13,7 @@ from tests.fakes import reports
 RANGE = ("r311848", "r313448")
 
 
-def parse(*arguments: str, **environ: str) -> Command:
+def parse(*arguments: str, **environ: str) -> BisectCommand:
     return parse_command(arguments, environ)
 
 
@@ -64,15 +64,15 @@ def test_smallest_effect_is_a_share_or_a_percentage(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "patience_s"), [("90s", 90.0), ("15m", 900.0), ("1.5h", 5400.0)])
 def test_patience_is_a_time(text: str, patience_s: float) -> None:
-    assert parse("--follow", "7", "--patience", text).patience_s == patience_s
+    assert parse("--follow", "7", "--patience", text).farm.patience_s == patience_s
 
 
 def test_argument_goes_before_environment_and_environment_before_default() -> None:
-    assert parse(*RANGE).farm == "http://localhost:8010"
-    assert parse(*RANGE, BENCH_FARM="https://a.example").farm == "https://a.example"
+    assert parse(*RANGE).farm.url == "http://localhost:8010"
+    assert parse(*RANGE, BENCH_FARM="https://a.example").farm.url == "https://a.example"
     command = parse(*RANGE, "--farm", "http://b.example/bb", BENCH_FARM="https://a.example")
-    assert command.farm == "http://b.example/bb"
-    assert command.farm_argument == " --farm http://b.example/bb"
+    assert command.farm.url == "http://b.example/bb"
+    assert command.farm.argument == " --farm http://b.example/bb"
 
 
 @pytest.mark.parametrize(

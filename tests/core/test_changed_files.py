@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from buildbot_bench.core.report.changed_files import places_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.profile import Meeting, meetings
+from buildbot_bench.core.report.changed_files import places_of
 from buildbot_bench.core.report.why import Capture, Captures, explain
 from tests.core.profiles import folded
 
