@@ -19,7 +19,7 @@ from buildbot_bench.core.legible import long_line, several_lines
 Fields = Mapping[str, Any]
 
 
-class SearchState(StrEnum):
+class RemoteSearchState(StrEnum):
     """Where a search stands; all but the first two are final."""
 
     RUNNING = "running"
@@ -31,7 +31,7 @@ class SearchState(StrEnum):
     FAILED = "failed"
 
 
-class ProbeState(StrEnum):
+class RemoteProbeState(StrEnum):
     """Where a probe stands; all but the first two are final."""
 
     NEW = "new"
@@ -53,7 +53,7 @@ class End:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spread:
+class ForecastSpread:
     """An expected number: the median, and what nine of ten searches stay below."""
 
     median: float
@@ -61,7 +61,7 @@ class Spread:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Forecast:
+class RemoteForecast:
     """What a search will cost; `known_iterations` were measured before and are not repeated."""
 
     old: End
@@ -69,14 +69,14 @@ class Forecast:
     commits: int
     testbed: str
     workload: str
-    images: Spread
-    iterations: Spread
-    hours: Spread
+    images: ForecastSpread
+    iterations: ForecastSpread
+    hours: ForecastSpread
     known_iterations: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Suspect:
+class RemoteSuspect:
     """A part (old, new] of the range in which a step may lie; `effect` is relative to old."""
 
     old: str
@@ -86,11 +86,11 @@ class Suspect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
+class RemoteSearch:
     """A search as it stands; `text` is the report when there is one."""
 
     search_id: int
-    state: SearchState
+    state: RemoteSearchState
     testbed: str
     workload: str
     old: End
@@ -98,8 +98,8 @@ class Search:
     commits: int
     iterations_done: int
     images_built: int
-    forecast: Forecast | None
-    suspects: tuple[Suspect, ...]
+    forecast: RemoteForecast | None
+    suspects: tuple[RemoteSuspect, ...]
     now: str
     created_at_s: float
     requester: str
@@ -109,11 +109,11 @@ class Search:
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more."""
-        return self.state not in {SearchState.RUNNING, SearchState.CANCELLING}
+        return self.state not in {RemoteSearchState.RUNNING, RemoteSearchState.CANCELLING}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
+class RemoteProbe:
     """One measured revision of a search; `values` are in `unit`, one per iteration."""
 
     probe_id: int
@@ -121,7 +121,7 @@ class Probe:
     label: str
     position: int
     image: int
-    state: ProbeState
+    state: RemoteProbeState
     values: tuple[float, ...]
     unit: str
     failure: str | None
@@ -130,7 +130,7 @@ class Probe:
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more."""
-        return self.state not in {ProbeState.NEW, ProbeState.ISSUED}
+        return self.state not in {RemoteProbeState.NEW, RemoteProbeState.ISSUED}
 
 
 @contextmanager
@@ -161,12 +161,12 @@ def _end(raw: Fields) -> End:
     )
 
 
-def _spread(raw: Fields) -> Spread:
-    return Spread(median=_number(raw["median"]), p90=_number(raw["p90"]))
+def _spread(raw: Fields) -> ForecastSpread:
+    return ForecastSpread(median=_number(raw["median"]), p90=_number(raw["p90"]))
 
 
-def _suspect(raw: Fields) -> Suspect:
-    return Suspect(
+def _suspect(raw: Fields) -> RemoteSuspect:
+    return RemoteSuspect(
         old=long_line(raw["old"]),
         new=long_line(raw["new"]),
         probability=_number(raw["probability"]),
@@ -174,10 +174,10 @@ def _suspect(raw: Fields) -> Suspect:
     )
 
 
-def read_forecast(raw: Fields) -> Forecast:
+def read_forecast(raw: Fields) -> RemoteForecast:
     """Read the farm's forecast; raises InfraError when it is none."""
     with _understood("forecast"):
-        return Forecast(
+        return RemoteForecast(
             old=_end(raw["old"]),
             new=_end(raw["new"]),
             commits=int(raw["commits"]),
@@ -190,13 +190,13 @@ def read_forecast(raw: Fields) -> Forecast:
         )
 
 
-def read_search(raw: Fields) -> Search:
+def read_search(raw: Fields) -> RemoteSearch:
     """Read one search; raises InfraError when it is none."""
     with _understood("search"):
         text = raw.get("text")
-        return Search(
+        return RemoteSearch(
             search_id=int(raw["searchid"]),
-            state=SearchState(raw["state"]),
+            state=RemoteSearchState(raw["state"]),
             testbed=long_line(raw["testbed"]),
             workload=long_line(raw["workload"]),
             old=_end(raw["old"]),
@@ -214,17 +214,17 @@ def read_search(raw: Fields) -> Search:
         )
 
 
-def read_probe(raw: Fields) -> Probe:
+def read_probe(raw: Fields) -> RemoteProbe:
     """Read one probe; raises InfraError when it is none."""
     with _understood("probe"):
         failure, at_s = raw.get("failure"), raw.get("at")
-        return Probe(
+        return RemoteProbe(
             probe_id=int(raw["probeid"]),
             serial=int(raw["serial"]),
             label=long_line(raw["label"]),
             position=int(raw["position"]),
             image=int(raw["image"]),
-            state=ProbeState(raw["state"]),
+            state=RemoteProbeState(raw["state"]),
             values=tuple(_number(value) for value in raw.get("values") or ()),
             unit=long_line(raw.get("unit") or ""),
             failure=None if failure is None else long_line(failure),

@@ -20,13 +20,13 @@ from buildbot_bench.cli.options import (
     two_of,
 )
 from buildbot_bench.cli.requests import (
-    Cancel,
-    Follow,
+    CancelSearch,
+    FollowSearch,
     ListSearches,
-    Mark,
-    Release,
+    MarkSearch,
+    ReleaseTestbed,
     Request,
-    Start,
+    StartSearch,
 )
 from buildbot_bench.core.errors import UsageError
 
@@ -159,28 +159,28 @@ def _request(options: argparse.Namespace) -> Request:
     if options.revisions:
         raise UsageError("--follow, --cancel, --release and --list take no revisions")
     if options.release is not None:
-        return Release(testbed=options.release, false_alarm=options.false_alarm)
+        return ReleaseTestbed(testbed=options.release, false_alarm=options.false_alarm)
     if options.follow is not None:
-        return Follow(search_id=options.follow)
+        return FollowSearch(search_id=options.follow)
     if options.cancel is not None:
-        return Cancel(search_id=options.cancel)
+        return CancelSearch(search_id=options.cancel)
     return ListSearches()
 
 
-def _mark(options: argparse.Namespace) -> Mark:
+def _mark(options: argparse.Namespace) -> MarkSearch:
     if len(options.revisions) not in {1, 2}:
         raise UsageError(
             "--mark takes what the report was, and the revision that fixed it",
             hint="as in `bench-bisect --mark 7 noise` or `bench-bisect --mark 7 fixed r313448`",
         )
     kind, *fixes = options.revisions
-    return Mark(search_id=options.mark, kind=kind, revision=fixes[0] if fixes else None)
+    return MarkSearch(search_id=options.mark, kind=kind, revision=fixes[0] if fixes else None)
 
 
-def _start(options: argparse.Namespace) -> Start:
+def _start(options: argparse.Namespace) -> StartSearch:
     example = "bench-bisect r311848 r313448"
     old, new = two_of(options.revisions, sort="revisions", what="search", example=example)
-    return Start(
+    return StartSearch(
         old=old,
         new=new,
         testbed=options.testbed,

@@ -39,7 +39,7 @@ class FarmUnreachableError(InfraError):
     """The farm does not answer, or not now: the same request may succeed later."""
 
 
-class Farm:
+class FarmClient:
     """A farm's searches and trials, as a context manager that closes its connections.
 
     Every method raises UsageError for what the farm refuses, NotYetError for what it cannot answer

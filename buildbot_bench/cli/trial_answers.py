@@ -16,7 +16,7 @@ from buildbot_bench.core.legible import long_line, one_line, several_lines
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
 
-class TrialState(StrEnum):
+class RemoteTrialState(StrEnum):
     """Where a trial stands; all but the first three are final."""
 
     AWAITING = "awaiting approval"
@@ -29,11 +29,13 @@ class TrialState(StrEnum):
     FAILED = "failed"
 
 
-_UNDER_WAY = frozenset({TrialState.AWAITING, TrialState.RUNNING, TrialState.CANCELLING})
+_UNDER_WAY = frozenset(
+    {RemoteTrialState.AWAITING, RemoteTrialState.RUNNING, RemoteTrialState.CANCELLING}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Patch:
+class HeldPatch:
     """A patch that somebody has to approve, and where it is from."""
 
     origin: str
@@ -41,14 +43,14 @@ class Patch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class RemoteTrial:
     """A trial as it stands; `text`, `markdown` and `report` are there when it has ended.
 
     `patches` are those that await approval.
     """
 
     trial_id: int
-    state: TrialState
+    state: RemoteTrialState
     base: str
     new: str
     boots_done: int
@@ -59,7 +61,7 @@ class Trial:
     text: str | None
     markdown: str | None
     report: Mapping[str, Any] | None
-    patches: tuple[Patch, ...] = ()
+    patches: tuple[HeldPatch, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -67,12 +69,12 @@ class Trial:
         return self.state not in _UNDER_WAY
 
 
-def read_trial(raw: Mapping[str, Any]) -> Trial:
+def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
     """Read one trial; raises InfraError when it is none."""
     try:
-        return Trial(
+        return RemoteTrial(
             trial_id=int(raw["trialid"]),
-            state=TrialState(raw["state"]),
+            state=RemoteTrialState(raw["state"]),
             base=long_line(raw["base"]),
             new=long_line(raw["new"]),
             boots_done=int(raw["boots_done"]),
@@ -84,7 +86,7 @@ def read_trial(raw: Mapping[str, Any]) -> Trial:
             markdown=_cleaned(raw.get("markdown")),
             report=raw.get("report"),
             patches=tuple(
-                Patch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
+                HeldPatch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
                 for one in raw.get("patches") or ()
             ),
         )
@@ -110,26 +112,26 @@ def _content(row: Mapping[str, Any]) -> bytes:
     return str(row["text"]).encode("utf-8", "replace")
 
 
-def progress_line(trial: Trial) -> str:
+def progress_line(trial: RemoteTrial) -> str:
     """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
     clock = time.strftime("%H:%M:%S")
     return f"{clock}  {trial.boots_done} of {trial.boots} boots  {trial.now}".rstrip()
 
 
-def approval_text(trial: Trial) -> str:
+def approval_text(trial: RemoteTrial) -> str:
     """The patches that await approval, whole: whoever approves them has them run."""
     parts = [f"{trial.requester} asks to build and run:"]
     parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in trial.patches]
     return "\n\n".join(parts)
 
 
-def trial_outcome(trial: Trial) -> str:
+def trial_outcome(trial: RemoteTrial) -> str:
     """One line for a trial that has nothing longer to say."""
     detail = f": {trial.now}" if trial.now else ""
     return f"trial {trial.trial_id} {trial.state}{detail}"
 
 
-def trials_text(trials: Sequence[Trial]) -> str:
+def trials_text(trials: Sequence[RemoteTrial]) -> str:
     """A list of trials as a table with a heading."""
     if not trials:
         return "no trials yet"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.workflow import Testbed
+from buildbot_bench.workflow import DeclaredTestbed
 
 
 def gone(farm: Farm, testbed: str, workload: str) -> str:
@@ -44,6 +44,6 @@ async def gone_lanes(farm: Farm) -> list[tuple[str, str]]:
     return [lane for lane in await farm.store.measured_lanes() if gone(farm, *lane)]
 
 
-def bed_of(farm: Farm, testbed: str) -> Testbed:
+def bed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
     """What bench.yml says of a testbed; of one that it no longer has, what it says of any."""
-    return farm.workflow.testbeds.get(testbed, Testbed())
+    return farm.workflow.testbeds.get(testbed, DeclaredTestbed())

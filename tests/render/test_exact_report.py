@@ -11,7 +11,7 @@ from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.markdown import report_markdown
 from buildbot_bench.render.pictures import history_picture, pictures_of
-from buildbot_bench.render.plots import Point
+from buildbot_bench.render.plots import HistoryPoint
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
@@ -46,7 +46,7 @@ def test_values_that_are_all_the_same_can_be_drawn():
 
 
 def test_a_level_without_noise_can_be_drawn():
-    points = [Point(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
+    points = [HistoryPoint(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
     picture = history_picture(exact(), points, [], sigma=COUNTED.sigma_build)
     assert picture.png.startswith(b"\x89PNG")
 
