@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 import httpx
 
-from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.credentials import Credentials
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
+from buildbot_bench.core.legible import long_line
 
 SEARCHES = "api/v2/bench/searches"
 TRIALS = "api/v2/bench/trials"
@@ -55,7 +55,7 @@ class FarmUnreachableError(InfraError):
     """The farm does not answer, or not now: the same request may succeed later."""
 
 
-class Farm:
+class FarmClient:
     """A farm's searches and trials, as a context manager that closes its connections.
 
     Every method raises UsageError for what the farm refuses, NotYetError for what it cannot answer
@@ -261,7 +261,7 @@ class Farm:
 
 
 def _reason(error: Exception) -> str:
-    return clean_line(re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__)
+    return long_line(re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__)
 
 
 def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
@@ -270,11 +270,11 @@ def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
     try:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
-        return None, clean_line(fallback)
+        return None, long_line(fallback)
     match error:
         case {"code": int(code), "message": str(message)} if message:
-            return code, clean_line(message)
+            return code, long_line(message)
         case str(message) if message:
-            return None, clean_line(message)
+            return None, long_line(message)
         case _:
-            return None, clean_line(fallback)
+            return None, long_line(fallback)

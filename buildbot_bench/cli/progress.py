@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from buildbot_bench.cli.answers import Probe, Search
+from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch
 from buildbot_bench.cli.wording import probe_line, range_text, suspects_text
 
 
@@ -22,7 +22,7 @@ class Display(Protocol):
         _trace: TracebackType | None,
     ) -> None: ...
 
-    def show(self, search: Search, probes: Sequence[Probe]) -> None:
+    def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """The search as it stands now; called after every look at the farm."""
 
     def notice(self, message: str) -> None:
@@ -48,7 +48,7 @@ class LineDisplay:
     ) -> None:
         pass
 
-    def show(self, search: Search, probes: Sequence[Probe]) -> None:
+    def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """Print what ended since the last time."""
         if not self._announced:
             self._announced = True
@@ -66,5 +66,5 @@ class LineDisplay:
         print(message, file=self._stream, flush=True)
 
 
-def _last(probes: Sequence[Probe]) -> int:
+def _last(probes: Sequence[RemoteProbe]) -> int:
     return max(probe.serial for probe in probes)

@@ -6,7 +6,6 @@ It applies nothing: git does, on the builder. Patches and git's complaints are h
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from io import StringIO
 
@@ -19,9 +18,6 @@ from buildbot_bench.core.errors import UsageError
 # MOST_LINES in half a second, whatever stands in them; 4 MiB of empty lines would take it 24 s.
 MOST_BYTES = 4 * 1024 * 1024
 MOST_LINES = 200_000
-
-# Controls, formats (those that turn the writing among them), private and unpaired characters.
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 
 # What begins a line of a file's header, of a hunk and of its contents. unidiff's patterns for
 # other lines take quadratic time: 73 s for a "Binary files" of 160 kB.
@@ -71,14 +67,6 @@ def read_diff(text: str) -> list[PatchedFile]:
         raise UsageError(reason) from error
 
 
-def legible(body: bytes) -> str:
-    """A patch for somebody who is to judge it: what does not show, or turns the text, is named.
-
-    Source: Boucher and Anderson, "Trojan Source: Invisible Vulnerabilities" (2021).
-    """
-    return "".join(map(_named_unless_seen, body.decode("utf-8", "replace")))
-
-
 def strip_level(body: str) -> int:
     """How many leading directories of its paths are not the tree's: 1 for git's a/ and b/, else 0.
 
@@ -101,11 +89,6 @@ def misfit(body: str, complaint: str) -> str:
     if found := _COMPLAINT.search(complaint):
         return found[1]
     return "git refuses it without a reason"
-
-
-def _named_unless_seen(char: str) -> str:
-    seen = char in "\n\t" or unicodedata.category(char) not in _UNSEEN
-    return char if seen else f"<U+{ord(char):04X}>"
 
 
 def _names(file: PatchedFile) -> Iterator[str]:

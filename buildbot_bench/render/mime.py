@@ -14,7 +14,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.render.picture import Picture
 
 # Twisted's client does not ask for 8BITMIME, so a message must not need it.
@@ -129,7 +129,7 @@ def _relate(message: EmailMessage, report: MIMEPart, pictures: Sequence[Picture]
             filename=picture.name,
             cid=f"<{picture.content_id}>",
         )
-        part["Content-Description"] = plain(picture.alternative)
+        part["Content-Description"] = one_line(picture.alternative)
         message.attach(part)  # type: ignore[arg-type]
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.profile import EXECUTED, CostChange, Profile, Stack, compare_costs
-from buildbot_bench.core.report import Capture, Captures, to_json
-from buildbot_bench.core.report.per_packet import PerPacket, per_packet
-from buildbot_bench.core.report.why import Why, explain
+from buildbot_bench.core.report import Capture, Captures
+from buildbot_bench.core.report.why import PerPacket, Why, explain, per_packet
 from buildbot_bench.core.sample import PPS
 from tests.fakes import counted_report
 

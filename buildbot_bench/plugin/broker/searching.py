@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.judge import BEYOND_LAYOUT
-from buildbot_bench.core.report import PROOF_ITERATIONS, Kind, kind_of, proof_iterations
+from buildbot_bench.core.report import PROOF_ITERATIONS, ReportKind, kind_of, proof_iterations
 from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.search import (
     Answer,
@@ -269,9 +269,9 @@ def _lacking_image(answer: Answer, inputs: SearchInputs) -> MissingProof | None:
 def outcome(answer: Answer, error: float) -> SearchState:
     """The word for an answer, by the rule that the report goes by."""
     match kind_of(answer, error=error):
-        case Kind.CULPRIT:
+        case ReportKind.CULPRIT:
             return SearchState.FOUND
-        case Kind.NOT_REPRODUCED:
+        case ReportKind.NOT_REPRODUCED:
             return SearchState.NOT_REPRODUCED
-        case Kind.INCONCLUSIVE:
+        case ReportKind.INCONCLUSIVE:
             return SearchState.INCONCLUSIVE

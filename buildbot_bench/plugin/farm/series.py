@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.workflow import BenchJob, Testbed
+from buildbot_bench.workflow import BenchJob, DeclaredTestbed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,9 +101,9 @@ async def removed_lanes(farm: Farm) -> list[tuple[str, str]]:
     return [lane for lane in await farm.store.measured_lanes() if removal_reason(farm, *lane)]
 
 
-def testbed_of(farm: Farm, testbed: str) -> Testbed:
+def testbed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
     """What bench.yml says of a testbed; of one that it no longer has, what it says of any."""
-    return farm.workflow.testbeds.get(testbed, Testbed())
+    return farm.workflow.testbeds.get(testbed, DeclaredTestbed())
 
 
 def lane_of(farm: Farm, testbed: str, workload: str) -> Lane:

@@ -10,12 +10,12 @@ from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.report import (
+    Context,
     ControlRecord,
     ImageRecord,
     LaneSamples,
     ProbeRecord,
-    Surroundings,
-    narrowing,
+    replay_stages,
     runners_up,
 )
 from buildbot_bench.core.sample import Sample
@@ -33,7 +33,7 @@ from buildbot_bench.plugin.queries.evidence import SearchInputs, comparable_samp
 NEAR_COMMITS = 500
 
 # A search that has ended is looked at again and again, and its course does not change.
-_narrowing = lru_cache(maxsize=32)(narrowing)
+_narrowing = lru_cache(maxsize=32)(replay_stages)
 _runners_up = lru_cache(maxsize=32)(runners_up)
 
 
@@ -43,12 +43,12 @@ async def context_of(
     inputs: SearchInputs,
     answer: Answer,
     probes: Sequence[ProbeRecord],
-) -> Surroundings:
+) -> Context:
     """All that is known besides the search's own samples."""
     times = frozenset(probe.at_s for probe in probes if probe.value is not None)
     known = (inputs.range.n, inputs.evidence, inputs.policy)
     tip = await farm.store.newest_commit(search.branch)
-    return Surroundings(
+    return Context(
         images=await _images(farm, search, inputs),
         lanes=await _other_lanes(farm, search, answer),
         later=await _later(farm, search, inputs, tip) if tip else (),

@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.report import to_json
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, forecast, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from buildbot.data import base, types
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
 from buildbot_bench.plugin.queries.searches import SearchViews
@@ -25,6 +24,7 @@ from buildbot_bench.plugin.requests.search_requests import (
     measure_more,
 )
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
+from buildbot_bench.plugin.rest.parameters import flag, fraction, number, required_text, text
 
 LISTED = 50
 
@@ -41,55 +41,31 @@ def register(master: Any) -> None:
 
 def _question(args: dict[str, Any]) -> SearchQuestion:
     return SearchQuestion(
-        old=_text(args, "old") or _missing("old"),
-        new=_text(args, "new") or _missing("new"),
-        testbed=_text(args, "testbed"),
-        workload=_text(args, "workload"),
-        min_effect=_fraction(args, "min_effect"),
-        error=_fraction(args, "error"),
-        fix=_text(args, "with"),
+        old=required_text(args, "old"),
+        new=required_text(args, "new"),
+        testbed=text(args, "testbed"),
+        workload=text(args, "workload"),
+        min_effect=fraction(args, "min_effect"),
+        error=fraction(args, "error"),
+        fix=text(args, "with"),
     )
 
 
-def _text(args: dict[str, Any], name: str) -> str | None:
-    value = args.get(name)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
-    return value
-
-
-def _fraction(args: dict[str, Any], name: str) -> float | None:
-    value = args.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(f"the parameter {name!r} must lie between 0 and 1, not be {value!r:.80}")
-    return float(value)
-
-
 def _more_boots(args: dict[str, Any]) -> MoreBoots:
-    iterations, fresh = args.get("iterations", 1), args.get("fresh", False)
-    if isinstance(iterations, bool) or not isinstance(iterations, int):
-        raise UsageError(f"the parameter 'iterations' must be a number, not {iterations!r:.80}")
-    if not 1 <= iterations <= MOST_ITERATIONS:
-        raise UsageError(f"{iterations} iterations are not in 1..{MOST_ITERATIONS}")
-    if not isinstance(fresh, bool):
-        raise UsageError(f"the parameter 'fresh' must be true or false, not {fresh!r:.80}")
-    revision = _text(args, "revision") or _missing("revision")
-    return MoreBoots(revision=revision, iterations=iterations, fresh=fresh)
+    return MoreBoots(
+        revision=required_text(args, "revision"),
+        iterations=number(args, "iterations", least=1, most=MOST_ITERATIONS, default=1),
+        fresh=flag(args, "fresh"),
+    )
 
 
 def _mark(args: dict[str, Any]) -> dict[str, str]:
     """What somebody says, and who: whom Buildbot knows them as."""
     return {
-        "kind": _text(args, "mark") or _missing("mark"),
-        "fixed_by": _text(args, "revision") or "",
+        "kind": required_text(args, "mark"),
+        "fixed_by": text(args, "revision") or "",
         "author": str(args.get("owner") or ""),
     }
-
-
-def _missing(name: str) -> NoReturn:
-    raise UsageError(f"the parameter {name!r} is missing")
 
 
 class SearchEndpoint(BenchEndpoint):

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import MESSAGE_COLUMNS, long_line
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -33,7 +33,7 @@ from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
 
 # What a table, a page and a mail have room for.
-REASON_COLUMNS = 400
+REASON_COLUMNS = MESSAGE_COLUMNS
 # A traceback has its reason in its last line, a usage error in its last few.
 _LINES_KEPT = 20
 _PROGRAM = "bench-lab"
@@ -45,7 +45,7 @@ _KILLED = re.compile(r"process killed by signal (\d+)")
 
 def harmless(reason: str) -> str:
     """A reason as it is kept: one visible line, at most `REASON_COLUMNS` wide."""
-    return plain(reason, columns=REASON_COLUMNS)
+    return long_line(reason)
 
 
 class LastOutput:

@@ -107,7 +107,7 @@ async def test_boots_alternate_until_there_are_enough_of_each(trials, start, pas
     ]
     shown = await TrialViews(farm).describe(trial_id)
     assert (shown["state"], shown["boots_done"]) == ("done", 10)
-    (comparison,) = shown["report"]["comparisons"]
+    (comparison,) = shown["report"]["lanes"]
     assert comparison["verdict"] == "better"
     assert comparison["effect"] == pytest.approx(0.04, abs=0.01)
     assert "Difference at 95.0% confidence" in shown["text"]
@@ -140,8 +140,9 @@ async def test_a_boot_that_failed_is_made_up_for(trials, start, past, farm):
     await farm.store.change_probe(probe, state="lost", ended_at=farm.now())
     await run(farm, past, trials)
     shown = await TrialViews(farm).describe(trial_id)
-    (comparison,) = shown["report"]["comparisons"]
-    assert (len(comparison["base"]), len(comparison["new"])) == (3, 3)
+    (comparison,) = shown["report"]["lanes"]
+    contrast = comparison["contrast"]
+    assert [len(contrast[side]["values"]) for side in ("old", "new")] == [3, 3]
 
 
 async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
@@ -153,7 +154,7 @@ async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
     assert len(await farm.store.images()) == 1
     shown = await TrialViews(farm).describe(trial_id)
     assert shown["report"]["new"] == "r4+sysctl:net.x=1"
-    assert shown["report"]["comparisons"][0]["effect"] == pytest.approx(0.1, abs=0.02)
+    assert shown["report"]["lanes"][0]["effect"] == pytest.approx(0.1, abs=0.02)
     (sample,) = await farm.store.samples(
         testbed="apu", workload="forwarding", first_position=4, last_position=4
     )

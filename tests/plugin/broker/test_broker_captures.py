@@ -9,8 +9,9 @@ import pytest
 from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.trial import result_files, text, trial_json
+from buildbot_bench.core.trial import result_files, text
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
@@ -251,7 +252,7 @@ async def test_both_sides_of_a_comparison_are_sampled_while_it_goes_on(profiles,
         f"- forwarding on apu, of their difference: http://farm.example.org{difference}"
         in (result_files(report, [])["README.md"])
     )
-    (lane,) = trial_json(report)["comparisons"]
+    (lane,) = to_json(report)["lanes"]
     assert lane["flame_graphs"]["difference"].endswith(difference)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.profile.meeting import Meeting, meetings
-from buildbot_bench.core.report.meeting import places_of
+from buildbot_bench.core.report.changed_files import places_of
 from buildbot_bench.core.report.why import Capture, Captures, explain
 from tests.core.profiles import folded
 
