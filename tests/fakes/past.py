@@ -11,7 +11,7 @@ from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 
@@ -174,9 +174,9 @@ class Past:
         ended = {"state": state, "answer": asdict(answer), "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
 
-    async def comparison(self, old: int, new: int, **columns) -> ComparisonRow:
+    async def judgement(self, old: int, new: int, **columns) -> JudgementRow:
         """A verdict on a revision, by default that it made things worse."""
-        return await self.farm.store.ensure_comparison(
+        return await self.farm.store.ensure_judgement(
             testbed=TESTBED,
             workload=WORKLOAD,
             unit="pps",

@@ -95,7 +95,7 @@ async def ask_probe(
     priority: Priority,
     search_id: int | None = None,
     tunables: str = "",
-    trial_id: int | None = None,
+    ab_test_id: int | None = None,
 ) -> ProbeRow:
     """Iterations of an image; the same key asks for the same ones, however often."""
     return await farm.store.ensure_probe(
@@ -110,6 +110,6 @@ async def ask_probe(
         reason=reason,
         search_id=search_id,
         tunables=tunables,
-        trial_id=trial_id,
+        ab_test_id=ab_test_id,
         now=farm.now(),
     )

@@ -120,7 +120,7 @@ class Collector:
             search_id=probe.search_id,
             attempt=jobs_before(probe) + 1,
             tunables=probe.tunables,
-            trial_id=probe.trial_id,
+            ab_test_id=probe.ab_test_id,
             now=self._farm.now(),
         )
 

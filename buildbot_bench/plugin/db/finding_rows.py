@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.plugin.db.states import (
-    ComparisonState,
+    AbTestState,
+    JudgementState,
     MarkKind,
     NoticeKind,
     ReportState,
     SearchReason,
     SearchState,
-    TrialState,
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ComparisonRow:
-    """Two samples compared; `effect`, `low`, `high` are relative to the old end."""
+class JudgementRow:
+    """A sample judged against an older one; `effect`, `low`, `high` are relative to the older."""
 
     id: int
     testbed: str
@@ -32,7 +32,7 @@ class ComparisonRow:
     old_position: int
     new_sha: str
     new_position: int
-    state: ComparisonState
+    state: JudgementState
     effect: float | None
     low: float | None
     high: float | None
@@ -103,8 +103,8 @@ class ReportRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrialRow:
-    """Two variants to be compared: `lanes` are pairs of testbed and workload, `iterations` is n.
+class AbTestRow:
+    """Two variants to be compared: `series` are pairs of testbed and workload, `iterations` is n.
 
     A label is the variant as it was written, its base's name in the usual form. `decided_by` is who
     approved or rejected the patches; None when nobody had to.
@@ -117,12 +117,12 @@ class TrialRow:
     new_image_id: int
     new_tunables: str
     new_label: str
-    lanes: Sequence[Sequence[str]]
+    series: Sequence[Sequence[str]]
     iterations: int
     confidence: float
     min_effect: float
     requester: str
-    state: TrialState
+    state: AbTestState
     detail: str | None
     created_at: float
     ended_at: float | None
@@ -139,13 +139,13 @@ class TrialRow:
 class MarkRow:
     """What somebody said of a search's report or of a verdict; the newest word counts.
 
-    One of `search_id` and `comparison_id` is set. The `fixed_*` are those of the commit that
+    One of `search_id` and `judgement_id` is set. The `fixed_*` are those of the commit that
     mended it; `pending` says that fresh boots were asked for and the broker has not seen to it.
     """
 
     id: int
     search_id: int | None
-    comparison_id: int | None
+    judgement_id: int | None
     kind: MarkKind
     fixed_sha: str | None
     fixed_label: str | None

@@ -164,7 +164,7 @@ class ProbeRow:
     judged: bool
     version: int
     tunables: str = ""
-    trial_id: int | None = None
+    ab_test_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,7 +209,7 @@ class MeasuredRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuarantineRow:
-    """A span in which a testbed was not to be believed, since a control measurement showed it.
+    """A span in which a testbed was not to be believed, since its control image showed it.
 
     `probe_id` is the request of that measurement, `since_s` when the last good one before it
     ended: what the testbed measured after it is in doubt, unless `trusted` says that it was a
@@ -255,7 +255,7 @@ class ProfileRow:
     """One request for a capture of one image on one testbed and workload.
 
     `key` names the request, whoever repeats it; `token` names its job on the lab worker; `digest`
-    is the capture's, None until there is one. It was asked for by a search or a trial.
+    is the capture's, None until there is one. It was asked for by a search or a comparison.
     """
 
     id: int
@@ -263,7 +263,7 @@ class ProfileRow:
     token: str
     image_id: int
     search_id: int | None
-    trial_id: int | None
+    ab_test_id: int | None
     testbed: str
     workload: str
     tunables: str
