@@ -9,7 +9,7 @@ from buildbot_bench.core.trial import Block, TrialSide, next_block
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import Priority, ask_probe, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import TrialRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     ImageState,
@@ -37,7 +37,7 @@ class Trials:
 
     async def advance(self) -> None:
         """Look at each trial that has not ended."""
-        running = await self._farm.store.trials(states=("running", "cancelling"))
+        running = await self._farm.store.trials(states=(TrialState.RUNNING, TrialState.CANCELLING))
         await for_each(running, self._advance, "comparison of variants")
 
     async def _advance(self, trial: TrialRow) -> None:
@@ -92,15 +92,17 @@ class Trials:
         is_base = block.side is TrialSide.BASE
         await ask_probe(
             self._farm,
-            f"trial:{trial.id}:{testbed}:{workload}:{serial}",
-            image,
-            testbed=testbed,
-            workload=workload,
-            iterations=block.iterations,
-            reason=ProbeReason.PERSON,
-            priority=Priority.PERSON,
-            tunables=trial.base_tunables if is_base else trial.new_tunables,
-            trial_id=trial.id,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=testbed,
+                workload=workload,
+                iterations=block.iterations,
+                reason=ProbeReason.PERSON,
+                priority=Priority.PERSON,
+                tunables=trial.base_tunables if is_base else trial.new_tunables,
+                trial_id=trial.id,
+                serial=serial,
+            ),
         )
 
     async def _end(

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.noise import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Lane, held_testbeds, lanes
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
@@ -151,7 +151,9 @@ class Wants:
         busy_testbeds = {probe.testbed for probe in open_probes}
         searched = {
             search.testbed
-            for search in await self._farm.store.searches(states=("running", "cancelling"))
+            for search in await self._farm.store.searches(
+                states=(SearchState.RUNNING, SearchState.CANCELLING)
+            )
         }
         push = self._farm.workflow.on.push
         for branch in push.branches if push else ():
@@ -188,13 +190,15 @@ class Wants:
         gone = sum(probe.state in GONE_PROBES for probe in tries)
         await ask_probe(
             self._farm,
-            f"commit:{commit.sha}:{lane.testbed}:{lane.workload}" + (f"@{gone}" if gone else ""),
-            image,
-            testbed=lane.testbed,
-            workload=lane.workload,
-            iterations=lane.iterations or await self._auto(lane, commit.position),
-            reason=reason,
-            priority=priority,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=lane.testbed,
+                workload=lane.workload,
+                iterations=lane.iterations or await self._auto(lane, commit.position),
+                reason=reason,
+                priority=priority,
+                serial=gone,
+            ),
         )
 
     async def _auto(self, lane: Lane, position: int) -> int:

@@ -9,6 +9,7 @@ stopped, and then ends its job itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from buildbot.util.service import AsyncService, ReconfigurableServiceMixin
@@ -113,7 +114,7 @@ class Gone:
                 row,
                 now=self._farm.now(),
                 state=ComparisonState.UNFIT,
-                verdict=(row.verdict or {}) | {"reason": why},
+                verdict=replace(row.grounds, reason=why),
             )
 
     async def _quarantine(self, row: QuarantineRow) -> None:

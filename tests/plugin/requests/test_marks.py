@@ -140,7 +140,7 @@ async def test_a_doubted_verdict_is_judged_again_when_its_fresh_boots_are_there(
     await desk.mark_verdict(verdict.id, "again", author="ann", fixed_by="")
     await Again(farm).advance()
     suspicion = await farm.store.comparison(verdict.id)
-    assert (suspicion.state, suspicion.verdict["reason"]) == (
+    assert (suspicion.state, suspicion.verdict.reason) == (
         "suspicion",
         "ann wants it measured again",
     )

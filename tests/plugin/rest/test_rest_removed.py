@@ -16,6 +16,7 @@ from twisted.web.resource import getChildForRequest
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
 from buildbot_bench.plugin.requests.marks import MarkDesk
@@ -83,7 +84,7 @@ async def live(past, farm) -> None:
     search = await past.answered(FOUND)
     await past.measured(6, boots(1e6, series=20), reason="search", search_id=search.id)
     await MarkDesk(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
-    await past.comparison(6, 7, verdict={"image": 1, "probes": [], "reason": "it fell"})
+    await past.comparison(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
     question = TrialQuestion(base="r6", new="r7")
     trial_id = (await TrialDesk(farm).start(question, "ann"))["trialid"]
     for position in (6, 7):
