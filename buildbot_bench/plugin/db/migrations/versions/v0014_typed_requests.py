@@ -30,8 +30,8 @@ def upgrade() -> None:
         "ALTER TABLE bench_probe ADD COLUMN judgement_id INTEGER"
         " CONSTRAINT bench_probe_judgement_id_fk REFERENCES bench_comparison (id)"
     )
-    columns = [sa.column(name) for name in ("id", "key", "serial", "round", "judgement_id")]
-    probe = sa.table("bench_probe", *columns)
+    names = ("id", "key", "serial", "round", "judgement_id")
+    probe = sa.table("bench_probe", *(sa.column(name) for name in names))
     conn = op.get_bind()
     for number, key in conn.execute(sa.select(probe.c.id, probe.c.key)).all():
         if values := _read(key):
