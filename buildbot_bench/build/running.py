@@ -26,7 +26,10 @@ class Command:
 def run(command: Command, journal: Journal) -> None:
     """Run a command to its end; the journal follows what it prints.
 
-    Raises what the journal makes of its failure, or InfraError when it cannot be run.
+    When it fails, this raises what the journal makes of that.
+
+    Raises:
+        InfraError: When it cannot be run.
     """
     log = BuildLog(command.words)
     journal.begin(command.stage)

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line
-from buildbot_bench.cli.client import Farm, FarmUnreachableError
+from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.compare_arguments import (
     CancelTrial,
     CompareCommand,
@@ -23,8 +22,8 @@ from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at,
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.follow import Pace, patiently, when_ready
 from buildbot_bench.cli.trial_answers import (
-    Trial,
-    TrialState,
+    RemoteTrial,
+    RemoteTrialState,
     approval_text,
     progress_line,
     read_files,
@@ -34,14 +33,15 @@ from buildbot_bench.cli.trial_answers import (
 )
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line
 
 _LISTED = 20
 _STATUS = {
-    TrialState.DONE: ExitStatus.ANSWERED,
-    TrialState.UNTESTABLE: ExitStatus.INCONCLUSIVE,
-    TrialState.CANCELLED: ExitStatus.INCONCLUSIVE,
-    TrialState.REJECTED: ExitStatus.INCONCLUSIVE,
-    TrialState.FAILED: ExitStatus.INFRASTRUCTURE,
+    RemoteTrialState.DONE: ExitStatus.ANSWERED,
+    RemoteTrialState.UNTESTABLE: ExitStatus.INCONCLUSIVE,
+    RemoteTrialState.CANCELLED: ExitStatus.INCONCLUSIVE,
+    RemoteTrialState.REJECTED: ExitStatus.INCONCLUSIVE,
+    RemoteTrialState.FAILED: ExitStatus.INFRASTRUCTURE,
 }
 
 
@@ -52,11 +52,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(argv: list[str] | None) -> int:
     command = parse_compare(argv, os.environ)
-    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+    with farm_at(command.farm) as farm:
         return _run(command, farm)
 
 
-def _run(command: CompareCommand, farm: Farm) -> int:
+def _run(command: CompareCommand, farm: FarmClient) -> int:
     match command.request:
         case StartTrial() as request:
             return _start(command, request, farm)
@@ -74,8 +74,8 @@ def _run(command: CompareCommand, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
-    started = _begin(request, farm, Pace(poll_s=command.poll_s))
+def _start(command: CompareCommand, request: StartTrial, farm: FarmClient) -> int:
+    started = _begin(request, farm, Pace(poll_s=command.farm.poll_s))
     trial_id = started["trialid"]
     if request.wait:
         return _follow(command, trial_id, farm)
@@ -84,8 +84,13 @@ def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
-    """Start the trial, once: a lost answer is not asked for again, it might start another."""
+def _begin(request: StartTrial, farm: FarmClient, pace: Pace) -> dict[str, Any]:
+    """Start the trial, once: a lost answer is not asked for again, it might start another.
+
+    Raises:
+        InfraError: When the farm is lost, or does not say which trial it started.
+        KeyboardInterrupt: As it came, once it is said where to look.
+    """
     question: dict[str, Any] = {
         "base": request.base,
         "new": request.new,
@@ -115,7 +120,7 @@ def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
 
 def _announcement(started: Mapping[str, Any]) -> str:
     """`trial 3: r317849+VIMAGE against r317849, 30 boots, 53 min after both are built`."""
-    base, new = (clean_line(str(started.get(side, "?"))) for side in ("base", "new"))
+    base, new = (long_line(str(started.get(side, "?"))) for side in ("base", "new"))
     said = f"trial {started['trialid']}: {new} against {base}"
     try:
         hours = hours_text(float(started["hours"]))
@@ -124,8 +129,8 @@ def _announcement(started: Mapping[str, Any]) -> str:
         return said
 
 
-def _follow(command: CompareCommand, trial_id: int, farm: Farm) -> int:
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+def _follow(command: CompareCommand, trial_id: int, farm: FarmClient) -> int:
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
         trial = _wait(farm, trial_id, pace)
     except KeyboardInterrupt:
@@ -139,14 +144,14 @@ def _follow(command: CompareCommand, trial_id: int, farm: Farm) -> int:
     return _STATUS[trial.state]
 
 
-def _wait(farm: Farm, trial_id: int, pace: Pace) -> Trial:
+def _wait(farm: FarmClient, trial_id: int, pace: Pace) -> RemoteTrial:
     """Show the trial until it ends; a farm that falls silent meanwhile is waited for."""
     hint = f"the trial goes on with the farm: `bench-compare --follow {trial_id}`"
     trial, shown = read_trial(farm.trial(trial_id)), ""
     while not trial.ended:
         seen = f"{trial.boots_done} {trial.now}"
         if seen != shown:
-            if trial.state is TrialState.AWAITING:
+            if trial.state is RemoteTrialState.AWAITING:
                 say(approval_text(trial))
                 say(f"decide by `bench-compare --approve {trial_id}`, or --reject {trial_id}")
             say(progress_line(trial))
@@ -170,7 +175,7 @@ def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
 
 
 def _come_back(command: CompareCommand, trial_id: int) -> str:
-    return f"bench-compare --follow {trial_id}{command.farm_argument}"
+    return f"bench-compare --follow {trial_id}{command.farm.argument}"
 
 
 def _answer(command: CompareCommand, text: str, value: Mapping[str, Any]) -> None:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line, clean_text
+from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line, one_line, several_lines
 
+_OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
 
-class TrialState(StrEnum):
+class RemoteTrialState(StrEnum):
     """Where a trial stands; all but the first three are final."""
 
     AWAITING = "awaiting approval"
@@ -29,11 +31,13 @@ class TrialState(StrEnum):
     FAILED = "failed"
 
 
-_UNDER_WAY = frozenset({TrialState.AWAITING, TrialState.RUNNING, TrialState.CANCELLING})
+_UNDER_WAY = frozenset(
+    {RemoteTrialState.AWAITING, RemoteTrialState.RUNNING, RemoteTrialState.CANCELLING}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Patch:
+class HeldPatch:
     """A patch that somebody has to approve, and where it is from."""
 
     origin: str
@@ -41,14 +45,14 @@ class Patch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class RemoteTrial:
     """A trial as it stands; `text`, `markdown` and `report` are there when it has ended.
 
     `patches` are those that await approval.
     """
 
     trial_id: int
-    state: TrialState
+    state: RemoteTrialState
     base: str
     new: str
     boots_done: int
@@ -59,7 +63,7 @@ class Trial:
     text: str | None
     markdown: str | None
     report: Mapping[str, Any] | None
-    patches: tuple[Patch, ...] = ()
+    patches: tuple[HeldPatch, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -67,40 +71,48 @@ class Trial:
         return self.state not in _UNDER_WAY
 
 
-def read_trial(raw: Mapping[str, Any]) -> Trial:
-    """Read one trial; raises InfraError when it is none."""
+def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
+    """Read one trial.
+
+    Raises:
+        InfraError: When it is none.
+    """
     try:
-        return Trial(
+        return RemoteTrial(
             trial_id=int(raw["trialid"]),
-            state=TrialState(raw["state"]),
-            base=clean_line(raw["base"]),
-            new=clean_line(raw["new"]),
+            state=RemoteTrialState(raw["state"]),
+            base=long_line(raw["base"]),
+            new=long_line(raw["new"]),
             boots_done=int(raw["boots_done"]),
             boots=int(raw["boots"]),
-            now=clean_line(raw.get("now") or ""),
+            now=long_line(raw.get("now") or ""),
             created_at_s=float(raw["created_at"]),
-            requester=clean_line(raw.get("requester") or ""),
+            requester=long_line(raw.get("requester") or ""),
             text=_cleaned(raw.get("text")),
             markdown=_cleaned(raw.get("markdown")),
             report=raw.get("report"),
             patches=tuple(
-                Patch(origin=clean_line(one["origin"]), text=clean_text(one["text"]))
+                HeldPatch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
                 for one in raw.get("patches") or ()
             ),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _not_understood("trial", error) from error
+        raise InfraError(_not_understood("trial", error), hint=_OTHER_RELEASE) from error
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """The files of a result directory by their paths, none of which leads out of it."""
+    """The files of a result directory by their paths, none of which leads out of it.
+
+    Raises:
+        InfraError: When they are none, or one leads out.
+    """
     try:
         files = {str(row["path"]): _content(row) for row in rows}
     except (KeyError, TypeError, ValueError) as error:
-        raise _not_understood("result directory", error) from error
+        raise InfraError(_not_understood("result directory", error), hint=_OTHER_RELEASE) from error
     for path in files:
         if not _PATH.fullmatch(path):
-            raise InfraError(f"the farm names a file {clean_line(path, limit=80)!r}: not written")
+            raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
     return files
 
 
@@ -110,26 +122,26 @@ def _content(row: Mapping[str, Any]) -> bytes:
     return str(row["text"]).encode("utf-8", "replace")
 
 
-def progress_line(trial: Trial) -> str:
+def progress_line(trial: RemoteTrial) -> str:
     """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
     clock = time.strftime("%H:%M:%S")
     return f"{clock}  {trial.boots_done} of {trial.boots} boots  {trial.now}".rstrip()
 
 
-def approval_text(trial: Trial) -> str:
+def approval_text(trial: RemoteTrial) -> str:
     """The patches that await approval, whole: whoever approves them has them run."""
     parts = [f"{trial.requester} asks to build and run:"]
     parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in trial.patches]
     return "\n\n".join(parts)
 
 
-def trial_outcome(trial: Trial) -> str:
+def trial_outcome(trial: RemoteTrial) -> str:
     """One line for a trial that has nothing longer to say."""
     detail = f": {trial.now}" if trial.now else ""
     return f"trial {trial.trial_id} {trial.state}{detail}"
 
 
-def trials_text(trials: Sequence[Trial]) -> str:
+def trials_text(trials: Sequence[RemoteTrial]) -> str:
     """A list of trials as a table with a heading."""
     if not trials:
         return "no trials yet"
@@ -146,17 +158,12 @@ def trials_text(trials: Sequence[Trial]) -> str:
         )
         for trial in trials
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return table_text(rows)
 
 
 def _cleaned(value: Any) -> str | None:
-    return None if value is None else clean_text(value)
+    return None if value is None else several_lines(value)
 
 
-def _not_understood(what: str, error: Exception) -> InfraError:
-    return InfraError(
-        f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
-        hint="install the release of buildbot-bench that the farm runs",
-    )
+def _not_understood(what: str, error: Exception) -> str:
+    return f"what the farm says of a {what} is not understood: {long_line(repr(error))}"

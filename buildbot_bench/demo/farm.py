@@ -169,7 +169,11 @@ class LocalFarm:
 
 
 def serve(farm: LocalFarm) -> None:
-    """Keep a started farm until one of its processes dies, which is an InfraError."""
+    """Keep a started farm until one of its processes dies.
+
+    Raises:
+        InfraError: When one has died.
+    """
     while not (dead := farm.dead()):
         time.sleep(_LOOK_S)
     child = farm.workers.get(dead[0], farm.master)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 
 class Onlooker:
@@ -48,7 +48,7 @@ class Onlooker:
     def _tell(self, key: str, text: str, *, indent: str = "") -> None:
         if self._known.get(key) != text:
             self._known[key] = text
-            self._say(indent + plain(text))
+            self._say(indent + one_line(text))
 
 
 def _probe_text(probe: dict[str, Any]) -> str:

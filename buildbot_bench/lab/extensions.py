@@ -62,7 +62,6 @@ def load(point: EntryPoint) -> Any:
 def load_all(group: str) -> dict[str, Any]:
     """All that is registered in a group, imported, by name.
 
-    Raises:
-        UsageError: as `registered` and `load` do.
+    It fails as `registered` and `load` do.
     """
     return {name: load(point) for name, point in registered(group).items()}

@@ -22,7 +22,8 @@ _CRC_BYTES = 4
 def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> str:
     """The text of a testbed, with a remark on each thing that a person has to add.
 
-    Raises UsageError that names file and line of what is not understood.
+    Raises:
+        UsageError: Names file and line of what is not understood.
     """
     values = read_assignments(path)
     dut = values.get("DUT_ADMIN", "")

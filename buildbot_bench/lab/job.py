@@ -113,7 +113,11 @@ class Job:
             time.sleep(_FOLLOW_S)
 
     def cancel(self) -> bool:
-        """End the runner and all it started; returns whether there was anything to end."""
+        """End the runner and all it started; returns whether there was anything to end.
+
+        Raises:
+            UsageError: When there is no such job.
+        """
         if not self.exists:
             raise UsageError(f"there is no job {self.name!r} here", hint="see `bench-lab list`")
         with locked(self._start_lock):
@@ -175,7 +179,8 @@ def follow_to_the_end(
 ) -> Iterator[Event]:
     """Start or attach, and yield all events from the first; a runner that dies is replaced.
 
-    Raises InfraError when runners keep dying.
+    Raises:
+        InfraError: When runners keep dying.
     """
     seen = fruitless = 0
     while fruitless < _MOST_FRUITLESS:

@@ -19,7 +19,11 @@ _LONGEST = 64 * 1024
 
 
 def read_assignments(path: Path) -> dict[str, str]:
-    """The variables of a file, in order; UsageError names the line that is no assignment."""
+    """The variables of a file, in order.
+
+    Raises:
+        UsageError: Names the line that is no assignment.
+    """
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -56,7 +60,11 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _unquoted(text: str, where: str) -> str:
-    """A value without its quotes and the comment behind it."""
+    """A value without its quotes and the comment behind it.
+
+    Raises:
+        UsageError: For a command to run, and for a quote that is not closed.
+    """
     text = text.strip()
     if "`" in text or "$(" in text:
         raise UsageError(f"{where}: a command is not run: {text[:60]!r}", hint="write its result")

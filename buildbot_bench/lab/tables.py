@@ -50,7 +50,8 @@ class Place:
 def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
     """The dataclass that a table describes.
 
-    Raises UsageError that names file and key: one that is unknown, missing or of another type.
+    Raises:
+        UsageError: Names file and key: one that is unknown, missing or of another type.
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
@@ -68,7 +69,11 @@ def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
 
 
 def refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: Place | Path) -> None:
-    """Raise UsageError for a key that is not among the known ones; it names the nearest."""
+    """See that all keys are known.
+
+    Raises:
+        UsageError: For the first that is not; it names the nearest.
+    """
     names = list(known)
     for key in table:
         if key not in names:
@@ -100,7 +105,11 @@ def _value(kind: Any, value: Any, place: Place) -> Any:
 
 
 def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
-    """One of several tables, which `driver` tells apart, or the only kind there is."""
+    """One of several tables, which `driver` tells apart, or the only kind there is.
+
+    Raises:
+        UsageError: When there is no such driver.
+    """
     if len(kinds) == 1:
         return _value(kinds[0], value, place)
     by_driver = {kind.DRIVER: kind for kind in kinds}

@@ -48,7 +48,8 @@ class Testbed:
 def load_testbeds(path: Path) -> dict[str, Testbed]:
     """Read testbeds.toml; relative paths in it are taken from its own directory.
 
-    Raises UsageError that names file, testbed and key.
+    Raises:
+        UsageError: Names file, testbed and key.
     """
     path = path.absolute()  # a message must tell where it was looked for
     try:
@@ -68,7 +69,11 @@ def load_testbeds(path: Path) -> dict[str, Testbed]:
 
 
 def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
-    """The testbed of that name; UsageError names those there are."""
+    """The testbed of that name.
+
+    Raises:
+        UsageError: When there is none; it names those there are.
+    """
     if name not in testbeds:
         raise UsageError(f"there is no testbed {name!r}", hint=nearest(name, testbeds))
     return testbeds[name]

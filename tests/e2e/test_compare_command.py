@@ -39,7 +39,7 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
         asked.kill()
     assert asked.returncode == 0, progress
     # Who boots first, commit or trial, has the recorded values; the other's are redrawn from them.
-    (comparison,) = json.loads(answer)["comparisons"]
+    (comparison,) = json.loads(answer)["lanes"]
     assert comparison["verdict"] == "worse"
     assert comparison["effect"] == pytest.approx(-0.256, abs=0.01)
     assert measured(farm) == 2 * BOOTS

@@ -158,7 +158,7 @@ def test_a_patch_is_compiled_once_and_seen_to_change_no_code(settled: Farm) -> N
 def test_an_option_is_compiled_and_measured_with_the_patch(settled: Farm) -> None:
     boots = settled.boots
     wish = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
-    (measured,) = settled.ask("compare", *wish)["comparisons"]
+    (measured,) = settled.ask("compare", *wish)["lanes"]
     assert measured["workload"] == "forwarding"
     assert settled.boots == boots + 6
     kernels = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE variant LIKE '{}%'"

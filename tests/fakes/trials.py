@@ -13,7 +13,7 @@ from tests.fakes.rehearsal import INVALID_PARAMS, STARTED_AT, RefusalError
 INTERNAL_ERROR = -32603
 TEXT = "r4+VIMAGE against r4: +4.0%\n"
 MARKDOWN = "**r4+VIMAGE against r4**\n"
-REPORT = {"kind": "trial", "comparisons": [{"verdict": "better"}]}
+REPORT = {"kind": "comparison", "lanes": [{"verdict": "better"}]}
 FILES = {"README.md": "r4+VIMAGE\n", "RAW/bench.4.forwarding.1.receiver": "1 pps\n"}
 PATCH = {"origin": "my.patch", "digest": "0" * 64, "text": "+evil\x1b[2J\n"}
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -18,6 +18,7 @@ from statistics import fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 from buildbot_bench.core.noise.model import MIN_SIGMA
 
@@ -28,6 +29,7 @@ _CLIPPED_VARIANCE = 0.5160585  # E[min(Z², 1)] of a standard normal Z
 _FAR = 3.0  # run sigmas: a boot further from its image's median is counted as that far
 _NORMAL_MAD = 1.4826
 _PLAINLY = 2.5  # five normal boots lie as far apart once in 300 images
+_EXACT = 1e-15  # how exactly the scale is solved for, as a part of the largest difference
 _SHARED = 2 / 3  # neighbouring differences share an image: worth of each (von Neumann 1941)
 
 
@@ -100,17 +102,14 @@ def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
 
 
 def _huber_scale(differences: Floats, explained: Floats, factor: float) -> float:
-    """Solve mean(min(d²/(factor·s² + explained), c²)) = E[min(Z², c²)] for s, by bisection."""
+    """Solve mean(min(d²/(factor·s² + explained), c²)) = E[min(Z², c²)] for s."""
     squares = differences**2
 
     def excess(scale: float) -> float:
         variance = np.maximum(factor * scale**2 + explained, MIN_SIGMA**2)
         return float(np.mean(np.minimum(squares / variance, _CLIP**2))) - _CLIPPED_VARIANCE
 
-    low, high = 0.0, float(np.abs(differences).max()) * 2 + MIN_SIGMA
-    if excess(low) <= 0:
+    if excess(0.0) <= 0:
         return 0.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    high = float(np.abs(differences).max()) * 2 + MIN_SIGMA
+    return float(optimize.brentq(excess, 0.0, high, xtol=_EXACT * high))

@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from unidiff.patch import Hunk, PatchedFile
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.places import lies_in
 
-# A hunk with what git takes for the line that begins its function; see gitattributes(5).
-_HUNK = re.compile(r"@@ -([0-9]{1,9})[0-9,]{0,11} \+([0-9]{1,9})[0-9,]{0,11} @@ ?(.*)", re.DOTALL)
-_FILE = re.compile(r"diff --git a/(.{1,4096}?) b/\1$")
 _WORD = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)
 _CALLED = re.compile(r"([A-Za-z_]\w{0,200})\s*\(", re.ASCII)
 # What style(9) has in the first column: a type, a comment, a declaration or the name of a function.
@@ -57,32 +58,20 @@ def meetings(
     """The files of a diff, as `git diff -U0` writes it, that meet any of the names.
 
     Those that change one come first; a file's names stand in the order of `names`. A function
-    whose place (`path:line`) is known is changed in that file and in no other.
+    whose place (`path:line`) is known is changed in that file and in no other. A damaged diff
+    meets none.
     """
-    found = []
-    for path, hunks in _files(diff):
-        meeting = _met(path, hunks, names, places)
-        if meeting.changed or meeting.named:
-            found.append(meeting)
+    try:
+        met = [_met(file, names, places) for file in read_diff(diff)]
+    except UsageError:
+        return ()
+    found = [meeting for meeting in met if meeting.changed or meeting.named]
     return tuple(sorted(found, key=lambda meeting: not meeting.changed))
 
 
-def _files(diff: str) -> Iterator[tuple[str, list[str]]]:
-    path, lines = "", list[str]()
-    for line in diff.split("\n"):
-        if header := _FILE.match(line):
-            if path:
-                yield path, lines
-            path, lines = header[1], []
-        else:
-            lines.append(line)
-    if path:
-        yield path, lines
-
-
-def _met(path: str, hunks: list[str], names: Collection[str], places: Mapping[str, str]) -> Meeting:
+def _met(file: PatchedFile, names: Collection[str], places: Mapping[str, str]) -> Meeting:
     known = frozenset(names)
-    lines = list(_changed_lines(hunks))
+    path, lines = file.path, [line for hunk in file for line in _changed_lines(hunk)]
     within = known & {line.function for line in lines}
     words = known & {word for line in lines for word in _WORD.findall(line.text)}
     changed = {name for name in within if name not in places or lies_in(places[name], path)}
@@ -94,24 +83,22 @@ def _met(path: str, hunks: list[str], names: Collection[str], places: Mapping[st
     )
 
 
-def _changed_lines(hunks: list[str]) -> Iterator[ChangedLine]:
-    """The lines of a file's hunks that are not blank."""
-    around = function = side = ""
-    old = new = 0
-    for line in hunks:
-        if hunk := _HUNK.match(line):
-            old, new = int(hunk[1]), int(hunk[2])
-            around, side = _first_called(hunk[3]), " "
-        elif side and line[:1] in {"+", "-"}:
-            if line[0] != side:  # the old lines of a hunk stand before the new ones
-                function, side = around, line[0]
-            function = _function_of(line[1:], function)
-            if line[1:].strip() and side == "-":
-                yield ChangedLine(function=function, old=old, text=line[1:])
-            elif line[1:].strip():
-                yield ChangedLine(function=function, new=new, text=line[1:])
-            old, new = old + (side == "-"), new + (side == "+")
-            function = "" if line[1:2] == "}" else function
+def _changed_lines(hunk: Hunk) -> Iterator[ChangedLine]:
+    """The lines of a hunk that are not blank; its header has the line that begins its function."""
+    around, side = _first_called(hunk.section_header), ""
+    function = around
+    for line in hunk:
+        if not line.is_added and not line.is_removed:
+            continue
+        if line.line_type != side:  # the old lines of a hunk stand before the new ones
+            function, side = around, line.line_type
+        code = line.value.removesuffix("\n")
+        function = _function_of(code, function)
+        if code.strip():
+            yield ChangedLine(
+                function=function, old=line.source_line_no, new=line.target_line_no, text=code
+            )
+        function = "" if code.startswith("}") else function
 
 
 def _function_of(code: str, before: str) -> str:

@@ -8,7 +8,7 @@ from buildbot_bench.core.trial.model import (
     TrialReport,
     Verdict,
 )
-from buildbot_bench.core.trial.report import compose_trial, trial_json
+from buildbot_bench.core.trial.report import compose_trial
 from buildbot_bench.core.trial.schedule import Block, TrialSide, next_block
 from buildbot_bench.core.trial.text import markdown, text
 
@@ -30,5 +30,4 @@ __all__ = [
     "parts",
     "result_files",
     "text",
-    "trial_json",
 ]

@@ -1,14 +1,17 @@
 """What a trial came to, as values; it renders nothing.
 
-All text that comes from elsewhere has gone through `plain`.
+All text that comes from elsewhere has gone through `one_line`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
+from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.report import Contrast
 from buildbot_bench.core.sample import Metric
 
@@ -53,7 +56,11 @@ class LaneValues:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneReport:
-    """The two sides on one testbed and workload, held against each other."""
+    """The two sides on one testbed and workload, held against each other.
+
+    `effect` and its interval `low` to `high` are fractions of the base's mean; null where there are
+    too few values, and where a base of 0 leaves them without meaning.
+    """
 
     testbed: str
     workload: str
@@ -62,6 +69,32 @@ class LaneReport:
     verdict: Verdict
     facts: Mapping[str, str]
     flame_graphs: FlameGraphs | None = None
+
+    @property
+    @in_json
+    def effect(self) -> Figure | None:
+        """By what fraction of the base's mean the new side differs."""
+        found = self.contrast.comparison
+        if found is None or not math.isfinite(found.difference_percent):
+            return None
+        return found.difference_percent / 100
+
+    @property
+    @in_json
+    def low(self) -> Figure | None:
+        """The interval's lower end."""
+        return None if self.effect is None else self.effect - self._error
+
+    @property
+    @in_json
+    def high(self) -> Figure | None:
+        """The interval's upper end."""
+        return None if self.effect is None else self.effect + self._error
+
+    @property
+    def _error(self) -> float:
+        found = self.contrast.comparison
+        return 0.0 if found is None else abs(found.error_percent) / 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,10 +107,11 @@ class TrialReport:
     trial_id: int
     base: str
     new: str
-    iterations: int
+    iterations: Count
     confidence: float
-    min_effect: float
+    min_effect: Share
     lanes: tuple[LaneReport, ...]
     detail: str = ""
     farm: str = ""
     url: str = ""
+    kind: Literal["comparison"] = "comparison"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any
 
-from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.report import Contrast, Side, plain
-from buildbot_bench.core.report.contrast import contrast
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.report import Contrast, Side
+from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.trial.model import LaneReport, LaneValues, TrialReport, Verdict
 
 
@@ -29,41 +26,27 @@ def compose_trial(
     """The report of a trial from what was measured; `base` and `new` are the variants' labels."""
     return TrialReport(
         trial_id=trial_id,
-        base=plain(base),
-        new=plain(new),
+        base=one_line(base),
+        new=one_line(new),
         iterations=iterations,
         confidence=confidence,
         min_effect=min_effect,
         lanes=tuple(
-            _lane(values, plain(base), plain(new), confidence=confidence, min_effect=min_effect)
+            _lane(
+                values, one_line(base), one_line(new), confidence=confidence, min_effect=min_effect
+            )
             for values in lanes
         ),
-        detail=plain(detail, columns=300),
-        farm=plain(farm),
+        detail=one_line(detail, columns=300),
+        farm=one_line(farm),
         url=url,
     )
-
-
-def trial_json(report: TrialReport) -> dict[str, Any]:
-    """The report for programs; effects are fractions of the base's mean."""
-    return {
-        "kind": "trial",
-        "trialid": report.trial_id,
-        "base": report.base,
-        "new": report.new,
-        "iterations": report.iterations,
-        "confidence": report.confidence,
-        "min_effect": report.min_effect,
-        "detail": report.detail,
-        "farm": report.farm,
-        "comparisons": [_lane_json(lane) for lane in report.lanes],
-    }
 
 
 def _lane(
     values: LaneValues, base: str, new: str, *, confidence: float, min_effect: float
 ) -> LaneReport:
-    what = f"{values.workload} ({plain(values.metric.unit)})"
+    what = f"{values.workload} ({one_line(values.metric.unit)})"
     found = contrast(
         Side(label=f"{base} {what}", values=values.base),
         Side(label=f"{new} {what}", values=values.new),
@@ -76,7 +59,7 @@ def _lane(
         metric=values.metric,
         contrast=found,
         verdict=_verdict(found, min_effect, higher_is_better=values.metric.higher_is_better),
-        facts={plain(name): plain(str(value)) for name, value in values.facts.items()},
+        facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
         flame_graphs=values.flame_graphs,
     )
 
@@ -90,32 +73,3 @@ def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> V
     if abs(comparison.difference_percent) < 100 * min_effect:
         return Verdict.NEGLIGIBLE
     return Verdict.BETTER if (comparison.difference > 0) == higher_is_better else Verdict.WORSE
-
-
-def _lane_json(lane: LaneReport) -> dict[str, Any]:
-    return {
-        "testbed": lane.testbed,
-        "workload": lane.workload,
-        "unit": lane.metric.unit,
-        "verdict": str(lane.verdict),
-        "base": list(lane.contrast.old.values),
-        "new": list(lane.contrast.new.values),
-        "ministat": lane.contrast.ministat,
-        "notes": list(lane.contrast.notes),
-        "facts": dict(lane.facts),
-        "flame_graphs": None if lane.flame_graphs is None else asdict(lane.flame_graphs),
-        **_figures(lane.contrast.comparison),
-    }
-
-
-def _figures(comparison: Comparison | None) -> dict[str, float | None]:
-    """Effect and interval; null where a base of 0 leaves them without meaning."""
-    if comparison is None or not math.isfinite(comparison.difference_percent):
-        return {"effect": None, "low": None, "high": None, "p_value": None}
-    effect, error = comparison.difference_percent / 100, abs(comparison.error_percent) / 100
-    return {
-        "effect": effect,
-        "low": effect - error,
-        "high": effect + error,
-        "p_value": comparison.p_value,
-    }

@@ -120,7 +120,12 @@ class EmbeddedDriver:
         self._tunables = tuple(tunables)
 
     def boot(self) -> None:
-        """Start control and kernel afresh; both take traffic when this returns."""
+        """Start control and kernel afresh; both take traffic when this returns.
+
+        Raises:
+            UntestableRevision: When the kernel is no program of this machine, or takes no traffic
+                in time.
+        """
         settings = self._settings
         lasting_s = max(settings.duration_s, settings.profile_s)
         self._running.open_receiver()
@@ -136,13 +141,22 @@ class EmbeddedDriver:
             raise UntestableRevision(f"the kernel {how} when it booted")
 
     def verify(self) -> None:
-        """Compare the digest of the program that the process runs."""
+        """Compare the digest of the program that the process runs.
+
+        Raises:
+            InfraError: When another one runs.
+        """
         running = _digest_of_process(self._running.pid(KERNEL)) or sha256(self._kernel)
         if running != self._digest:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")
 
     def blast(self, workload: str) -> Blast:
-        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps."""
+        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps.
+
+        Raises:
+            UntestableRevision: When the kernel ends under traffic.
+            InfraError: For an unknown workload, or a sender that failed.
+        """
         traffic = self._workload(workload)
         blaster, amiss = self._running.blast(self._settings.duration_s, flows=traffic.flows)
         if how := self._running.ending(KERNEL):
@@ -162,7 +176,12 @@ class EmbeddedDriver:
         return "processor-time" if can_name() and compiler() else ""
 
     def capture(self, workload: str) -> Profile:
-        """Start the kernel once more, with the sampler in it, and blast."""
+        """Start the kernel once more, with the sampler in it, and blast.
+
+        Raises:
+            InfraError: When the kernel does not start or go on with the sampler, or too few samples
+                were taken.
+        """
         samples = self._home / "logs" / "samples"
         make_room(samples)
         preload = {"LD_PRELOAD": str(sampler(self._home)), "BENCH_SAMPLES": str(samples)}

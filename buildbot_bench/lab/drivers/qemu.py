@@ -120,7 +120,12 @@ class QemuDriver:
             self._blame(f"the kernel {fault} when it booted")
 
     def verify(self) -> None:
-        """Compare the file's digest, and the build ID that the kernel printed with the file's."""
+        """Compare the file's digest, and the build ID that the kernel printed with the file's.
+
+        Raises:
+            InfraError: When another kernel runs.
+            UntestableRevision: When the kernel does not say on its console which one it is.
+        """
         kernel, digest = self._installed.kernel, self._installed.digest
         found = sha256(kernel)
         if found != digest:
@@ -132,7 +137,11 @@ class QemuDriver:
             raise UntestableRevision("the kernel does not say on its console which one it is")
 
     def blast(self, workload: str) -> Blast:
-        """Send the traffic: packets per second, or instructions per packet by function."""
+        """Send the traffic: packets per second, or instructions per packet by function.
+
+        Raises:
+            InfraError: For an unknown workload.
+        """
         if workload not in self.workloads():
             raise InfraError(f"no such workload: {workload}")
         try:
@@ -150,7 +159,11 @@ class QemuDriver:
         return EXECUTED
 
     def capture(self, workload: str) -> Profile:
-        """Where the instructions of some bursts were executed."""
+        """Where the instructions of some bursts were executed.
+
+        Raises:
+            InfraError: When the kernel does not forward while it is traced.
+        """
         del workload
         image = self._installed
         try:
@@ -212,7 +225,12 @@ class QemuDriver:
         return await_forwarding(machine, self._system, self._settings.boot_limit_s)
 
     def _blame(self, fault: str) -> NoReturn:
-        """Find out whose fault it is: the known-good kernel's turn."""
+        """Find out whose fault it is: the known-good kernel's turn.
+
+        Raises:
+            UntestableRevision: When that one boots.
+            InfraError: When it does not either, or no kernel ever forwarded here.
+        """
         self.shutdown()
         good = self._known_good()
         if good is None and self._system.suspects_testbed(self._installed):

@@ -86,7 +86,11 @@ class ReplayDriver:
         """All workloads have the same boots."""
 
     def install(self, artefact: Path, digest: str) -> None:
-        """Read which revision this is."""
+        """Read which revision this is.
+
+        Raises:
+            UntestableRevision: When the artefact's first line names none.
+        """
         check_digest(artefact, digest)
         with artefact.open(encoding="utf-8", errors="replace") as file:
             line = file.readline(_FIRST_LINE_LIMIT).strip()
@@ -99,7 +103,11 @@ class ReplayDriver:
         self._revision, self._digest = label, digest
 
     def tune(self, tunables: Sequence[str]) -> None:
-        """Refuse them all: what was measured long ago cannot be set otherwise now."""
+        """Refuse them all: what was measured long ago cannot be set otherwise now.
+
+        Raises:
+            UntestableRevision: For any tunable.
+        """
         raise UntestableRevision(
             f"a replayed testbed cannot set {tunables[0]}",
             hint="compare tunables on a testbed that boots kernels",
@@ -134,7 +142,11 @@ class ReplayDriver:
         return "recorded" if self._settings.captures else ""
 
     def capture(self, workload: str) -> Profile:
-        """What was recorded of this revision."""
+        """What was recorded of this revision.
+
+        Raises:
+            InfraError: When nothing was, or it cannot be read.
+        """
         directory = self._settings.captures or Path()
         name = f"{self._revision}.{workload}.pmc.graph.gz"
         try:

@@ -136,7 +136,11 @@ class SshDriver:
                 verify_kernel(self._dut, self._settings.dut, archive)
 
     def blast(self, workload: str) -> Blast:
-        """Send the workload's traffic once; the value is in pps."""
+        """Send the workload's traffic once; the value is in pps.
+
+        Raises:
+            InfraError: When the run is no measurement, and that is not the kernel's fault.
+        """
         facts = self._facts_of_the_boot()
         logs = self._run(workload)
         alive = self._machine().look()
@@ -158,7 +162,11 @@ class SshDriver:
         return self._settings.profile.event if self._settings.profile else ""
 
     def capture(self, workload: str) -> Profile:
-        """Sample the kernel under the workload's traffic."""
+        """Sample the kernel under the workload's traffic.
+
+        Raises:
+            InfraError: When testbeds.toml has no profile.
+        """
         settings = self._settings
         if settings.profile is None:
             raise InfraError("no capture is set up", hint="write [testbeds.NAME.profile]")
@@ -220,7 +228,12 @@ class SshDriver:
         )
 
     def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
-        """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
+        """The kernel is at fault if the known-good one now boots, in the same way, and is ready.
+
+        Raises:
+            UntestableRevision: When the kernel is at fault.
+            InfraError: When the lab is.
+        """
         try:
             self._life().recover()
             if fell_back:
@@ -230,7 +243,12 @@ class SshDriver:
         raise UntestableRevision(f"{reason}; the known-good kernel boots")
 
     def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
-        """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
+        """Likewise, if the known-good one passes traffic; a bounced link it may be as well.
+
+        Raises:
+            UntestableRevision: When that one passes traffic.
+            InfraError: When it does not either.
+        """
         try:
             self._life().recover()
             verdict = self._judge(self._run(workload), workload)

@@ -59,7 +59,8 @@ def parse_turns(log: str) -> list[Turn]:
 def relative_efficiency(turns: list[Turn]) -> float:
     """The DUT's packets per processor time, where the control's are 1.
 
-    Raises InfraError when too little of the turns is usable.
+    Raises:
+        InfraError: When too little of the turns is usable.
     """
     ratios = [turn.ratio for turn in turns[_WARM_UP_PAIRS:] if turn.counts]
     if not ratios:
@@ -73,8 +74,9 @@ def relative_efficiency(turns: list[Turn]) -> float:
 def check_traffic(receiver_log: str, sender_log: str, turns: list[Turn]) -> None:
     """Refuse a kernel that passes nothing, or loses or damages packets: its speed says nothing.
 
-    Raises UntestableRevision for such a kernel, and InfraError for a sender or a control that
-    failed.
+    Raises:
+        UntestableRevision: For such a kernel.
+        InfraError: For a sender or a control that failed.
     """
     totals = {match[1]: int(match[2]) for match in _TOTAL.finditer(sender_log + receiver_log)}
     if not totals.keys() >= {"Sent", "Received", "Damaged"}:

@@ -13,7 +13,6 @@ from ipaddress import ip_address
 
 from buildbot_bench.core.errors import UsageError
 
-RFC2544_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 # How many addresses send and how many receive; a flow is a pair of them.
 PRESETS: Mapping[str, tuple[int, int]] = {"1": (1, 1), "2k": (20, 100), "5k": (71, 70)}
 _BASES = {

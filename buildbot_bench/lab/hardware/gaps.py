@@ -15,7 +15,11 @@ def gaps(settings: SshSettings) -> list[Finding]:
 
 
 def require_complete(settings: SshSettings) -> None:
-    """Raise UsageError for the first gap."""
+    """See that there is no gap.
+
+    Raises:
+        UsageError: For the first one.
+    """
     if found := gaps(settings):
         raise UsageError(f"{found[0].subject}: {found[0].detail}", hint=found[0].remedy or "")
 

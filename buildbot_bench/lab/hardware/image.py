@@ -75,7 +75,9 @@ def open_image(artefact: Path, digest: str) -> Image:
 def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: Image) -> None:
     """Have the DUT write an image to its other slice; checked by digest as it arrives.
 
-    InfraError when it arrives damaged, or when BSDRP's `upgrade` does not log that it is complete.
+    Raises:
+        InfraError: When it arrives damaged, or when BSDRP's `upgrade` does not log that it is
+            complete.
     """
     if not dut.upgrading:
         raise InfraError(

@@ -69,7 +69,11 @@ class RemoteProcess:
         return False
 
     def stop(self) -> None:
-        """End it; InfraError when it cannot be ended. A second call does nothing."""
+        """End it. A second call does nothing.
+
+        Raises:
+            InfraError: When it cannot be ended.
+        """
         if self.ended():
             return
         try:

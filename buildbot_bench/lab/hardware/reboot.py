@@ -74,7 +74,11 @@ class Machine:
         return parse_alive(told, asked_s, time.monotonic())
 
     def restart(self) -> None:
-        """Boot the kernel that runs once more; InfraError when it does not come back."""
+        """Boot the kernel that runs once more.
+
+        Raises:
+            InfraError: When it does not come back.
+        """
         before = self.look()
         if before is None:
             raise InfraError(f"{self.remote.address} does not answer")
@@ -94,7 +98,11 @@ class Machine:
         self.remote.hang_up()
 
     def cycle_power(self) -> None:
-        """Take the power away and give it back; KernelFault where nothing can do that."""
+        """Take the power away and give it back.
+
+        Raises:
+            KernelFault: Where nothing can do that.
+        """
         if self.power is None:
             raise KernelFault("there is no power driver to bring it back")
         self.tell(f"power-cycling {self.remote.address}")
@@ -105,8 +113,9 @@ class Machine:
     def reach(self, before: Alive | None, wanted: str) -> Alive:
         """Wait for a reboot's outcome, taking the power away when there is none.
 
-        Raises KernelFault, with all that was seen, when the outcome is not `wanted`, and ready;
-        InfraError when the machine never went down.
+        Raises:
+            KernelFault: When the outcome is not `wanted`, and ready; with all that was seen.
+            InfraError: When the machine never went down.
         """
         watch, troubles = BootWatch(before, wanted), list[str]()
         for cycle in range(self.limits.power_cycles + 1):
@@ -140,7 +149,11 @@ class Machine:
         return progress
 
     def await_ready(self, watch: BootWatch) -> Alive:
-        """Wait until each readiness command succeeds; KernelFault when that takes too long."""
+        """Wait until each readiness command succeeds.
+
+        Raises:
+            KernelFault: When that takes too long.
+        """
         end_s = time.monotonic() + self.limits.ready_s
         self.tell("waiting until it is ready")
         while True:

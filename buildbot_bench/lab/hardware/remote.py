@@ -108,7 +108,12 @@ class Remote:
         stdin: BinaryIO | None = None,
         shared: bool = True,
     ) -> Answer:
-        """Run a command to its end, whatever it is; Unreachable when that cannot be known."""
+        """Run a command to its end, whatever it is.
+
+        Raises:
+            Unreachable: When that cannot be known.
+            InfraError: When there is no ssh(1), or the host's key is another one.
+        """
         limit_s = deadline_s or self._limits.command_s
         self._may_be_shared |= shared
         try:
@@ -144,7 +149,11 @@ class Remote:
     def need(
         self, *command: str, deadline_s: float | None = None, stdin: BinaryIO | None = None
     ) -> str:
-        """What a command printed that must succeed; InfraError when it does not."""
+        """What a command printed that must succeed.
+
+        Raises:
+            InfraError: When it does not.
+        """
         answer = self.run(*command, deadline_s=deadline_s, stdin=stdin)
         if answer.status != 0:
             raise InfraError(f"{self.address}: {command[0]} failed: {answer.complaint}")

@@ -30,7 +30,11 @@ class Blaster:
         self._processes: dict[str, RemoteProcess] = {}
 
     def run(self, traffic: Traffic) -> RunLogs:
-        """Blast once; the logs of all. InfraError for whatever does not start, go on or end."""
+        """Blast once; the logs of all.
+
+        Raises:
+            InfraError: For whatever does not start, go on or end.
+        """
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
         logs = self._stopped_logs(receiver, senders)
@@ -43,7 +47,8 @@ class Blaster:
     def under_traffic(self, traffic: Traffic, action: Callable[[], _Result]) -> _Result:
         """Do something from when traffic is seen to pass the DUT, and stop the traffic then.
 
-        InfraError when none is seen, or when it does not last until the action is over.
+        Raises:
+            InfraError: When none is seen, or when it does not last until the action is over.
         """
         receiver, senders = self._begin(traffic)
         limit_s = self._settings.limits.receiver_s
@@ -116,7 +121,11 @@ class Blaster:
             raise InfraError(f"the receiver {how}: {_end(receiver.log())}")
 
     def _await_link(self) -> None:
-        """Opening a port for netmap bounces its link, which the other end notices, too."""
+        """Opening a port for netmap bounces its link, which the other end notices, too.
+
+        Raises:
+            InfraError: When a port has no link in time.
+        """
         receiver = self._settings.receiver
         dut = self._settings.dut
         end_s = time.monotonic() + self._settings.limits.receiver_s
@@ -147,7 +156,11 @@ class Blaster:
 
 
 def _await_senders(senders: list[RemoteProcess], limit_s: float) -> None:
-    """They end by themselves when they have sent all; a receiver that is gone is seen later."""
+    """They end by themselves when they have sent all; a receiver that is gone is seen later.
+
+    Raises:
+        InfraError: When one does not.
+    """
     end_s = time.monotonic() + limit_s
     for sender in senders:
         if not sender.wait_until(sender.ended, max(0.0, end_s - time.monotonic())):

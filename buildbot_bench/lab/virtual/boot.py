@@ -46,7 +46,10 @@ def _ended(machine: Machine) -> str:
     """How a machine went off that nobody switched off, in a clause.
 
     QEMU ends with status 0 when its guest resets itself, and with another one when it cannot or
-    will not boot what it was given. Raises InfraError when somebody else ended it.
+    will not boot what it was given.
+
+    Raises:
+        InfraError: When somebody else ended it.
     """
     ending = machine.ending() or ""
     if ending.endswith(_BY_OTHERS):

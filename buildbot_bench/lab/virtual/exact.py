@@ -94,7 +94,11 @@ def _count_burst(machine: Machine, tracer: Tracer) -> Executed:
 
 
 def _await_sleep(machine: Machine) -> None:
-    """Wait until the processor is halted, and waits for a packet."""
+    """Wait until the processor is halted, and waits for a packet.
+
+    Raises:
+        Lost: When it never is.
+    """
     end_s = time.monotonic() + _ASLEEP_S
     while "HLT=1" not in machine.monitor.command("info registers"):
         if time.monotonic() > end_s:

@@ -124,7 +124,8 @@ class Machine:
 def qemu(program: str, home: Path) -> Path:
     """A link to QEMU by which it is started: leftovers of this testbed are known by its place.
 
-    Raises InfraError when there is no such program.
+    Raises:
+        InfraError: When there is no such program.
     """
     found = shutil.which(program)
     if found is None:

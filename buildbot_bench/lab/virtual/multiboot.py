@@ -33,7 +33,11 @@ class Multiboot:
         return {}
 
     def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
-        """Copy it; InfraError for what another testbed is for."""
+        """Copy it.
+
+        Raises:
+            InfraError: For what another testbed is for.
+        """
         kernel = directory / "kernel"
         copy_verified(artefact, kernel, digest)
         if (kind := kind_of(kernel)) in _FREEBSDS:

@@ -59,7 +59,11 @@ class PluginTracer:
         self._plugin.clear()
 
     def read(self) -> Executed:
-        """Its counts."""
+        """Its counts.
+
+        Raises:
+            InfraError: When nothing was executed.
+        """
         if not (executed := self._plugin.read()):
             raise InfraError("QEMU's plugin counted no instruction", hint="see `bench-lab check`")
         return executed
@@ -75,7 +79,11 @@ class LogTracer:
         self._log = log
 
     def start(self) -> None:
-        """Put one instruction into each block that QEMU logs."""
+        """Put one instruction into each block that QEMU logs.
+
+        Raises:
+            InfraError: Where this QEMU cannot do it.
+        """
         for command in _ONE_BY_ONE:
             if "unknown command" not in self._monitor.command(command):
                 return

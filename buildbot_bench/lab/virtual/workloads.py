@@ -44,8 +44,7 @@ class VirtualWorkload:
 def workloads_of(system: str) -> Mapping[str, VirtualWorkload]:
     """The workloads that a system can be asked for, by name.
 
-    Raises:
-        UsageError: a registered workload cannot be imported.
+    It fails as `extensions.load_all` does, when one cannot be imported.
     """
     found = extensions.load_all(extensions.VIRTUAL_WORKLOADS)
     return {name: workload for name, workload in found.items() if system in workload.systems}

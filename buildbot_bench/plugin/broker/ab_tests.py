@@ -19,7 +19,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import gone, in_one_line, reasons_gone
+from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons
 from buildbot_bench.plugin.queries.comparisons import Lane, sides_done
 
 # A lane whose last so many probes were all lost to the lab is not going to end by itself.
@@ -29,7 +29,7 @@ MAX_LOST = 3
 class Trials:
     """Gives every lane of every running trial its next boots, or the trial its end.
 
-    What comes next is a function of what was measured; no turn depends on the one before.
+    What comes next is a function of what was measured; no cycle depends on the one before.
     """
 
     def __init__(self, farm: Farm) -> None:
@@ -67,14 +67,14 @@ class Trials:
             asked = [probe for probe in probes if (probe.testbed, probe.workload) == lane]
             if any(probe.state in OPEN_PROBES for probe in asked):
                 missing = True
-            elif gone(self._farm, testbed, workload):
+            elif removal_reason(self._farm, testbed, workload):
                 continue
             elif block := next_block(done.get(lane, Counter()), trial.iterations):
                 missing = True
                 image = base if block.side is TrialSide.BASE else new
                 await self._ask(trial, lane, block, image, serial=len(asked) + 1)
         if not missing:
-            detail = in_one_line(reasons_gone(self._farm, trial.lanes))
+            detail = in_one_line(removal_reasons(self._farm, trial.lanes))
             await self._end(trial, probes, TrialState.DONE, detail=detail)
 
     async def _release(self, *images: ImageRow) -> None:

@@ -16,7 +16,7 @@ class Priority(IntEnum):
     """Buildbot starts the highest first, and the oldest of equals."""
 
     PERSON = 30
-    CONTROL = 25  # three boots a day; a search on a testbed that is ill is in vain
+    CONTROL = 25  # three boots a day; a search on a testbed out of control is in vain
     SEARCH = 20
     CONFIRM = 15
     COMMIT = 10
@@ -26,7 +26,7 @@ class Priority(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plain:
+class BuildTarget:
     """A revision: what it is called, where it stands and, if it is not plain, how it is changed."""
 
     sha: str
@@ -40,7 +40,7 @@ _ASLEEP = frozenset({ImageState.FAILED, ImageState.DROPPED, ImageState.HELD})
 
 
 async def ask_image(
-    farm: Farm, revision: Plain, ordinal: int = 0, *, approved: bool = True
+    farm: Farm, revision: BuildTarget, ordinal: int = 0, *, approved: bool = True
 ) -> ImageRow:
     """The image of a revision, to be built if nobody asked before.
 

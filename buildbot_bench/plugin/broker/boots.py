@@ -10,13 +10,13 @@ from math import inf
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason, TrialState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import bed_of
-from buildbot_bench.plugin.queries.evidence import Material, patched
+from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 
 # To stop a build and to start another takes some seconds itself.
 _WORTH_STOPPING_S = 30.0
@@ -24,7 +24,7 @@ _UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hands:
+class Capacity:
     """What the tables say of a farm's builders and testbeds."""
 
     farm: Farm
@@ -58,7 +58,7 @@ class Hands:
         0 when there is something to boot now, and when a build takes longer than it should. All
         testbeds of one worker count, since it serves one at a time.
         """
-        worker, beds = bed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
+        worker, beds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
         same_worker = {name for name, bed in beds.items() if bed.worker == worker}
         left_s = [build_s]
         for probe in await self._open_probes():
@@ -109,12 +109,12 @@ class Boots:
     """The requests of searches, in the farm's tables."""
 
     farm: Farm
-    hands: Hands
+    capacity: Capacity
 
     async def ask(
         self,
         search: SearchRow,
-        material: Material,
+        inputs: SearchInputs,
         *,
         position: int,
         serial: int,
@@ -124,7 +124,7 @@ class Boots:
         reason: ProbeReason = ProbeReason.SEARCH,
     ) -> None:
         """Ask for iterations of a build of a position; `serial` counts the search's requests."""
-        wanted = await built_for(self.farm, search, material.range.revisions[position])
+        wanted = await built_for(self.farm, search, inputs.range.revisions[position])
         row = await ask_image(self.farm, wanted, image)
         await ask_probe(
             self.farm,
@@ -140,24 +140,24 @@ class Boots:
             ),
         )
         if row.state == ImageState.WANTED:
-            await self.hands.make_room(build_s=material.costs.build_s)
+            await self.capacity.make_room(build_s=inputs.costs.build_s)
 
-    async def build_ahead(self, search: SearchRow, material: Material, wanted: Measure) -> None:
+    async def build_ahead(self, search: SearchRow, inputs: SearchInputs, wanted: Measure) -> None:
         """Have the builders that idle make what the search will want."""
         asked = {
-            image.position - material.range.old.position
-            for image in material.images.values()
+            image.position - inputs.range.old.position
+            for image in inputs.images.values()
             if image.ordinal == 0 and image.state not in _WITHOUT_IMAGE
         }
         ahead = [position for position in wanted.prefetch if position not in asked]
-        for position in ahead[: max(await self.hands.free_builders(), 0)]:
-            revision = material.range.revisions[position]
+        for position in ahead[: max(await self.capacity.free_builders(), 0)]:
+            revision = inputs.range.revisions[position]
             await ask_image(self.farm, await built_for(self.farm, search, revision))
 
 
-async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> Plain:
+async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildTarget:
     """What a search builds of a revision: with its fix where that fits and is not yet in."""
-    plain = Plain(sha=revision.sha, position=revision.position, label=revision.label)
+    plain = BuildTarget(sha=revision.sha, position=revision.position, label=revision.label)
     if search.fix_sha is None:
         return plain
     fits = await farm.git(farm.fits, search.fix_sha, (revision.sha,))
@@ -169,32 +169,32 @@ async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> Plain:
     )
 
 
-def bootable_image(material: Material, wanted: Measure) -> int:
-    """The build that a plan means: a further one that cannot be had is another one's turn."""
-    images = images_at(material, wanted.position)
+def bootable_image(inputs: SearchInputs, wanted: Measure) -> int:
+    """The build that a plan means: in place of one that cannot be had it is the next."""
+    images = images_at(inputs, wanted.position)
     broken = {image.ordinal for image in images if image.state == ImageState.UNTESTABLE}
-    measured = {s.image for s in material.samples if s.position == wanted.position and s.values}
+    measured = {s.image for s in inputs.samples if s.position == wanted.position and s.values}
     if wanted.image not in broken:
         return wanted.image
     return next(k for k in count(wanted.image + 1) if k not in broken | measured)
 
 
-def is_built(material: Material, wanted: Measure) -> bool:
+def is_built(inputs: SearchInputs, wanted: Measure) -> bool:
     """Whether the image that a plan means is there to be booted at once."""
     return any(
         (image.ordinal, image.state) == (wanted.image, ImageState.BUILT)
-        for image in images_at(material, wanted.position)
+        for image in images_at(inputs, wanted.position)
     )
 
 
-def places_of(material: Material, probes: Iterable[ProbeRow]) -> Iterator[tuple[int, int]]:
+def places_of(inputs: SearchInputs, probes: Iterable[ProbeRow]) -> Iterator[tuple[int, int]]:
     """Position and image, in the range's terms, of what some probes boot."""
     for probe in probes:
-        if image := material.images.get(probe.image_id):
-            yield image.position - material.range.old.position, image.ordinal
+        if image := inputs.images.get(probe.image_id):
+            yield image.position - inputs.range.old.position, image.ordinal
 
 
-def images_at(material: Material, position: int) -> list[ImageRow]:
+def images_at(inputs: SearchInputs, position: int) -> list[ImageRow]:
     """The images of a position of the range."""
-    first = material.range.old.position
-    return [image for image in material.images.values() if image.position - first == position]
+    first = inputs.range.old.position
+    return [image for image in inputs.images.values() if image.position - first == position]

@@ -25,7 +25,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm, profile_builder
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import captures_gone, held_testbeds
+from buildbot_bench.plugin.farm.series import captures_removal_reason, held_testbeds
 from buildbot_bench.plugin.queries.captures import mail_waits
 from buildbot_bench.plugin.queries.reports import report_of
 
@@ -36,7 +36,7 @@ _NEWEST = 50
 _SIDES = 2
 
 
-class Profiles:
+class CaptureRequests:
     """Asks for captures, each once, and closes what ended."""
 
     def __init__(self, farm: Farm, master: Any, issuer: Issuer) -> None:
@@ -82,7 +82,7 @@ class Profiles:
         if len(kernels) < 2 or any(image.state != ImageState.BUILT for image, _ in sides):
             return
         for testbed, workload in trial.lanes:
-            if captures_gone(self._farm, testbed, workload):
+            if captures_removal_reason(self._farm, testbed, workload):
                 continue
             for side, (image, tunables) in zip(TrialSide, sides, strict=True):
                 await store.ensure_profile(

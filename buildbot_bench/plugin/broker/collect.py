@@ -1,4 +1,7 @@
-"""Requests that a dead master still claims: Buildbot 4.3 forgets to release them."""
+"""What became of the requests that were issued; their results were written by the steps.
+
+A request may be one that a dead master still claims: Buildbot 4.3 forgets to release those.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.noise import auto_iterations, learn
-from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
@@ -89,9 +89,9 @@ async def _before(farm: Farm, branch: str, lane: Lane, newest: int) -> tuple[lis
     """What is known behind the gates of a lane and at each of them, up to a position."""
     first = max(0, newest - WINDOW_COMMITS)
     known = await _asked(farm, branch, lane.testbed, lane.workload, first)
-    ill = await held_testbeds(farm)
+    held = await held_testbeds(farm)
     gates = [
-        await _gate(farm, branch, testbed, lane.workload, first, ill=testbed in ill)
+        await _gate(farm, branch, testbed, lane.workload, first, held=testbed in held)
         for testbed in lane.gates
     ]
     measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
@@ -99,7 +99,7 @@ async def _before(farm: Farm, branch: str, lane: Lane, newest: int) -> tuple[lis
 
 
 async def _gate(
-    farm: Farm, branch: str, testbed: str, workload: str, first: int, *, ill: bool
+    farm: Farm, branch: str, testbed: str, workload: str, first: int, *, held: bool
 ) -> Gate:
     asked = await _asked(farm, branch, testbed, workload, first)
     samples = await farm.store.samples(
@@ -114,7 +114,7 @@ async def _gate(
         told={one.position for one in asked if one.state in _SETTLED},
         figures=figures_of(samples, well),
         least=farm.workflow.min_effect_on(testbed),
-        ill=ill,
+        ill=held,
     )
 
 
@@ -133,11 +133,11 @@ def _ended_well(asked: AskedRow) -> bool:
 
 # What gave nothing stays as it is: asking again takes a key of its own.
 GONE_PROBES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})
-# A commit that was lost to sick machines is asked for again when they may have been mended.
+# A commit that was lost to machines that failed is asked for again when they may have been mended.
 ASK_AGAIN_AFTER_S = 3600.0
 
 
-class Wants:
+class CommitQueue:
     """Keeps one commit under measurement in each lane, and a second only when the lab is idle."""
 
     def __init__(self, farm: Farm) -> None:
@@ -184,10 +184,12 @@ class Wants:
     async def _ask(
         self, commit: CommitRow, lane: Lane, reason: ProbeReason, priority: Priority
     ) -> None:
-        revision = Plain(sha=commit.sha, position=commit.position, label=commit.revision.label)
+        revision = BuildTarget(
+            sha=commit.sha, position=commit.position, label=commit.revision.label
+        )
         image = await ask_image(self._farm, revision)
         tries = await self._farm.store.probes_of([image.id], lane.testbed, lane.workload)
-        gone = sum(probe.state in GONE_PROBES for probe in tries)
+        lost = sum(probe.state in GONE_PROBES for probe in tries)
         await ask_probe(
             self._farm,
             ProbeRequest(
@@ -197,7 +199,7 @@ class Wants:
                 iterations=lane.iterations or await self._auto(lane, commit.position),
                 reason=reason,
                 priority=priority,
-                serial=gone,
+                serial=lost,
             ),
         )
 

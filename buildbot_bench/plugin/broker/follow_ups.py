@@ -25,7 +25,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import gone, lane_of, roomiest
+from buildbot_bench.plugin.farm.series import lane_of, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import span_of
 
 GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
@@ -60,7 +60,7 @@ async def search_for(
 async def _start(
     farm: Farm, alarm: Alarm, comparison: ComparisonRow, anchor: ImageRow, unit: str
 ) -> SearchRow:
-    testbed = await roomiest(farm, lane_of(farm, comparison.testbed, comparison.workload))
+    testbed = await least_loaded(farm, lane_of(farm, comparison.testbed, comparison.workload))
     key = f"alarm:{comparison.id}"
     earlier = await farm.store.search_by_key(key)
     if earlier is not None and earlier.state in GIVEN_UP:
@@ -97,7 +97,7 @@ def explains(search: SearchRow, old_position: int, new_position: int) -> bool:
     )
 
 
-class Again:
+class Remeasuring:
     """Sees to the marks that ask for it; what a master that dies has asked for, it asks no more."""
 
     def __init__(self, farm: Farm) -> None:
@@ -121,7 +121,7 @@ class Again:
 
     def _is_gone(self, mark: MarkRow, doubted: SearchRow | ComparisonRow) -> bool:
         """Whether there is nothing any more to boot on."""
-        why = gone(self._farm, doubted.testbed, doubted.workload)
+        why = removal_reason(self._farm, doubted.testbed, doubted.workload)
         if why:
             log.msg(f"bench: nothing is measured again for {mark.author}: {why}")
         return bool(why)

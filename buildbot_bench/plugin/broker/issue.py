@@ -114,7 +114,7 @@ class Issuer:
                 continue
             if not is_let_through(probe, held):
                 continue
-            # Here and not in a turn's earlier part: the image may have been built since.
+            # Here and not in a cycle's earlier part: the image may have been built since.
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
         for trial in await self._farm.store.trials(states=(TrialState.RUNNING,)):
@@ -173,7 +173,7 @@ class Issuer:
     ) -> int | None:
         """Buildbot's request of that name, made if there is none; its number.
 
-        None while Buildbot has no such builder: a reconfiguration goes on, and a later turn asks.
+        None while Buildbot has no such builder: a reconfiguration goes on, and a later cycle asks.
         """
         known = await self._known_request(name)
         if known is not None or builder not in self._scheduler.builderNames:

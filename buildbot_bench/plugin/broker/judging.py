@@ -17,15 +17,15 @@ from buildbot_bench.core.judge import (
 )
 from buildbot_bench.core.noise import learn
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import ComparisonRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ComparisonState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import gone, lanes
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, orders_of
+from buildbot_bench.plugin.farm.series import lanes, removal_reason
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12
@@ -81,7 +81,9 @@ class Judging:
                 comparison=verdict.comparison,
                 reason=f"{earlier.rounds} rounds of fresh boots did not confirm or refute it",
             )
-        if isinstance(verdict, Suspicion) and (why := gone(self._farm, testbed, workload)):
+        if isinstance(verdict, Suspicion) and (
+            why := removal_reason(self._farm, testbed, workload)
+        ):
             verdict = Unfit(comparison=verdict.comparison, reason=why)
         row = earlier or await self._row(new, history, image)
         if earlier is None and row.rounds:
@@ -96,7 +98,7 @@ class Judging:
         match verdict:
             case Suspicion():
                 probes = [await self._ask(wanted, row) for wanted in verdict.remeasure]
-            case Alarm(direction="regression") if why := gone(
+            case Alarm(direction="regression") if why := removal_reason(
                 self._farm, row.testbed, row.workload
             ):
                 verdict = replace(verdict, reason=f"{verdict.reason}; not searched: {why}")
@@ -118,7 +120,7 @@ class Judging:
         asked = earlier.grounds.probes if earlier else ()
         probes = [await self._farm.store.probe(number) for number in asked]
         lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
-        orders = await orders_of(self._farm, image.variant, image.position)
+        relinks = await relinks_of(self._farm, image.variant, image.position)
         regression = self._farm.workflow.regression
         return JudgePolicy(
             confidence=regression.confidence,
@@ -127,7 +129,7 @@ class Judging:
             series=len(lanes(self._farm.workflow.bench_jobs)),
             corroborated=old is not None
             and await self._farm.store.alarmed_elsewhere(new.testbed, old.position, new.position),
-            images=orders.more and not lost,
+            images=relinks.more and not lost,
         )
 
     async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> ComparisonRow:
@@ -170,9 +172,9 @@ class Judging:
         known = await self._farm.store.image_at(self._farm.branch, wanted.position)
         if known is None:
             return None
-        revision = Plain(sha=known.sha, position=known.position, label=known.label)
-        orders = await orders_of(self._farm, known.variant, known.position)
-        image = await ask_image(self._farm, revision, orders.next(wanted.image))
+        revision = BuildTarget(sha=known.sha, position=known.position, label=known.label)
+        relinks = await relinks_of(self._farm, known.variant, known.position)
+        image = await ask_image(self._farm, revision, relinks.next(wanted.image))
         return await ask_probe(
             self._farm,
             ProbeRequest(

@@ -14,11 +14,11 @@ from twisted.python import log
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
-from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow, QuarantineRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
-from buildbot_bench.plugin.farm.series import bed_of, held_testbeds
+from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.control_images import ControlState, control_state
 
 
@@ -60,7 +60,7 @@ async def end_quarantine(
 
 def _builders(farm: Farm, testbed: str) -> tuple[str, ...]:
     """The builder that measures on a testbed, and the one that takes captures if there is one."""
-    sampled = bed_of(farm, testbed).profile_s is not None
+    sampled = testbed_of(farm, testbed).profile_s is not None
     return (bench_builder(testbed), *((profile_builder(testbed),) if sampled else ()))
 
 
@@ -81,7 +81,7 @@ async def release(farm: Farm, testbed: str, *, by: str, false_alarm: bool) -> No
 MORE_OFTEN = 24
 
 
-class Controls:
+class ControlImages:
     """Keeps each testbed's control image measured, and draws the consequences of its chart."""
 
     def __init__(self, farm: Farm) -> None:
@@ -158,7 +158,7 @@ class Controls:
         revision = await self._farm.git(self._farm.history.resolve, state.control.revision)
         image = await ask_image(
             self._farm,
-            Plain(sha=revision.sha, position=revision.position, label=revision.label),
+            BuildTarget(sha=revision.sha, position=revision.position, label=revision.label),
         )
         serial = firsts[-1].serial + 1 if firsts else 1
         await ask_probe(

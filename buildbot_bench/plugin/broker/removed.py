@@ -31,17 +31,22 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import captures_gone, gone, in_one_line, reasons_gone
+from buildbot_bench.plugin.farm.series import (
+    captures_removal_reason,
+    in_one_line,
+    removal_reason,
+    removal_reasons,
+)
 
 
-class Gone:
+class RemovedTestbeds:
     """Ends, with the reason, what is asked of testbeds and workloads that are gone."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
 
     async def advance(self) -> None:
-        """Look at all that has not ended; it comes first in a turn, so that no part meets it."""
+        """Look at all that has not ended; it comes first in a cycle, so that no part meets it."""
         store = self._farm.store
         running = await store.searches(states=(SearchState.RUNNING,))
         await for_each(running, self._search, "the end of search")
@@ -59,12 +64,12 @@ class Gone:
         probes = [
             probe.brid
             for probe in await self._probes()
-            if gone(self._farm, probe.testbed, probe.workload)
+            if removal_reason(self._farm, probe.testbed, probe.workload)
         ]
         captures = [
             row.brid
             for row in await self._captures()
-            if captures_gone(self._farm, row.testbed, row.workload)
+            if captures_removal_reason(self._farm, row.testbed, row.workload)
         ]
         return [brid for brid in (*probes, *captures) if brid is not None]
 
@@ -77,7 +82,7 @@ class Gone:
         return [row for state in OPEN_PROFILES for row in await store.profiles(state=state)]
 
     async def _search(self, search: SearchRow) -> None:
-        if why := gone(self._farm, search.testbed, search.workload):
+        if why := removal_reason(self._farm, search.testbed, search.workload):
             await self._cancel(await self._farm.store.probes_of_search(search.id), why)
             await self._farm.store.change_search(
                 search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
@@ -85,7 +90,7 @@ class Gone:
 
     async def _trial(self, trial: TrialRow) -> None:
         """One that has lanes left goes on with those."""
-        reasons = reasons_gone(self._farm, trial.lanes)
+        reasons = removal_reasons(self._farm, trial.lanes)
         if all(reasons):
             why = in_one_line(reasons)
             await self._cancel(await self._farm.store.probes_of_trial(trial.id), why)
@@ -94,14 +99,14 @@ class Gone:
             )
 
     async def _probe(self, probe: ProbeRow) -> None:
-        if why := gone(self._farm, probe.testbed, probe.workload):
+        if why := removal_reason(self._farm, probe.testbed, probe.workload):
             await self._cancel([probe], why)
 
     async def _cancel(self, probes: Iterable[ProbeRow], why: str) -> None:
         await cancel_probes(self._farm, probes, why, failure=why)
 
     async def _capture(self, row: ProfileRow) -> None:
-        if why := captures_gone(self._farm, row.testbed, row.workload):
+        if why := captures_removal_reason(self._farm, row.testbed, row.workload):
             await self._farm.store.change_profile(
                 row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
             )
@@ -109,7 +114,7 @@ class Gone:
 
     async def _suspicion(self, row: ComparisonRow) -> None:
         """Without fresh boots it can neither be confirmed nor refuted."""
-        if why := gone(self._farm, row.testbed, row.workload):
+        if why := removal_reason(self._farm, row.testbed, row.workload):
             await self._farm.store.change_comparison(
                 row,
                 now=self._farm.now(),
@@ -120,7 +125,7 @@ class Gone:
     async def _quarantine(self, row: QuarantineRow) -> None:
         """It is the testbed's: another workload tells as well that it is not to be believed."""
         if row.testbed not in self._farm.workflow.testbeds:
-            why = gone(self._farm, row.testbed, row.workload)
+            why = removal_reason(self._farm, row.testbed, row.workload)
             await end_quarantine(self._farm, row, by=why)
 
 
@@ -148,9 +153,9 @@ class BeforeBuilders(ReconfigurableServiceMixin, AsyncService):
         if workflow is None or workflow == self._farm.workflow:
             return
         self._farm.use(workflow)
-        gone = Gone(self._farm)
-        requests = await gone.requests()
-        await gone.advance()
+        removed = RemovedTestbeds(self._farm)
+        requests = await removed.requests()
+        await removed.advance()
         await self._ended(requests)
 
     async def _ended(self, requests: list[int]) -> None:

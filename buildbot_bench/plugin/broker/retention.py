@@ -10,7 +10,7 @@ from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 
 LOOK_EVERY_S = 24 * 3600.0
-# The lab does not wait for the deletion of thousands: the rest comes in the next turns.
+# The lab does not wait for the deletion of thousands: the rest comes in the next cycles.
 AT_ONCE = 50
 
 _DAY_S, _GIB = 24 * 3600.0, 1024**3
@@ -26,7 +26,7 @@ class Inventory:
 
 
 class Retention:
-    """Deletes at its first turn and then daily.
+    """Deletes in its first cycle and then daily.
 
     First the images' claims go, then the file, then its row: whoever dies in between leaves a row
     that nobody claims, with which the next one begins.

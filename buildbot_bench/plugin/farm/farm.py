@@ -144,7 +144,7 @@ class Farm:
         self.master = master
         self.store = BenchStore(master.db.pool)
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
-        # What lies between two commits does not change; a search asks for it at every turn.
+        # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self._fits: dict[tuple[str, str], Fit] = {}
         self._mirrored = ("", "")
@@ -197,7 +197,7 @@ class Farm:
         return deferToThread(function, *args)
 
     def wake(self) -> None:
-        """Let the broker take a turn soon."""
+        """Let the broker run a cycle soon."""
         self.master.mq.produce((SERVICE_NAME, "broker", "wake"), {})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeVar
 
+from twisted.application.internet import backoffPolicy
 from twisted.python import log
 
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
@@ -49,18 +50,20 @@ Row = TypeVar("Row", bound=Numbered)
 
 
 async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], what: str) -> None:
-    """Do the work for each row; what fails is logged, and comes again with the next turn."""
+    """Do the work for each row; what fails is logged, and comes again with the next cycle."""
     for row in rows:
         try:
             await work(row)
         except Exception:  # noqa: BLE001 - a broken row is one row's trouble
-            log.err(None, f"bench: {what} {row.id} failed; the next turn tries again")
+            log.err(None, f"bench: {what} {row.id} failed; the next cycle tries again")
 
 
 RETRY_FIRST_S = 60.0
 RETRY_MOST_S = 3600.0
 
+_policy = backoffPolicy(RETRY_FIRST_S, RETRY_MOST_S, factor=2.0, jitter=lambda: 0.0)
+
 
 def wait_s(attempts: int) -> float:
     """Longer after each of so many attempts, at least one; never above an hour."""
-    return min(RETRY_FIRST_S * 2.0 ** (attempts - 1), RETRY_MOST_S)
+    return float(_policy(attempts - 1))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.workflow import BenchJob, Testbed
+from buildbot_bench.workflow import BenchJob, DeclaredTestbed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +69,7 @@ def _lanes(job: BenchJob) -> tuple[Lane, ...]:
     )
 
 
-def gone(farm: Farm, testbed: str, workload: str) -> str:
+def removal_reason(farm: Farm, testbed: str, workload: str) -> str:
     """Why a workload cannot be measured on a testbed any more, as a clause; empty when it can."""
     if testbed not in farm.workflow.testbeds:
         return f"testbed {testbed} is no longer in bench.yml"
@@ -78,9 +78,9 @@ def gone(farm: Farm, testbed: str, workload: str) -> str:
     return ""
 
 
-def reasons_gone(farm: Farm, lanes: Iterable[Sequence[str]]) -> list[str]:
+def removal_reasons(farm: Farm, lanes: Iterable[Sequence[str]]) -> list[str]:
     """Of each testbed and workload why it cannot be measured any more; empty where it can."""
-    return [gone(farm, testbed, workload) for testbed, workload in lanes]
+    return [removal_reason(farm, testbed, workload) for testbed, workload in lanes]
 
 
 def in_one_line(reasons: Iterable[str]) -> str:
@@ -88,22 +88,22 @@ def in_one_line(reasons: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def captures_gone(farm: Farm, testbed: str, workload: str) -> str:
+def captures_removal_reason(farm: Farm, testbed: str, workload: str) -> str:
     """Why no capture of a workload can be taken on a testbed any more; empty when it can."""
-    why = gone(farm, testbed, workload)
-    if why or bed_of(farm, testbed).profile_s is not None:
+    why = removal_reason(farm, testbed, workload)
+    if why or testbed_of(farm, testbed).profile_s is not None:
         return why
     return f"testbed {testbed} no longer takes captures: it has no `profile` in bench.yml"
 
 
-async def gone_lanes(farm: Farm) -> list[tuple[str, str]]:
+async def removed_lanes(farm: Farm) -> list[tuple[str, str]]:
     """The testbeds and workloads that were measured and cannot be any more."""
-    return [lane for lane in await farm.store.measured_lanes() if gone(farm, *lane)]
+    return [lane for lane in await farm.store.measured_lanes() if removal_reason(farm, *lane)]
 
 
-def bed_of(farm: Farm, testbed: str) -> Testbed:
+def testbed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
     """What bench.yml says of a testbed; of one that it no longer has, what it says of any."""
-    return farm.workflow.testbeds.get(testbed, Testbed())
+    return farm.workflow.testbeds.get(testbed, DeclaredTestbed())
 
 
 def lane_of(farm: Farm, testbed: str, workload: str) -> Lane:
@@ -115,7 +115,7 @@ def lane_of(farm: Farm, testbed: str, workload: str) -> Lane:
     return next(iter((*at_home, *around)), alone)
 
 
-async def roomiest(farm: Farm, lane: Lane) -> str:
+async def least_loaded(farm: Farm, lane: Lane) -> str:
     """The testbed of a lane's pool with the fewest searches; its home, which has a history, first.
 
     One in quarantine comes last: nothing would be measured there until that ends.

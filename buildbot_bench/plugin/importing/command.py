@@ -13,7 +13,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import BenchError, UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.commits import newest_commit
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         tally = _import(options)
     except BenchError as error:
-        print(f"bench-import: {plain(str(error), columns=400)}", file=sys.stderr)
+        print(f"bench-import: {long_line(str(error))}", file=sys.stderr)
         return 2
     for line in tally.refused:
         print(f"refused  {line}")
@@ -117,7 +117,7 @@ def _import(options: argparse.Namespace) -> Tally:
                 print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
             match found:
                 case Refused(inconsistent=True):
-                    tally.refused.append(plain(f"{found.place}: {found.reason}", columns=400))
+                    tally.refused.append(long_line(f"{found.place}: {found.reason}"))
                 case Refused():
                     tally.left_out += 1
                 case Group():
@@ -154,7 +154,7 @@ def _take(
     try:
         revision = _booted(history, group)
     except UsageError as error:
-        tally.refused.append(plain(f"{group.place}: {error}", columns=400))
+        tally.refused.append(long_line(f"{group.place}: {error}"))
         return
     with engine.begin() as conn:
         if dry_run:

@@ -12,8 +12,14 @@ from twisted.python import log
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.health import Chart
 from buildbot_bench.core.report import Report
-from buildbot_bench.core.report.alive import AliveBed, AliveReport, harmless_alive
-from buildbot_bench.core.report.lab import ControlRun, LabReport, harmless_lab
+from buildbot_bench.core.report.farm_mails import (
+    ControlRun,
+    QuarantineReport,
+    TestbedWeek,
+    WeeklyReport,
+    harmless_quarantine,
+    harmless_week,
+)
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.db.rows import QuarantineRow
@@ -22,12 +28,11 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.alive import compose_alive
+from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
 from buildbot_bench.render.message import compose_digest, parse_address
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control
-from buildbot_bench.render.quarantine import compose_quarantine
 from buildbot_bench.workflow import Mail
 
 # What a reader of the mail compares with; the page has them all.
@@ -40,12 +45,14 @@ def lab_url(farm: Farm) -> str:
     return f"{farm.master.config.buildbotURL}#/bench/lab"
 
 
-async def lab_report(farm: Farm, row: QuarantineRow, state: ControlState, mail: Mail) -> LabReport:
+async def lab_report(
+    farm: Farm, row: QuarantineRow, state: ControlState, mail: Mail
+) -> QuarantineReport:
     """Why a testbed went into quarantine, and what that puts in doubt; `state` is that of then."""
     iterations, images = await farm.store.doubted(row)
     newest = state.chart.newest
-    return harmless_lab(
-        LabReport(
+    return harmless_quarantine(
+        QuarantineReport(
             farm=farm.workflow.name,
             testbed=row.testbed,
             workload=row.workload,
@@ -69,7 +76,7 @@ async def lab_report(farm: Farm, row: QuarantineRow, state: ControlState, mail: 
     )
 
 
-async def alive_report(farm: Farm, since_s: float) -> AliveReport:
+async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
     """What the farm did since a time, testbed by testbed."""
     outcomes = await farm.store.outcomes_since(since_s)
     beds = []
@@ -83,7 +90,7 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
         recent = [abs(p.deviation or 0.0) for p in good if p.round.at_s > since_s]
         label = state.image.label if state and state.image else ""
         beds.append(
-            AliveBed(
+            TestbedWeek(
                 testbed=name,
                 iterations=iterations,
                 failed=failed,
@@ -97,8 +104,8 @@ async def alive_report(farm: Farm, since_s: float) -> AliveReport:
                 why=(given_up[0].failure or "") if given_up else "",
             )
         )
-    return harmless_alive(
-        AliveReport(
+    return harmless_week(
+        WeeklyReport(
             farm=farm.workflow.name,
             since_s=since_s,
             until_s=farm.now(),
@@ -207,10 +214,10 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     week = await alive_report(farm, since_s)
     serial = len(told) + 1
     envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
-    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_alive(week, envelope))
+    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
 
 
-def _picture(lab: LabReport, chart: Chart) -> Picture:
+def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
     title = f"{lab.label} on {lab.testbed}, {lab.workload}: the control chart"
     return Picture(
         name="control.png",

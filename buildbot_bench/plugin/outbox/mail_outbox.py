@@ -1,4 +1,4 @@
-"""The outbox of mails: what is to be written, and how one is handed to the SMTP server."""
+"""The outbox of mails: which are to be written, and how one is given to the SMTP server."""
 
 from __future__ import annotations
 

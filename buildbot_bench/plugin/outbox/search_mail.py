@@ -28,7 +28,7 @@ from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.message import compose_message, new_message_id, parse_address
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.pictures import history_picture, pictures_of
-from buildbot_bench.render.plots import Mark, MarkKind, Point
+from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow import Mail
 
 # A range of more suspects than this concerns everybody, and so nobody in particular.
@@ -142,7 +142,7 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
         return ()
     first, last = points[0].position, points[-1].position
     marks = [
-        Mark(position=mark.position, kind=MarkKind(mark.kind), text=mark.label)
+        HistoryMark(position=mark.position, kind=HistoryMarkKind(mark.kind), text=mark.label)
         for mark in await marks_of(farm, search.testbed, search.workload)
         if first <= mark.position <= last
     ]
@@ -151,7 +151,7 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
     return (await deferToThread(history_picture, report, points, marks, sigma),)
 
 
-def _points(samples: Sequence[Sample]) -> list[Point]:
+def _points(samples: Sequence[Sample]) -> list[HistoryPoint]:
     """Every revision with the values of all its images."""
     values: dict[int, list[float]] = {}
     labels: dict[int, str] = {}
@@ -160,12 +160,12 @@ def _points(samples: Sequence[Sample]) -> list[Point]:
             values.setdefault(sample.position, []).extend(sample.values)
             labels[sample.position] = sample.label
     return [
-        Point(position=position, label=labels[position], values=tuple(of))
+        HistoryPoint(position=position, label=labels[position], values=tuple(of))
         for position, of in sorted(values.items())
     ]
 
 
-def _usual_boots(points: Sequence[Point]) -> float:
+def _usual_boots(points: Sequence[HistoryPoint]) -> float:
     """How many boots a revision usually has."""
     return sum(len(point.values) for point in points) / len(points)
 

@@ -17,7 +17,7 @@ from twisted.web.client import ResponseFailed
 from twisted.web.http_headers import Headers
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 TIMEOUT_S = 30.0
 # GitHub takes no longer description of a status.
@@ -76,7 +76,7 @@ class GitHubStatus:
         """Set it; the same one again changes nothing that anybody sees."""
         url = f"{self.api.rstrip('/')}/repos/{self.repository}/statuses/{target}"
         status = {"state": "failure", "context": CONTEXT, "target_url": self.page}
-        described = plain(body, columns=STATUS_COLUMNS)
+        described = one_line(body, columns=STATUS_COLUMNS)
         await _call("POST", url, _github(self.token), status | {"description": described})
 
 
@@ -123,7 +123,7 @@ class PhabricatorComment:
         if not isinstance(answer, dict):
             raise InfraError(f"{self.site} does not answer as Conduit does", hint=_HINT)
         if code := answer.get("error_code"):
-            said = plain(f"{code}: {answer.get('error_info')}")
+            said = one_line(f"{code}: {answer.get('error_info')}")
             kind = SiteDenial if code == "ERR-INVALID-AUTH" else SiteRefusal
             raise kind(f"{self.site} takes no comment: {said}", hint=_HINT)
         return answer.get("result") or {}
@@ -203,7 +203,7 @@ def _json(text: str, site: str) -> Any:
 
 def _words(text: str) -> str:
     try:
-        return plain(str(json.loads(text)["message"]))
+        return one_line(str(json.loads(text)["message"]))
     except (ValueError, KeyError, TypeError):
         return "no reason given"
 

@@ -15,7 +15,7 @@ from twisted.internet import defer, error, reactor, ssl
 from twisted.mail import smtp
 
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.render.message import parse_address
 
 _LOGIN_WANTED = 530  # of the 5yz codes the one that another setting mends
@@ -167,7 +167,7 @@ def _verdict(refusal: smtp.SMTPDeliveryError) -> tuple[list[int], str]:
 
 def _told(code: int, words: bytes) -> str:
     """What a server said, made harmless; Twisted gives no code to words of its own."""
-    said = plain(words.decode("utf-8", "replace"))
+    said = one_line(words.decode("utf-8", "replace"))
     return f"{code} {said}" if code > 0 else said
 
 

@@ -1,4 +1,8 @@
-"""The farm's state as a small picture for a README: what the newest search came to."""
+"""Buildbot's www plugin `bench`: the browser's files, pictures and metrics; it only reads.
+
+Buildbot's authorisation does not reach what lies under /plugins/, so nothing here changes anything:
+the pages act through the REST control methods.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.answer import Answer
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
-from buildbot_bench.plugin.queries.captures import Taken, taken
+from buildbot_bench.plugin.queries.captures import TakenCapture, taken
 from buildbot_bench.plugin.queries.history import culprits_of
 from buildbot_bench.render.badge import Tone, badge_svg
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
@@ -77,12 +81,12 @@ async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
     return b"image/svg+xml", await deferToThread(_drawn, known)
 
 
-async def _capture(farm: Farm, number: bytes) -> Taken | None:
+async def _capture(farm: Farm, number: bytes) -> TakenCapture | None:
     row = await farm.store.profile(int(number))
     return None if row is None else await taken(farm, row)
 
 
-def _drawn(sides: list[Taken]) -> str:
+def _drawn(sides: list[TakenCapture]) -> str:
     first = sides[0]
     where = f"{first.row.workload} on {first.row.testbed}"
     if len(sides) == 1:

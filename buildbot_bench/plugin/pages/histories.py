@@ -32,7 +32,7 @@ _EFFORT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class News:
+class HistoryVersion:
     """All that a series' text depends on; while it is the same, so is the text."""
 
     branch: str
@@ -42,10 +42,10 @@ class News:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class KeptHistory:
     """A series as compressed JSON, by what it is known again, and its newest point."""
 
-    news: News
+    news: HistoryVersion
     compressed: bytes
     etag: bytes
     newest: PointRow | None
@@ -55,7 +55,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str], Told] = {}
+        self._told: dict[tuple[str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         # Threads that read thousands of rows at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
@@ -72,7 +72,7 @@ class Histories:
             del self._told[lane]
         return len(self._told)
 
-    async def read(self, farm: Farm, testbed: str, workload: str) -> Told:
+    async def read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         """The series as it is now; one without points when there is none of that name."""
         told = self._told.get((testbed, workload))
         if told is not None and told.news == await self._news(farm, testbed, workload):
@@ -81,7 +81,7 @@ class Histories:
             lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
         )
 
-    async def _read(self, farm: Farm, testbed: str, workload: str) -> Told:
+    async def _read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
         news = await self._news(farm, testbed, workload)
         told = self._told.get((testbed, workload))
@@ -93,12 +93,12 @@ class Histories:
             self._told[testbed, workload] = told
         return told
 
-    async def _news(self, farm: Farm, testbed: str, workload: str) -> News:
+    async def _news(self, farm: Farm, testbed: str, workload: str) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
         for lane, iteration in found.items():
             self._iterations[lane] = max(iteration, self._iterations.get(lane, 0))
-        return News(
+        return HistoryVersion(
             branch=farm.branch,
             iteration=self._iterations.get((testbed, workload), 0),
             marks=tuple(await marks_of(farm, testbed, workload)),
@@ -112,10 +112,10 @@ def histories_of(master: Any) -> Histories:
     return found
 
 
-def _told(testbed: str, workload: str, series: Series, news: News) -> Told:
+def _told(testbed: str, workload: str, series: Series, news: HistoryVersion) -> KeptHistory:
     view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
-    return Told(
+    return KeptHistory(
         news=news,
         compressed=gzip.compress(text, _EFFORT, mtime=0),
         etag=f'"{sha256(text).hexdigest()[:32]}"'.encode(),

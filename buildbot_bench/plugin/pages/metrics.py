@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import lanes
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
 from buildbot_bench.plugin.queries.lab import testbed
-
-_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,16 +34,23 @@ async def metrics(farm: Farm) -> str:
 
 def exposition(gauges: Iterable[Gauge]) -> str:
     """Prometheus' text format, version 0.0.4."""
-    lines: list[str] = []
-    for gauge in gauges:
-        lines += [f"# HELP {gauge.name} {gauge.help}", f"# TYPE {gauge.name} gauge"]
-        lines += [f"{gauge.name}{_braced(to)} {value!r}" for to, value in gauge.values.items()]
-    return "".join(f"{line}\n" for line in lines)
+    registry = CollectorRegistry()
+    registry.register(_Gauges(gauges))
+    return generate_latest(registry).decode()
 
 
-def _braced(labels: Iterable[tuple[str, str]]) -> str:
-    inner = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
-    return f"{{{inner}}}" if inner else ""
+class _Gauges(Collector):
+    """Gauges as the library collects them: those of one request, in no global registry."""
+
+    def __init__(self, gauges: Iterable[Gauge]) -> None:
+        self._gauges = tuple(gauges)
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        for gauge in self._gauges:
+            family = GaugeMetricFamily(gauge.name, gauge.help)
+            for labels, value in gauge.values.items():
+                family.add_sample(gauge.name, dict(labels), value)
+            yield family
 
 
 async def _states(farm: Farm) -> list[Gauge]:

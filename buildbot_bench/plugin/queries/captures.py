@@ -19,13 +19,13 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow, TrialRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
 from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import bed_of
+from buildbot_bench.plugin.farm.series import testbed_of
 
 PAGES = "plugins/bench/flamegraph/"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class TakenCapture:
     """A request for a capture that was met: what it is of, and the capture."""
 
     row: ProfileRow
@@ -54,7 +54,7 @@ async def captures_of(farm: Farm, search: SearchRow, between: RevisionRange) -> 
     )
 
 
-async def taken(farm: Farm, row: ProfileRow) -> Taken | None:
+async def taken(farm: Farm, row: ProfileRow) -> TakenCapture | None:
     """The capture that a request was met by; None as long as it was not."""
     kept = None if row.digest is None else await farm.store.capture(row.digest)
     image = await farm.store.image(row.image_id)
@@ -62,7 +62,7 @@ async def taken(farm: Farm, row: ProfileRow) -> Taken | None:
         return None
     profile = await deferToThread(_read, kept)
     settings = f"+sysctl:{row.tunables}" if row.tunables else ""
-    return Taken(row=row, sha=image.sha, label=f"{image.label}{settings}", profile=profile)
+    return TakenCapture(row=row, sha=image.sha, label=f"{image.label}{settings}", profile=profile)
 
 
 async def flame_graphs_of_search(farm: Farm, search_id: int) -> dict[str, str] | None:
@@ -108,7 +108,7 @@ def _read(kept: CaptureRow) -> Profile:
     return replace(profile, event=kept.counter, packets=kept.packets, places=places)
 
 
-def _known(farm: Farm, side: Taken) -> Capture:
+def _known(farm: Farm, side: TakenCapture) -> Capture:
     return Capture(label=side.label, profile=side.profile, link=address(farm, side.row))
 
 
@@ -138,7 +138,7 @@ async def _diff(farm: Farm, between: RevisionRange, old: str, new: str) -> str:
 
 def mail_waits(farm: Farm, search: SearchRow) -> bool:
     """Whether captures that a search's testbed takes may still come in time for its mail."""
-    wait_s = bed_of(farm, search.testbed).profile_s
+    wait_s = testbed_of(farm, search.testbed).profile_s
     if wait_s is None or search.ended_at is None:
         return False
     return search.state == SearchState.FOUND and farm.now() < search.ended_at + wait_s

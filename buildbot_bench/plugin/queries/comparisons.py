@@ -10,7 +10,8 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.patch import legible
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.trial import (
     GRAPH,
@@ -25,7 +26,6 @@ from buildbot_bench.core.trial import (
     parts,
     result_files,
     text,
-    trial_json,
 )
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.finding_rows import TrialRow
@@ -75,7 +75,7 @@ class TrialViews:
             return summary | nothing | {"patches": await self._patches(trial)}
         report = await self.report(trial)
         return summary | {
-            "report": trial_json(report),
+            "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
         }
@@ -125,7 +125,7 @@ class TrialViews:
             for digest in await self._held(trial):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    shown = {"digest": digest, "text": legible(patch.body)}
+                    shown = {"digest": digest, "text": spelled_out(patch.body)}
                     found.append({"origin": patch.origin, **shown})
         return found
 

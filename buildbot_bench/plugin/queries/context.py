@@ -10,12 +10,12 @@ from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.report import (
+    Context,
     ControlRecord,
     ImageRecord,
     LaneSamples,
     ProbeRecord,
-    Surroundings,
-    narrowing,
+    replay_stages,
     runners_up,
 )
 from buildbot_bench.core.sample import Sample
@@ -23,41 +23,41 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import gone_lanes, lanes
+from buildbot_bench.plugin.farm.series import lanes, removed_lanes
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
-from buildbot_bench.plugin.queries.evidence import Material, comparable_samples
+from buildbot_bench.plugin.queries.evidence import SearchInputs, comparable_samples
 
 # How far from a step another lane's nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.
 NEAR_COMMITS = 500
 
 # A search that has ended is looked at again and again, and its course does not change.
-_narrowing = lru_cache(maxsize=32)(narrowing)
+_narrowing = lru_cache(maxsize=32)(replay_stages)
 _runners_up = lru_cache(maxsize=32)(runners_up)
 
 
-async def surroundings(
+async def context_of(
     farm: Farm,
     search: SearchRow,
-    material: Material,
+    inputs: SearchInputs,
     answer: Answer,
     probes: Sequence[ProbeRecord],
-) -> Surroundings:
+) -> Context:
     """All that is known besides the search's own samples."""
     times = frozenset(probe.at_s for probe in probes if probe.value is not None)
-    known = (material.range.n, material.evidence, material.policy)
+    known = (inputs.range.n, inputs.evidence, inputs.policy)
     tip = await farm.store.newest_commit(search.branch)
-    return Surroundings(
-        images=await _images(farm, search, material),
+    return Context(
+        images=await _images(farm, search, inputs),
         lanes=await _other_lanes(farm, search, answer),
-        later=await _later(farm, search, material, tip) if tip else (),
+        later=await _later(farm, search, inputs, tip) if tip else (),
         tip=tip.revision if tip else None,
         stages=await deferToThread(_narrowing, *known, times),
         runners_up=await deferToThread(_runners_up, *known, answer),
-        captures=await captures_of(farm, search, material.range),
+        captures=await captures_of(farm, search, inputs.range),
         control=await _control(farm, search.testbed),
-        one_order=not material.policy.images,
+        one_order=not inputs.policy.images,
     )
 
 
@@ -77,20 +77,20 @@ async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
     )
 
 
-async def _images(farm: Farm, search: SearchRow, material: Material) -> tuple[ImageRecord, ...]:
+async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[ImageRecord, ...]:
     """The images of the range that were measured where the search measures."""
-    measured = {(sample.position, sample.image) for sample in material.samples}
-    first = material.range.old.position
+    measured = {(sample.position, sample.image) for sample in inputs.samples}
+    first = inputs.range.old.position
     rows: dict[int, list[IterationRow]] = {
         image.id: []
-        for image in material.images.values()
+        for image in inputs.images.values()
         if (image.position - first, image.ordinal) in measured
     }
     for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
         if not probe.tunables:
             rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
     return tuple(
-        _record(material.images[number], first, iterations) for number, iterations in rows.items()
+        _record(inputs.images[number], first, iterations) for number, iterations in rows.items()
     )
 
 
@@ -123,7 +123,7 @@ async def _other_lanes(farm: Farm, search: SearchRow, answer: Answer) -> tuple[L
     there = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
     found = [await _lane(farm, search, lane, first, last) for lane in there]
     # Of what is not measured any more, what it said stays.
-    past = [await _lane(farm, search, lane, first, last) for lane in await gone_lanes(farm)]
+    past = [await _lane(farm, search, lane, first, last) for lane in await removed_lanes(farm)]
     return tuple(
         lane
         for lane in (*found, *(lane for lane in past if lane.samples))
@@ -150,12 +150,12 @@ async def _lane(
 
 
 async def _later(
-    farm: Farm, search: SearchRow, material: Material, tip: CommitRow
+    farm: Farm, search: SearchRow, inputs: SearchInputs, tip: CommitRow
 ) -> tuple[Sample, ...]:
     """What the search's own lane measured behind the range, comparable with what lies in it."""
-    if not material.samples:
+    if not inputs.samples:
         return ()
-    known = material.samples[0]
+    known = inputs.samples[0]
     samples = await farm.store.samples(
         testbed=search.testbed,
         workload=search.workload,

@@ -16,7 +16,7 @@ from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, QuarantineRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import bed_of
+from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.workflow import Control
 
 # So many requests are looked back upon: with one a day, most of a year.
@@ -75,7 +75,7 @@ class ControlState:
 
 async def control_state(farm: Farm, testbed: str) -> ControlState | None:
     """How a testbed stands by its control image; None without one, or when it is gone."""
-    control = bed_of(farm, testbed).control
+    control = testbed_of(farm, testbed).control
     if control is None:
         return None
     workload = control.workload or farm.workflow.workloads_on(testbed)[0]
@@ -160,13 +160,13 @@ def _chart(
     rounds: Sequence[ControlRound], policy: ChartPolicy, quarantines: Sequence[QuarantineRow]
 ) -> Chart:
     epoch = rounds[-1].epoch if rounds else ""
-    ill = [
+    doubted = [
         Span(since_s=row.since_s, until_s=row.ended_at) for row in quarantines if row.epoch == epoch
     ]
-    good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in ill)]
+    good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in doubted)]
     metric = KNOWN_METRICS.get(good[-1].unit, PPS) if good else PPS
     spread = learn_spread([one.round for one in good], metric)
-    return chart([one.round for one in rounds], spread, policy, ill=ill)
+    return chart([one.round for one in rounds], spread, policy, ill=doubted)
 
 
 Json = dict[str, Any]

@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import bed_of
+from buildbot_bench.plugin.farm.series import testbed_of
 
 
 def patched(search: NewSearch, sha: str) -> str:
@@ -63,12 +63,12 @@ async def carried(farm: Farm, search: NewSearch, images: Iterable[ImageRow]) -> 
     )
 
 
-# An order that does not link or boot is another one's turn, so often.
+# So many orders that do not link or boot are passed over for the next.
 _MOST_BROKEN = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Orders:
+class Relinks:
     """`broken` are the ordinals of images that cannot be had; `alike`: the job makes one order."""
 
     broken: frozenset[int]
@@ -84,18 +84,18 @@ class Orders:
         return next(k for k in count(ordinal) if k not in self.broken)
 
 
-async def orders_of(farm: Farm, variant: str, position: int) -> Orders:
+async def relinks_of(farm: Farm, variant: str, position: int) -> Relinks:
     """What is known of the images of a variant of the revision at a position."""
     images = await farm.store.all_images_between(position, position)
-    return orders_among([image for image in images if image.variant == variant])
+    return relinks_among([image for image in images if image.variant == variant])
 
 
-def orders_among(images: Sequence[ImageRow]) -> Orders:
+def relinks_among(images: Sequence[ImageRow]) -> Relinks:
     """What these images of one variant tell."""
-    gone = (ImageState.UNTESTABLE, ImageState.FAILED)
-    return Orders(
+    unusable = (ImageState.UNTESTABLE, ImageState.FAILED)
+    return Relinks(
         broken=frozenset(
-            image.ordinal for image in images if image.ordinal and image.state in gone
+            image.ordinal for image in images if image.ordinal and image.state in unusable
         ),
         alike=cannot_relink(images),
     )
@@ -121,7 +121,7 @@ WINDOW_COMMITS = 2000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Material:
+class SearchInputs:
     """All that the core needs; positions of `evidence` and `samples` are indices into `range`."""
 
     range: RevisionRange
@@ -132,7 +132,7 @@ class Material:
     samples: tuple[Sample, ...]
 
 
-async def gather(farm: Farm, search: NewSearch) -> Material:
+async def gather(farm: Farm, search: NewSearch) -> SearchInputs:
     """Read everything that is known of a search's range."""
     span = await farm.git(span_of, farm, search)
     return await gather_span(farm, search, span)
@@ -143,7 +143,7 @@ def span_of(farm: Farm, search: NewSearch) -> RevisionRange:
     return farm.span(search.old_sha, search.new_sha)
 
 
-async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Material:
+async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> SearchInputs:
     """Read what is known of a range; images of a rewritten history do not count."""
     first = span.old.position
     built = await farm.store.all_images_between(first, span.new.position)
@@ -155,7 +155,7 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Mat
         unit=search.unit or None,
     )
     comparable = comparable_samples(samples)
-    return Material(
+    return SearchInputs(
         range=span,
         evidence=_evidence(images, comparable, first),
         costs=costs(farm, search.testbed, images),
@@ -216,7 +216,7 @@ def _same_across(kernels: Mapping[int, str], untestable: Collection[int]) -> fro
 def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:
     """What this farm's builds took, and what its workflow says of the testbed."""
     builds = [image.build_s for image in images.values() if image.build_s is not None]
-    bed = bed_of(farm, testbed)
+    bed = testbed_of(farm, testbed)
     return Costs(
         build_s=median(builds) if builds else ASSUMED_BUILD_S,
         boot_s=bed.boot_s,

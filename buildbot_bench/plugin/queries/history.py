@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import ComparisonState, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import gone, gone_lanes, lanes
+from buildbot_bench.plugin.farm.series import lanes, removal_reason, removed_lanes
 from buildbot_bench.plugin.queries.evidence import comparable_samples, span_of
 
 Json = dict[str, Any]
@@ -157,7 +157,7 @@ class Mark:
 async def lane_list(farm: Farm) -> list[Json]:
     """What is measured where, and then what was; `gone` says why that is not any more."""
     measured = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
-    past = [(*lane, gone(farm, *lane)) for lane in await gone_lanes(farm)]
+    past = [(*lane, removal_reason(farm, *lane)) for lane in await removed_lanes(farm)]
     return [
         *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
         *({"testbed": bed, "workload": workload, "gone": why} for bed, workload, why in past),

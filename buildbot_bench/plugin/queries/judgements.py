@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import Opinion, TrackRecord
+from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.plugin.db.finding_rows import ComparisonRow, MarkRow
 from buildbot_bench.plugin.db.states import ComparisonState, MarkKind
 from buildbot_bench.plugin.farm import Farm
@@ -31,7 +31,7 @@ def opinion_of(marks: list[MarkRow]) -> Opinion | None:
         return None
     last = marks[-1]
     return Opinion(
-        kind=str(last.kind),
+        kind=OpinionKind(last.kind),
         author=last.author,
         at_s=last.at_s,
         fixed_by=last.fixed_label or "",

@@ -8,7 +8,7 @@ from typing import Any
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
-from buildbot_bench.plugin.farm.series import bed_of
+from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ async def lab(farm: Farm) -> Json:
 
 async def testbed(farm: Farm, name: str) -> Json:
     """One testbed: its worker, how well it was of late, what it does, its queue, its control."""
-    bed = bed_of(farm, name)
+    bed = testbed_of(farm, name)
     entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
     wait_s = 0.0
     for entry in entries:

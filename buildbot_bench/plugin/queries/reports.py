@@ -10,32 +10,32 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.context import surroundings
-from buildbot_bench.plugin.queries.evidence import Material, carried, gather
+from buildbot_bench.plugin.queries.context import context_of
+from buildbot_bench.plugin.queries.evidence import SearchInputs, carried, gather
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
 
 
 async def report_of(farm: Farm, search: SearchRow) -> Report:
     """Everything that is to be said of a search with an answer."""
-    material = await gather(farm, search)
-    images = {image.position - material.range.old.position: image for image in _plain(material)}
+    inputs = await gather(farm, search)
+    images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
     answer, probes = answer_of(search), await probe_records(farm, search)
     return compose(
-        range=material.range,
+        range=inputs.range,
         answer=answer,
-        samples=material.samples,
+        samples=inputs.samples,
         setting=replace(
-            _setting(farm, search, material),
-            carried=await carried(farm, search, material.images.values()),
+            _setting(farm, search, inputs),
+            carried=await carried(farm, search, inputs.images.values()),
         ),
         probes=probes,
         untestable={
             position: images[position].reason or "untestable"
-            for position in material.evidence.untestable
+            for position in inputs.evidence.untestable
         },
-        no_ops=material.evidence.same_as_previous,
+        no_ops=inputs.evidence.same_as_previous,
         known=replace(
-            await surroundings(farm, search, material, answer, probes),
+            await context_of(farm, search, inputs, answer, probes),
             opinion=opinion_of(await farm.store.marks_of_search(search.id)),
             record=await track_record(farm),
         ),
@@ -94,16 +94,16 @@ def _records(
     ]
 
 
-def _plain(material: Material) -> list[ImageRow]:
-    return [image for image in material.images.values() if image.ordinal == 0]
+def _plain(inputs: SearchInputs) -> list[ImageRow]:
+    return [image for image in inputs.images.values() if image.ordinal == 0]
 
 
-def _setting(farm: Farm, search: SearchRow, material: Material) -> Setting:
+def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs) -> Setting:
     mail = farm.workflow.mail
     return Setting(
         testbed=search.testbed,
         workload=search.workload,
-        metric=material.samples[0].metric if material.samples else PPS,
+        metric=inputs.samples[0].metric if inputs.samples else PPS,
         confidence=farm.workflow.regression.confidence,
         min_effect=search.min_effect,
         error=search.error,

@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.report import to_json
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, forecast, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -18,7 +18,7 @@ from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
-from buildbot_bench.plugin.queries.evidence import Material, gather
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.history import culprits_of, revision_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 cached_suspects = lru_cache(maxsize=32)(suspects)
 
 
-class Views:
+class SearchViews:
     """Reads the tables for whoever looks."""
 
     def __init__(self, farm: Farm) -> None:
@@ -42,7 +42,7 @@ class Views:
         search = await self._farm.store.search(search_id)
         if search is None:
             return None
-        material = await gather(self._farm, search)
+        inputs = await gather(self._farm, search)
         summary = await self.summarise(search)
         if search.ended_at is not None:
             report = await report_of(self._farm, search)
@@ -54,12 +54,12 @@ class Views:
             }
         found = await deferToThread(
             cached_suspects,
-            material.range.n,
-            material.evidence,
-            material.costs,
-            material.policy,
+            inputs.range.n,
+            inputs.evidence,
+            inputs.costs,
+            inputs.policy,
         )
-        labels = [revision.label for revision in material.range.revisions]
+        labels = [revision.label for revision in inputs.range.revisions]
         return summary | {
             "suspects": [
                 {
@@ -154,23 +154,23 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
     search = await farm.store.search(search_id)
     if search is None:
         return None
-    material = await gather(farm, search)
+    inputs = await gather(farm, search)
     running = search.ended_at is None
-    evidence = material.evidence
-    suspects = await _suspects(material) if running else ()
+    evidence = inputs.evidence
+    suspects = await _suspects(inputs) if running else ()
     return {
         "searchid": search.id,
         "state": str(search.state),
-        "commits": material.range.n,
-        "unit": material.samples[0].metric.unit if material.samples else search.unit,
+        "commits": inputs.range.n,
+        "unit": inputs.samples[0].metric.unit if inputs.samples else search.unit,
         "measured": _measured(evidence),
         "built": sorted(evidence.built),
-        "building": _building(material),
+        "building": _building(inputs),
         "untestable": sorted(evidence.untestable),
         "folded": sorted(evidence.same_as_previous),
-        "suspects": [_suspect(material, suspect) for suspect in suspects],
+        "suspects": [_suspect(inputs, suspect) for suspect in suspects],
         "culprits": await _culprits(farm, search),
-        "left": await _left(farm, search, material, suspects) if running else None,
+        "left": await _left(farm, search, inputs, suspects) if running else None,
     }
 
 
@@ -184,22 +184,22 @@ def _measured(evidence: Evidence) -> list[Json]:
     ]
 
 
-def _building(material: Material) -> list[int]:
+def _building(inputs: SearchInputs) -> list[int]:
     waiting = {ImageState.WANTED, ImageState.BUILDING}
-    first = material.range.old.position
-    return sorted({i.position - first for i in material.images.values() if i.state in waiting})
+    first = inputs.range.old.position
+    return sorted({i.position - first for i in inputs.images.values() if i.state in waiting})
 
 
-async def _suspects(material: Material) -> Sequence[Suspect]:
+async def _suspects(inputs: SearchInputs) -> Sequence[Suspect]:
     """The likeliest first."""
     return await deferToThread(
-        cached_suspects, material.range.n, material.evidence, material.costs, material.policy
+        cached_suspects, inputs.range.n, inputs.evidence, inputs.costs, inputs.policy
     )
 
 
-def _suspect(material: Material, suspect: Suspect) -> Json:
+def _suspect(inputs: SearchInputs, suspect: Suspect) -> Json:
     """A step may lie in (old, new]."""
-    revisions = material.range.revisions
+    revisions = inputs.range.revisions
     labels = {"after": revisions[suspect.old].label, "label": revisions[suspect.new].label}
     return asdict(suspect) | labels
 
@@ -212,19 +212,17 @@ async def _culprits(farm: Farm, search: SearchRow) -> list[Json]:
 
 
 async def _left(
-    farm: Farm, search: SearchRow, material: Material, suspects: Sequence[Suspect]
+    farm: Farm, search: SearchRow, inputs: SearchInputs, suspects: Sequence[Suspect]
 ) -> Json:
     """The median of what such a search takes, less what this one has had.
 
     When the ends are measured, the likeliest suspect says how large a step is looked for. A search
     that takes longer than the median has nothing left by this reckoning: 0, and `over`.
     """
-    policy = material.policy
+    policy = inputs.policy
     effects = [abs(suspect.effect) for suspect in suspects[:1]]
     policy = replace(policy, claimed=max([*effects, policy.min_effect]))
-    expected = await deferToThread(
-        forecast, material.range.n, material.costs, policy, material.evidence
-    )
+    expected = await deferToThread(forecast, inputs.range.n, inputs.costs, policy, inputs.evidence)
     done, _ = await farm.store.progress(search.id)
     share = max(1 - done / expected.iterations[0], 0.0)
     return {
@@ -237,7 +235,7 @@ async def _left(
 
 async def reports(farm: Farm, limit: int) -> list[Json]:
     """The newest searches, each with the steps that it found and who was told of them."""
-    views = Views(farm)
+    views = SearchViews(farm)
     told = []
     for search in await farm.store.searches(limit=limit):
         mail = await farm.store.report_of_search(search.id)

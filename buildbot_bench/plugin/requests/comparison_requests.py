@@ -12,7 +12,7 @@ from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState, TrialState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Lane, bed_of, lanes
+from buildbot_bench.plugin.farm.series import Lane, lanes, testbed_of
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ MIN_ITERATIONS, MOST_ITERATIONS = 3, 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrialQuestion:
+class ComparisonQuestion:
     """A comparison that a person thinks of; empty testbeds or workloads mean all of them.
 
     `patches` holds the bytes of each file that a variant names, by its name.
@@ -37,13 +37,15 @@ class TrialQuestion:
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class TrialDesk:
+class ComparisonRequests:
     """Answers people who compare variants."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
 
-    async def start(self, question: TrialQuestion, requester: str, *, trusted: bool = True) -> Json:
+    async def start(
+        self, question: ComparisonQuestion, requester: str, *, trusted: bool = True
+    ) -> Json:
         """Start a trial and say how many boots it takes; raises UsageError for a wrong question.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
@@ -120,12 +122,12 @@ class TrialDesk:
         strange = bool(parse_recipe(variant.built.variant).patches)
         return await ask_image(self._farm, variant.built, approved=trusted or not strange)
 
-    async def _variant(self, written: str, question: TrialQuestion, requester: str) -> Variant:
+    async def _variant(self, written: str, question: ComparisonQuestion, requester: str) -> Variant:
         return await find_variant(
             self._farm, written, patches=question.patches, requester=requester
         )
 
-    def _lanes(self, question: TrialQuestion) -> list[Lane]:
+    def _lanes(self, question: ComparisonQuestion) -> list[Lane]:
         known = lanes(self._farm.workflow.bench_jobs)
         for what, named, there in (
             ("testbed", question.testbeds, {lane.testbed for lane in known}),
@@ -150,7 +152,7 @@ class TrialDesk:
         """How long the busiest testbed boots and blasts; builds come before."""
         spent: dict[str, float] = {}
         for lane in wanted:
-            bed = bed_of(self._farm, lane.testbed)
+            bed = testbed_of(self._farm, lane.testbed)
             cost = 2 * iterations * (bed.boot_s + bed.run_s)
             spent[lane.testbed] = spent.get(lane.testbed, 0.0) + cost
         return max(spent.values()) / 3600

@@ -7,14 +7,14 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow
 from buildbot_bench.plugin.db.states import MarkKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import gone
+from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.judgements import Json, mark_json
 
 # Who marks on a farm without logins.
 NOBODY = "somebody"
 
 
-class MarkDesk:
+class MarkRequests:
     """Takes marks; what `again` asks for, the broker carries out."""
 
     def __init__(self, farm: Farm) -> None:
@@ -56,7 +56,7 @@ class MarkDesk:
 
     def _check(self, kind: str, testbed: str, workload: str) -> None:
         """Refuse to measure again what cannot be measured any more."""
-        if kind == MarkKind.AGAIN and (why := gone(self._farm, testbed, workload)):
+        if kind == MarkKind.AGAIN and (why := removal_reason(self._farm, testbed, workload)):
             raise UsageError(why, hint="what was measured there stays, and can be marked otherwise")
 
     async def _fix(self, kind: str, fixed_by: str, *, after: int) -> Revision | None:

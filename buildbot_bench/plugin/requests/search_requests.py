@@ -14,21 +14,21 @@ from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import forecast
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import Plain, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.boots import built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Lane, gone, lanes, roomiest
-from buildbot_bench.plugin.queries.evidence import Material, gather, orders_of, span_of
+from buildbot_bench.plugin.farm.series import Lane, lanes, least_loaded, removal_reason
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.history import revision_json
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class SearchQuestion:
     """A search that a person thinks of, as they wrote it; what is None is chosen for them.
 
     `fix` is a commit that is applied to each revision that it fits and that lacks it.
@@ -43,19 +43,19 @@ class Question:
     fix: str | None = None
 
 
-class Desk:
+class SearchRequests:
     """Answers people; what it starts, the broker carries out."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
 
-    async def forecast(self, question: Question) -> Json:
+    async def forecast(self, question: SearchQuestion) -> Json:
         """What a search would cost; raises UsageError for what cannot be searched."""
         search = await self._draft(question, requester="")
-        material = await gather(self._farm, search)
-        return await self._forecast(search, material)
+        inputs = await gather(self._farm, search)
+        return await self._forecast(search, inputs)
 
-    async def start(self, question: Question, requester: str) -> Json:
+    async def start(self, question: SearchQuestion, requester: str) -> Json:
         """Start a search and say what it will cost."""
         draft = await self._draft(question, requester=requester)
         cost = await self._forecast(draft, await gather(self._farm, draft))
@@ -74,10 +74,10 @@ class Desk:
         await self._farm.store.change_search(search, state=SearchState.CANCELLING)
         self._farm.wake()
 
-    async def _draft(self, question: Question, *, requester: str) -> NewSearch:
+    async def _draft(self, question: SearchQuestion, *, requester: str) -> NewSearch:
         lane = self._lane(question)
         named = question.testbed if question.testbed in lane.pool else None
-        testbed = named or await roomiest(self._farm, lane)
+        testbed = named or await least_loaded(self._farm, lane)
         await self._farm.mirroring.ready()
         old, new = await self._farm.git(self._resolve, question)
         fix_sha, fix_patch = await self._fix(question, old, requester)
@@ -102,7 +102,7 @@ class Desk:
         )
 
     async def _fix(
-        self, question: Question, old: Revision, requester: str
+        self, question: SearchQuestion, old: Revision, requester: str
     ) -> tuple[str | None, str | None]:
         """The commit that is carried along, and the SHA-256 of its patch, which is kept."""
         if question.fix is None:
@@ -121,7 +121,7 @@ class Desk:
         )
         return fix.sha, kept.digest
 
-    def _resolve(self, question: Question) -> tuple[Revision, Revision]:
+    def _resolve(self, question: SearchQuestion) -> tuple[Revision, Revision]:
         history = self._farm.history
         old, new = history.resolve(question.old), history.resolve(question.new)
         if old.sha == new.sha:
@@ -129,7 +129,7 @@ class Desk:
         history.range(old, new)
         return old, new
 
-    def _lane(self, question: Question) -> Lane:
+    def _lane(self, question: SearchQuestion) -> Lane:
         """The only lane that fits what the person named; else the choice is theirs."""
         known = lanes(self._farm.workflow.bench_jobs)
         fitting = [
@@ -147,20 +147,20 @@ class Desk:
             hint=f"this farm measures {listed}",
         )
 
-    async def _forecast(self, search: NewSearch, material: Material) -> Json:
+    async def _forecast(self, search: NewSearch, inputs: SearchInputs) -> Json:
         expected = await deferToThread(
-            forecast, material.range.n, material.costs, material.policy, material.evidence
+            forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
         )
         return {
-            "old": revision_json(material.range.old),
-            "new": revision_json(material.range.new),
-            "commits": material.range.n,
+            "old": revision_json(inputs.range.old),
+            "new": revision_json(inputs.range.new),
+            "commits": inputs.range.n,
             "testbed": search.testbed,
             "workload": search.workload,
             "images": _spread(expected.images),
             "iterations": _spread(expected.iterations),
             "hours": _spread(expected.hours),
-            "known_iterations": len(material.evidence.measurements),
+            "known_iterations": len(inputs.evidence.measurements),
         }
 
 
@@ -191,7 +191,7 @@ async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
     search = await farm.store.search(search_id)
     if search is None:
         raise UsageError(f"there is no search {search_id}")
-    if why := gone(farm, search.testbed, search.workload):
+    if why := removal_reason(farm, search.testbed, search.workload):
         raise UsageError(why, hint="search the range on another testbed")
     span = await farm.git(span_of, farm, search)
     revision = await farm.git(_within, farm, span, wish.revision)
@@ -226,10 +226,10 @@ def _within(farm: Farm, span: RevisionRange, revision: str) -> Revision:
     return found
 
 
-async def _ordinal(farm: Farm, wanted: Plain, *, fresh: bool) -> int:
+async def _ordinal(farm: Farm, wanted: BuildTarget, *, fresh: bool) -> int:
     """Which build is meant: the first that is no failure, or one that there is not yet."""
-    orders = await orders_of(farm, wanted.variant or wanted.sha, wanted.position)
-    if fresh and orders.alike:
+    relinks = await relinks_of(farm, wanted.variant or wanted.sha, wanted.position)
+    if fresh and relinks.alike:
         raise UsageError(
             f"another build of {wanted.label} would be its first one again: the job cannot relink",
             hint="boot it without `fresh`, or have the job heed BENCH_IMAGE",

@@ -25,7 +25,7 @@ from buildbot_bench.core.variant import (
     tunables_text,
     write_variant,
 )
-from buildbot_bench.plugin.broker.ask import Plain
+from buildbot_bench.plugin.broker.ask import BuildTarget
 from buildbot_bench.plugin.farm import Farm
 
 TIMEOUT_S = 30.0
@@ -103,7 +103,7 @@ class _Reader(Protocol):
 class Variant:
     """What is built, what is set when it runs, and what people call the two together."""
 
-    built: Plain
+    built: BuildTarget
     tunables: str
     label: str
 
@@ -130,7 +130,7 @@ async def find_variant(
                 digests[change] = kept.digest
     built = VariantSpec(base=spec.base, changes=tuple(filter(is_built, spec.changes)))
     return Variant(
-        built=Plain(
+        built=BuildTarget(
             sha=revision.sha,
             position=revision.position,
             label=write_variant(built, base=revision.label),

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import sys
 from typing import Any
 
 from buildbot.data import base, types
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.comparisons import TrialViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,
     MOST_ITERATIONS,
-    TrialDesk,
-    TrialQuestion,
+    ComparisonQuestion,
+    ComparisonRequests,
 )
 from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
+from buildbot_bench.plugin.rest.parameters import files, fraction, number, required_text, texts
 
 LISTED = 50
 MOST_PATCHES = 20
@@ -32,65 +30,24 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-def question_of(args: dict[str, Any]) -> TrialQuestion:
+def question_of(args: dict[str, Any]) -> ComparisonQuestion:
     """The question in a request's parameters; raises UsageError for what is none."""
-    return TrialQuestion(
-        base=_text(args, "base"),
-        new=_text(args, "new"),
-        testbeds=_texts(args, "testbeds"),
-        workloads=_texts(args, "workloads"),
-        iterations=_iterations(args),
-        min_effect=_fraction(args),
-        patches=_patches(args),
-    )
-
-
-def _text(args: dict[str, Any], name: str) -> str:
-    value = args.get(name)
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
-    return value
-
-
-def _texts(args: dict[str, Any], name: str) -> tuple[str, ...]:
-    value = args.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"the parameter {name!r} must be a list of names, not {value!r:.80}")
-    return tuple(value)
-
-
-def _iterations(args: dict[str, Any]) -> int:
-    value = args.get("iterations", DEFAULT_ITERATIONS)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or not MIN_ITERATIONS <= value <= MOST_ITERATIONS
-    ):
-        raise UsageError(
-            f"{value!r:.80} boots of each are not in {MIN_ITERATIONS}..{MOST_ITERATIONS}",
+    return ComparisonQuestion(
+        base=required_text(args, "base"),
+        new=required_text(args, "new"),
+        testbeds=texts(args, "testbeds"),
+        workloads=texts(args, "workloads"),
+        iterations=number(
+            args,
+            "iterations",
+            least=MIN_ITERATIONS,
+            most=MOST_ITERATIONS,
+            default=DEFAULT_ITERATIONS,
             hint=f"Student's t needs {MIN_ITERATIONS}; {DEFAULT_ITERATIONS} are usual",
-        )
-    return value
-
-
-def _fraction(args: dict[str, Any]) -> float | None:
-    value = args.get("min_effect")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(f"the parameter 'min_effect' must lie between 0 and 1: {value!r:.80}")
-    return float(value)
-
-
-def _patches(args: dict[str, Any]) -> dict[str, bytes]:
-    """Files by name, in base64: a patch need not be text of any encoding."""
-    value = args.get("patches") or {}
-    if not isinstance(value, dict) or len(value) > MOST_PATCHES:
-        raise UsageError(f"the parameter 'patches' must hold at most {MOST_PATCHES} files")
-    try:
-        return {str(name): base64.b64decode(body, validate=True) for name, body in value.items()}
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise UsageError("the parameter 'patches' must hold files in base64") from error
+        ),
+        min_effect=fraction(args, "min_effect"),
+        patches=files(args, "patches", most=MOST_PATCHES),
+    )
 
 
 class TrialEndpoint(BenchEndpoint):
@@ -105,14 +62,14 @@ class TrialEndpoint(BenchEndpoint):
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
-        desk, trial_id = TrialDesk(farm_of(self.master)), kwargs["trialid"]
+        requests, trial_id = ComparisonRequests(farm_of(self.master)), kwargs["trialid"]
         match action:
             case "cancel":
-                await answering(desk.cancel(trial_id))
+                await rpc_errors(requests.cancel(trial_id))
             case "approve" | "reject":
                 require(args, APPROVE)
                 approved = action == "approve"
-                await answering(desk.decide(trial_id, owner_of(args), approved=approved))
+                await rpc_errors(requests.decide(trial_id, owner_of(args), approved=approved))
             case _:
                 return await super().act(action, args, kwargs)
         return {}
@@ -136,11 +93,11 @@ class TrialsEndpoint(BenchEndpoint):
             return await super().act(action, args, kwargs)
 
         async def work() -> Any:
-            desk = TrialDesk(farm_of(self.master))
+            requests = ComparisonRequests(farm_of(self.master))
             trusted = may(args, APPROVE)
-            return await desk.start(question_of(args), owner_of(args), trusted=trusted)
+            return await requests.start(question_of(args), owner_of(args), trusted=trusted)
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class FilesEndpoint(BenchEndpoint):

@@ -16,7 +16,7 @@ from buildbot.util.twisted import async_to_deferred
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.db.sql import MOST
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ _COLUMNS = 1000
 NOT_YET = -32001
 
 
-async def answering(work: Awaitable[T]) -> T:
+async def rpc_errors(work: Awaitable[T]) -> T:
     """A person's mistake and a site that is away are answers, not faults of the master."""
     try:
         return await work
@@ -42,7 +42,7 @@ async def answering(work: Awaitable[T]) -> T:
 
 def _line(error: BenchError) -> str:
     """The words of an error in one line that can be sent, whatever it quotes."""
-    return plain(str(error), columns=_COLUMNS)
+    return one_line(str(error), columns=_COLUMNS)
 
 
 _VERSION = 2

@@ -1,4 +1,4 @@
-"""The REST face under /api/v2/bench: what a path and its JSON mean; the desk does the work.
+"""What a path and its JSON mean under searches, probes and judgements; requests do the work.
 
 Reading is open to whoever may read the farm; what changes something is a control method, which
 Buildbot's authorisation guards.
@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from buildbot.data import base, types
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
-from buildbot_bench.plugin.queries.searches import Views
-from buildbot_bench.plugin.requests.marks import MarkDesk
+from buildbot_bench.plugin.queries.searches import SearchViews
+from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import (
     MOST_ITERATIONS,
-    Desk,
     MoreBoots,
-    Question,
+    SearchQuestion,
+    SearchRequests,
     measure_more,
 )
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
+from buildbot_bench.plugin.rest.parameters import flag, fraction, number, required_text, text
 
 LISTED = 50
 
@@ -39,57 +39,33 @@ def register(master: Any) -> None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
-def _question(args: dict[str, Any]) -> Question:
-    return Question(
-        old=_text(args, "old") or _missing("old"),
-        new=_text(args, "new") or _missing("new"),
-        testbed=_text(args, "testbed"),
-        workload=_text(args, "workload"),
-        min_effect=_fraction(args, "min_effect"),
-        error=_fraction(args, "error"),
-        fix=_text(args, "with"),
+def _question(args: dict[str, Any]) -> SearchQuestion:
+    return SearchQuestion(
+        old=required_text(args, "old"),
+        new=required_text(args, "new"),
+        testbed=text(args, "testbed"),
+        workload=text(args, "workload"),
+        min_effect=fraction(args, "min_effect"),
+        error=fraction(args, "error"),
+        fix=text(args, "with"),
     )
 
 
-def _text(args: dict[str, Any], name: str) -> str | None:
-    value = args.get(name)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
-    return value
-
-
-def _fraction(args: dict[str, Any], name: str) -> float | None:
-    value = args.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(f"the parameter {name!r} must lie between 0 and 1, not be {value!r:.80}")
-    return float(value)
-
-
 def _more_boots(args: dict[str, Any]) -> MoreBoots:
-    iterations, fresh = args.get("iterations", 1), args.get("fresh", False)
-    if isinstance(iterations, bool) or not isinstance(iterations, int):
-        raise UsageError(f"the parameter 'iterations' must be a number, not {iterations!r:.80}")
-    if not 1 <= iterations <= MOST_ITERATIONS:
-        raise UsageError(f"{iterations} iterations are not in 1..{MOST_ITERATIONS}")
-    if not isinstance(fresh, bool):
-        raise UsageError(f"the parameter 'fresh' must be true or false, not {fresh!r:.80}")
-    revision = _text(args, "revision") or _missing("revision")
-    return MoreBoots(revision=revision, iterations=iterations, fresh=fresh)
+    return MoreBoots(
+        revision=required_text(args, "revision"),
+        iterations=number(args, "iterations", least=1, most=MOST_ITERATIONS, default=1),
+        fresh=flag(args, "fresh"),
+    )
 
 
 def _mark(args: dict[str, Any]) -> dict[str, str]:
     """What somebody says, and who: whom Buildbot knows them as."""
     return {
-        "kind": _text(args, "mark") or _missing("mark"),
-        "fixed_by": _text(args, "revision") or "",
+        "kind": required_text(args, "mark"),
+        "fixed_by": text(args, "revision") or "",
         "author": str(args.get("owner") or ""),
     }
-
-
-def _missing(name: str) -> NoReturn:
-    raise UsageError(f"the parameter {name!r} is missing")
 
 
 class SearchEndpoint(BenchEndpoint):
@@ -100,7 +76,7 @@ class SearchEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The search as it stands; None when there is none."""
-        return await Views(farm_of(self.master)).describe(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master)).describe(kwargs["searchid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots."""
@@ -109,15 +85,15 @@ class SearchEndpoint(BenchEndpoint):
         async def work() -> Any:
             match action:
                 case "cancel":
-                    await Desk(farm).cancel(number)
+                    await SearchRequests(farm).cancel(number)
                     return {}
                 case "mark":
-                    return await MarkDesk(farm).mark_search(number, **_mark(args))
+                    return await MarkRequests(farm).mark_search(number, **_mark(args))
                 case "measure":
                     return await measure_more(farm, number, _more_boots(args))
             return await BenchEndpoint.act(self, action, args, kwargs)
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class SearchesEndpoint(BenchEndpoint):
@@ -131,14 +107,14 @@ class SearchesEndpoint(BenchEndpoint):
         """The newest searches, without their reports."""
         farm = farm_of(self.master)
         found = await farm.store.searches(limit=newest(resultSpec, LISTED))
-        return [await Views(farm).summarise(search) for search in found]
+        return [await SearchViews(farm).summarise(search) for search in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`forecast` says what a search would cost, `start` starts it."""
-        desk = Desk(farm_of(self.master))
+        requests = SearchRequests(farm_of(self.master))
         methods: dict[str, Callable[[], Awaitable[Any]]] = {
-            "forecast": lambda: desk.forecast(_question(args)),
-            "start": lambda: desk.start(_question(args), str(args.get("owner") or "")),
+            "forecast": lambda: requests.forecast(_question(args)),
+            "start": lambda: requests.start(_question(args), str(args.get("owner") or "")),
         }
         if action not in methods:
             return await super().act(action, args, kwargs)
@@ -146,7 +122,7 @@ class SearchesEndpoint(BenchEndpoint):
         async def work() -> Any:
             return await methods[action]()
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class ProbesEndpoint(BenchEndpoint):
@@ -157,7 +133,7 @@ class ProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What each probe gave, oldest first."""
-        return await Views(farm_of(self.master)).probes(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master)).probes(kwargs["searchid"])
 
 
 class RecentProbesEndpoint(BenchEndpoint):
@@ -168,7 +144,7 @@ class RecentProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest probes of all searches and commits."""
-        return await Views(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
+        return await SearchViews(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
 
 
 class ComparisonsEndpoint(BenchEndpoint):
@@ -198,10 +174,10 @@ class ComparisonEndpoint(BenchEndpoint):
             return await super().act(action, args, kwargs)
 
         async def work() -> Any:
-            desk = MarkDesk(farm_of(self.master))
-            return await desk.mark_verdict(kwargs["comparisonid"], **_mark(args))
+            requests = MarkRequests(farm_of(self.master))
+            return await requests.mark_verdict(kwargs["comparisonid"], **_mark(args))
 
-        return await answering(work())
+        return await rpc_errors(work())
 
 
 class Search(base.ResourceType):

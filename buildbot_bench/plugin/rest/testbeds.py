@@ -7,11 +7,11 @@ from typing import Any
 
 from buildbot.data import base, types
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.lab import testbed
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, answering
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, rpc_errors
+from buildbot_bench.plugin.rest.parameters import flag
 
 
 def register(master: Any) -> None:
@@ -39,16 +39,12 @@ class TestbedEndpoint(BenchEndpoint):
             return await super().act(action, args, kwargs)
 
         async def work() -> None:
-            false_alarm = args.get("false_alarm", False)
-            if not isinstance(false_alarm, bool):
-                raise UsageError(
-                    f"the parameter 'false_alarm' must be true or false, not {false_alarm!r:.80}"
-                )
+            false_alarm = flag(args, "false_alarm")
             by = str(args.get("owner") or "somebody")
             farm = farm_of(self.master)
             await release(farm, kwargs["testbed"], by=by, false_alarm=false_alarm)
 
-        await answering(work())
+        await rpc_errors(work())
         return {}
 
 

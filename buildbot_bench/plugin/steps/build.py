@@ -174,7 +174,7 @@ class Symptoms(LogLineObserver):
     errLineReceived = outLineReceived
 
     def diagnosis(self, exit_code: int | None) -> tuple[FailureKind, str]:
-        """Does the revision not compile, or is the builder ill? With the line that says so."""
+        """Does the revision not compile, or does the builder fail? With the line that says so."""
         found = self._log.diagnosis(exit_code)
         kind = FailureKind.INFRASTRUCTURE if found.builder_is_ill else FailureKind.UNTESTABLE
         return kind, found.reason

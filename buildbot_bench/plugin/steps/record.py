@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.legible import MESSAGE_COLUMNS, long_line
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -33,7 +33,7 @@ from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
 
 # What a table, a page and a mail have room for.
-REASON_COLUMNS = 400
+REASON_COLUMNS = MESSAGE_COLUMNS
 # A traceback has its reason in its last line, a usage error in its last few.
 _LINES_KEPT = 20
 _PROGRAM = "bench-lab"
@@ -45,10 +45,10 @@ _KILLED = re.compile(r"process killed by signal (\d+)")
 
 def harmless(reason: str) -> str:
     """A reason as it is kept: one visible line, at most `REASON_COLUMNS` wide."""
-    return plain(reason, columns=REASON_COLUMNS)
+    return long_line(reason)
 
 
-class LastWords:
+class LastOutput:
     """Remembers the end of what a command wrote to stderr, and what the worker said of it."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class EventReader(LogLineObserver):
     def begin(self) -> None:
         """Get ready for a command that prints the job from its first event."""
         self._joiner = Joiner()
-        self.last_words = LastWords()
+        self.last_output = LastOutput()
         self.ending: Failed | Finished | None = None
         self.fault = ""
         self.heard = 0
@@ -129,11 +129,11 @@ class EventReader(LogLineObserver):
 
     def errLineReceived(self, line: str) -> None:
         """Take one line of what the command says to a person."""
-        self.last_words.error(line)
+        self.last_output.error(line)
 
     def headerLineReceived(self, line: str) -> None:
         """Take one line that the worker says of the command."""
-        self.last_words.header(line)
+        self.last_output.header(line)
 
     def drained(self) -> Deferred[None]:
         """Fires when all events that were read are taken."""
@@ -256,4 +256,4 @@ async def follow(step: Any, reader: EventReader, arguments: list[str]) -> Any:
 
 def why_left(reader: EventReader, command: Any) -> str:
     """Why a job was not followed to its end, in one harmless line; empty when nothing tells it."""
-    return harmless(reader.last_words.reason(command) or reader.missed or reader.fault)
+    return harmless(reader.last_output.reason(command) or reader.missed or reader.fault)

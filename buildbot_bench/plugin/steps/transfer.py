@@ -59,10 +59,10 @@ class Fetch(Restartable, FileDownload):
             return SUCCESS
         try:
             self.mastersrc = str(await farm.artefacts.local(digest))
-        except ArtefactGoneError as gone:
+        except ArtefactGoneError as removal_reason:
             # The broker asks for the image again, and for this when it is built.
             await farm.store.release_artefact(digest)
-            self.descriptionDone = [str(gone)]
+            self.descriptionDone = [str(removal_reason)]
             return EXCEPTION
         results: int = await super().work()
         return results

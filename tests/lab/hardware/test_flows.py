@@ -3,7 +3,9 @@
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.hardware.flows import RFC2544_BYTES, Traffic
+from buildbot_bench.lab.hardware.flows import Traffic
+
+RFC2544_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 
 
 def transmit(traffic, sender=0, of=1):

@@ -12,7 +12,10 @@ from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, Trials
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.queries.comparisons import TrialViews, directory_of
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 
 WOBBLE = (0.0, 0.004, -0.003, 0.005, -0.006)
 
@@ -27,8 +30,10 @@ def trials(farm):
 @pytest.fixture
 def start(farm):
     async def start(base="r4", new="r4+VIMAGE", **asked) -> int:
-        question = TrialQuestion(base=base, new=new, iterations=asked.pop("iterations", 5), **asked)
-        return (await TrialDesk(farm).start(question, "ann"))["trialid"]
+        question = ComparisonQuestion(
+            base=base, new=new, iterations=asked.pop("iterations", 5), **asked
+        )
+        return (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
 
     return start
 
@@ -102,7 +107,7 @@ async def test_boots_alternate_until_there_are_enough_of_each(trials, start, pas
     ]
     shown = await TrialViews(farm).describe(trial_id)
     assert (shown["state"], shown["boots_done"]) == ("done", 10)
-    (comparison,) = shown["report"]["comparisons"]
+    (comparison,) = shown["report"]["lanes"]
     assert comparison["verdict"] == "better"
     assert comparison["effect"] == pytest.approx(0.04, abs=0.01)
     assert "Difference at 95.0% confidence" in shown["text"]
@@ -119,7 +124,9 @@ async def test_a_broker_that_died_amid_a_turn_asks_for_nothing_twice(trials, sta
 
 async def test_each_lane_alternates_for_itself(make_farm, past):
     farm = make_farm(("[forwarding]", "[forwarding, pf-statefull]"))
-    await TrialDesk(farm).start(TrialQuestion(base="r4", new="r4+VIMAGE", iterations=3), "ann")
+    await ComparisonRequests(farm).start(
+        ComparisonQuestion(base="r4", new="r4+VIMAGE", iterations=3), "ann"
+    )
     asked = await run(farm, past, Trials(farm).advance)
     assert sum(n for _, _, n in asked) == 2 * 3 * 2
 
@@ -133,8 +140,9 @@ async def test_a_boot_that_failed_is_made_up_for(trials, start, past, farm):
     await farm.store.change_probe(probe, state="lost", ended_at=farm.now())
     await run(farm, past, trials)
     shown = await TrialViews(farm).describe(trial_id)
-    (comparison,) = shown["report"]["comparisons"]
-    assert (len(comparison["base"]), len(comparison["new"])) == (3, 3)
+    (comparison,) = shown["report"]["lanes"]
+    contrast = comparison["contrast"]
+    assert [len(contrast[side]["values"]) for side in ("old", "new")] == [3, 3]
 
 
 async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
@@ -146,7 +154,7 @@ async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
     assert len(await farm.store.images()) == 1
     shown = await TrialViews(farm).describe(trial_id)
     assert shown["report"]["new"] == "r4+sysctl:net.x=1"
-    assert shown["report"]["comparisons"][0]["effect"] == pytest.approx(0.1, abs=0.02)
+    assert shown["report"]["lanes"][0]["effect"] == pytest.approx(0.1, abs=0.02)
     (sample,) = await farm.store.samples(
         testbed="apu", workload="forwarding", first_position=4, last_position=4
     )
@@ -208,7 +216,7 @@ async def test_a_cancelled_trial_asks_for_nothing_more(trials, start, farm, mast
     await build_all(farm)
     await trials()
     await Issuer(farm, master).issue()
-    await TrialDesk(farm).cancel(trial_id)
+    await ComparisonRequests(farm).cancel(trial_id)
     await trials()
     (probe,) = await farm.store.probes()
     assert probe.state == "cancelled"
@@ -259,6 +267,6 @@ async def test_two_at_once_build_one(start, farm):
 
 async def test_a_testbed_may_have_a_min_effect_of_its_own(make_farm):
     farm = make_farm(("apu: {worker: lab,", "apu: {worker: lab, min-effect: 0.1%,"))
-    answer = await TrialDesk(farm).start(TrialQuestion(base="r4", new="r5"), "ann")
+    answer = await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
     assert (await farm.store.trial(answer["trialid"])).min_effect == pytest.approx(0.001)
     assert farm.workflow.regression.min_effect > 0.001

@@ -8,7 +8,10 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import Trials
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.queries.comparisons import TrialViews
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 
 PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
 
@@ -16,8 +19,8 @@ PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
 @pytest.fixture
 def ask(farm):
     async def ask(*, trusted=False, new="r4+file:my.patch", by="guest") -> int:
-        question = TrialQuestion(base="r4", new=new, patches={"my.patch": PATCH})
-        return (await TrialDesk(farm).start(question, by, trusted=trusted))["trialid"]
+        question = ComparisonQuestion(base="r4", new=new, patches={"my.patch": PATCH})
+        return (await ComparisonRequests(farm).start(question, by, trusted=trusted))["trialid"]
 
     return ask
 
@@ -60,7 +63,7 @@ async def test_the_patch_is_shown_to_whoever_decides(ask, farm):
 
 async def test_what_is_approved_is_built(ask, turns, farm, master):
     trial_id = await ask()
-    await TrialDesk(farm).decide(trial_id, "ann", approved=True)
+    await ComparisonRequests(farm).decide(trial_id, "ann", approved=True)
     await turns()
     assert built(master) == {"build r4", "build r4+file:my.patch"}
     trial = await farm.store.trial(trial_id)
@@ -70,7 +73,7 @@ async def test_what_is_approved_is_built(ask, turns, farm, master):
 
 async def test_what_is_rejected_never_is(ask, turns, farm, master):
     trial_id = await ask()
-    await TrialDesk(farm).decide(trial_id, "ann", approved=False)
+    await ComparisonRequests(farm).decide(trial_id, "ann", approved=False)
     await turns()
     trial = await farm.store.trial(trial_id)
     assert (trial.state, trial.detail) == ("rejected", "its patches were rejected by ann")
@@ -105,7 +108,7 @@ async def test_an_option_is_nobodys_code(ask, farm):
 
 async def test_a_guest_may_take_it_back(ask, turns, farm, master):
     trial_id = await ask()
-    await TrialDesk(farm).cancel(trial_id)
+    await ComparisonRequests(farm).cancel(trial_id)
     await turns()
     assert (await farm.store.trial(trial_id)).state == "cancelled"
     assert built(master) == {"build r4"}
@@ -114,19 +117,19 @@ async def test_a_guest_may_take_it_back(ask, turns, farm, master):
 @pytest.mark.parametrize("first", [True, False])
 async def test_one_decision_is_enough(ask, farm, first):
     trial_id = await ask()
-    await TrialDesk(farm).decide(trial_id, "ann", approved=first)
+    await ComparisonRequests(farm).decide(trial_id, "ann", approved=first)
     with pytest.raises(UsageError, match=f"trial {trial_id} awaits no approval: it is r"):
-        await TrialDesk(farm).decide(trial_id, "bob", approved=not first)
+        await ComparisonRequests(farm).decide(trial_id, "bob", approved=not first)
 
 
 async def test_of_two_who_decide_at_once_one_is_told(ask, farm, monkeypatch):
     trial_id = await ask()
     seen = await farm.store.trial(trial_id)
-    await TrialDesk(farm).decide(trial_id, "ann", approved=False)
+    await ComparisonRequests(farm).decide(trial_id, "ann", approved=False)
 
     async def stale(_trial_id):
         return seen
 
     monkeypatch.setattr(farm.store, "trial", stale)
     with pytest.raises(UsageError, match="somebody else was quicker"):
-        await TrialDesk(farm).decide(trial_id, "bob", approved=True)
+        await ComparisonRequests(farm).decide(trial_id, "bob", approved=True)

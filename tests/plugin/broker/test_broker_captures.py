@@ -9,15 +9,19 @@ import pytest
 from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.trial import result_files, text, trial_json
-from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, Profiles
+from buildbot_bench.core.trial import result_files, text
+from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.comparisons import TrialViews
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 from tests.fakes.past import Past, boots
 from tests.fakes.smtp import Postmaster, running
 
@@ -41,8 +45,8 @@ def farm(make_farm, postmaster):
 
 
 @pytest.fixture
-def profiles(farm, master) -> Profiles:
-    return Profiles(farm, master, Issuer(farm, master))
+def profiles(farm, master) -> CaptureRequests:
+    return CaptureRequests(farm, master, Issuer(farm, master))
 
 
 async def found(past: Past, step: Step = DROP) -> SearchRow:
@@ -59,7 +63,7 @@ async def found(past: Past, step: Step = DROP) -> SearchRow:
 
 
 async def mailed(farm, master) -> str | None:
-    """Let the post have a turn; the text of what it wrote, if anything."""
+    """Let the outbox run a cycle; the text of what it wrote, if anything."""
     post = MailOutbox(farm)
     await post.advance()
     while post.is_delivering:
@@ -214,7 +218,7 @@ async def test_a_testbed_without_captures_has_none_and_its_mail_does_not_wait(
     with running(postmaster) as port:
         farm = make_farm(port=port)
         await found(Past(farm, published[2]))
-        await Profiles(farm, master, Issuer(farm, master)).advance()
+        await CaptureRequests(farm, master, Issuer(farm, master)).advance()
         assert master.requests == []
         text = await mailed(farm, master)
     assert "r7" in text
@@ -223,8 +227,8 @@ async def test_a_testbed_without_captures_has_none_and_its_mail_does_not_wait(
 
 async def comparing(farm, new: str = "r4+sysctl:net.a=1") -> int:
     """A comparison of r4 with another variant, whose images are built."""
-    question = TrialQuestion(base="r4", new=new, iterations=3)
-    number: int = (await TrialDesk(farm).start(question, "ann"))["trialid"]
+    question = ComparisonQuestion(base="r4", new=new, iterations=3)
+    number: int = (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
     for image in await farm.store.images(state="wanted"):
         digest = hashlib.sha256(image.variant.encode()).hexdigest()
         await farm.store.change_image(image, now=1.0, state="built", digest=digest, size=9)
@@ -248,7 +252,7 @@ async def test_both_sides_of_a_comparison_are_sampled_while_it_goes_on(profiles,
         f"- forwarding on apu, of their difference: http://farm.example.org{difference}"
         in (result_files(report, [])["README.md"])
     )
-    (lane,) = trial_json(report)["comparisons"]
+    (lane,) = to_json(report)["lanes"]
     assert lane["flame_graphs"]["difference"].endswith(difference)
 
 
@@ -264,6 +268,6 @@ async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_
     await profiles.advance()
     row = (await farm.store.profiles_of_trial(number))[0]
     await farm.store.change_profile(row, state="new", brid=None)
-    await TrialDesk(farm).cancel(number)
+    await ComparisonRequests(farm).cancel(number)
     await profiles.advance()
     assert (await farm.store.profile(row.id)).failure == "its comparison was cancelled"

@@ -11,7 +11,12 @@ from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.evidence import gather
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.plugin.requests.search_requests import Desk, MoreBoots, Question, measure_more
+from buildbot_bench.plugin.requests.search_requests import (
+    MoreBoots,
+    SearchQuestion,
+    SearchRequests,
+    measure_more,
+)
 from buildbot_bench.render.text import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import Commit, make_repository
@@ -88,7 +93,7 @@ async def searched(farm, past) -> set[tuple[str, bool]]:
 
 
 async def test_the_culprit_is_found_where_nothing_works_without_the_fix(farm, past, story):
-    told = await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
     booted = await searched(farm, past)
     search = await farm.store.search(told["searchid"])
     assert search.state == "found"
@@ -100,7 +105,7 @@ async def test_the_culprit_is_found_where_nothing_works_without_the_fix(farm, pa
 
 
 async def test_without_it_the_culprit_is_one_of_those_that_panic(farm, past):
-    told = await Desk(farm).start(Question(old="r1", new="r12"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12"), "ann")
     await searched(farm, past)
     search = await farm.store.search(told["searchid"])
     (step,) = search.answer.steps
@@ -108,7 +113,7 @@ async def test_without_it_the_culprit_is_one_of_those_that_panic(farm, past):
 
 
 async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past, story):
-    told = await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
     await searched(farm, past)
     fix = story[1][REPAIRED - 1][:12]
     text = report_text(await report_of(farm, await farm.store.search(told["searchid"])))
@@ -121,13 +126,13 @@ async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past,
 async def test_what_was_measured_without_the_fix_counts_only_where_it_does_not_fit(farm, past):
     for position in (2, 5, 10):
         await past.measured(position, boots(1e6))
-    told = await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
-    material = await gather(farm, await farm.store.search(told["searchid"]))
-    assert {m.position + 1 for m in material.evidence.measurements} == {2, 10}
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    inputs = await gather(farm, await farm.store.search(told["searchid"]))
+    assert {m.position + 1 for m in inputs.evidence.measurements} == {2, 10}
 
 
 async def test_a_person_who_measures_a_revision_gets_what_the_search_builds(farm, past, story):
-    told = await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
     fix = story[1][REPAIRED - 1][:12]
     wanted = {("r5", False): (f"r5+commit:{fix}", 0), ("r5", True): (f"r5+commit:{fix}", 1)}
     wanted |= {("r2", False): ("r2", 0), ("r10", False): ("r10", 0)}
@@ -140,8 +145,8 @@ async def test_a_person_who_measures_a_revision_gets_what_the_search_builds(farm
         patches = (await fix_of(farm),) if "+" in label else ()
         assert parse_recipe(image.variant).patches == patches
     await lab_answers(farm, past)
-    material = await gather(farm, await farm.store.search(told["searchid"]))
-    booted = {(m.position + 1, m.image) for m in material.evidence.measurements}
+    inputs = await gather(farm, await farm.store.search(told["searchid"]))
+    booted = {(m.position + 1, m.image) for m in inputs.evidence.measurements}
     assert booted == {(2, 0), (5, 0), (5, 1), (10, 0)}
 
 
@@ -152,15 +157,15 @@ async def fix_of(farm) -> str:
 
 
 async def test_a_search_without_it_takes_no_notice_of_images_with_it(farm, past):
-    await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
+    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
     await searched(farm, past)
-    told = await Desk(farm).start(Question(old="r1", new="r12"), "ann")
-    material = await gather(farm, await farm.store.search(told["searchid"]))
-    assert {image.variant for image in material.images.values()} <= set(past.shas.values())
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12"), "ann")
+    inputs = await gather(farm, await farm.store.search(told["searchid"]))
+    assert {image.variant for image in inputs.images.values()} <= set(past.shas.values())
 
 
 async def test_the_patch_is_kept_for_the_builders(farm, story):
-    await Desk(farm).start(Question(old="r1", new="r12", fix="r9"), "ann")
+    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
     (search,) = await farm.store.searches()
     patch = await farm.store.patch(search.fix_patch)
     assert search.fix_sha == story[1][REPAIRED - 1]
@@ -177,5 +182,5 @@ async def test_the_patch_is_kept_for_the_builders(farm, story):
 )
 async def test_a_fix_that_is_none_starts_nothing(farm, fix, complaint):
     with pytest.raises(UsageError, match=complaint):
-        await Desk(farm).start(Question(old="r1", new="r12", fix=fix), "ann")
+        await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix=fix), "ann")
     assert await farm.store.searches() == []

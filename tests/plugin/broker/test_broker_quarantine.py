@@ -6,9 +6,9 @@ import pytest
 from buildbot.process.properties import Properties
 
 from buildbot_bench.plugin.broker.ask import Priority
-from buildbot_bench.plugin.broker.commit_queue import ASK_AGAIN_AFTER_S, Wants
+from buildbot_bench.plugin.broker.commit_queue import ASK_AGAIN_AFTER_S, CommitQueue
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.broker.quarantine import MORE_OFTEN, Controls, may_start, release
+from buildbot_bench.plugin.broker.quarantine import MORE_OFTEN, ControlImages, may_start, release
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.control_images import control_state
 from tests.fakes.control import CONTROLLED, DAY_S, PLAIN, WITH_CONTROL, answer_control
@@ -23,8 +23,8 @@ def farm(make_farm):
 
 
 @pytest.fixture
-def controls(farm) -> Controls:
-    return Controls(farm)
+def controls(farm) -> ControlImages:
+    return ControlImages(farm)
 
 
 @pytest.fixture
@@ -78,13 +78,13 @@ async def test_it_is_asked_for_again_when_its_time_has_come(controls, farm, past
 
 async def test_a_testbed_without_a_control_image_asks_for_none(make_farm):
     farm = make_farm()
-    await Controls(farm).advance()
+    await ControlImages(farm).advance()
     assert await farm.store.probes() == []
 
 
 async def test_a_control_revision_that_nobody_knows_asks_for_nothing(make_farm):
     farm = make_farm((WITH_CONTROL[0], WITH_CONTROL[1].replace("r4", "r4711")))
-    await Controls(farm).advance()
+    await ControlImages(farm).advance()
     assert await farm.store.probes() == []
 
 
@@ -146,9 +146,9 @@ async def test_another_image_in_place_of_one_that_never_gave_a_value_releases_no
     for probe in await farm.store.probes(state="new"):
         await farm.store.change_probe(probe, state="cancelled")
     for _ in range(3):
-        await Controls(other.farm).advance()
+        await ControlImages(other.farm).advance()
         await answer_control(other, LEVEL, position=5)
-    await Controls(other.farm).advance()
+    await ControlImages(other.farm).advance()
     assert await lasting(farm)
 
 
@@ -241,9 +241,9 @@ async def test_another_control_image_has_nothing_to_be_compared_with_and_ends_no
     for probe in await farm.store.probes(state="new"):
         await farm.store.change_probe(probe, state="cancelled")
     for _ in range(3):
-        await Controls(other.farm).advance()
+        await ControlImages(other.farm).advance()
         await answer_control(other, LEVEL, position=5)
-    await Controls(other.farm).advance()
+    await ControlImages(other.farm).advance()
     assert len(await lasting(farm)) == 1
 
 
@@ -286,16 +286,16 @@ async def test_samples_since_the_last_good_round_are_no_samples(rounds, farm, pa
 async def test_a_commit_that_was_measured_in_doubt_is_measured_again(rounds, farm, past, master):
     await past.commits(7)
     await rounds(*[LEVEL] * 5)
-    await Wants(farm).advance()
+    await CommitQueue(farm).advance()
     (probe,) = [p for p in await farm.store.probes(state="new") if p.reason == "commit"]
     await farm.store.change_probe(probe, state="done", ended_at=farm.now() + 1)
     await rounds(0.9 * LEVEL)
-    await Controls(farm).advance()
+    await ControlImages(farm).advance()
     forgotten = await farm.store.probe(probe.id)
     assert (forgotten.state, forgotten.failure[:22]) == ("lost", "apu was out of control")
     await release(farm, "apu", by="ann", false_alarm=False)
     await past.lab_answers(lambda _: LEVEL)
     master.reactor.advance(ASK_AGAIN_AFTER_S + 1)
-    await Wants(farm).advance()
+    await CommitQueue(farm).advance()
     (again,) = await farm.store.probes(state="new")
     assert (again.image_id, again.reason) == (probe.image_id, "backfill")

@@ -7,51 +7,54 @@ from shutil import copyfile
 import pytest
 
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.scheduler import Turn
+from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.queries.comparisons import TrialViews
-from buildbot_bench.plugin.queries.searches import Views
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
-from tests.fakes.gone import APU_REMOVED, BOTH, WAYS, lab_answers, level, worked
+from buildbot_bench.plugin.queries.searches import SearchViews
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 from tests.fakes.past import boots
+from tests.fakes.removed import APU_REMOVED, BOTH, WAYS, lab_answers, level, worked
 
 
 @pytest.fixture
-def turn(farm, master, errors) -> Turn:
-    return Turn(farm=farm, scheduler=master)
+def cycle(farm, master, errors) -> Cycle:
+    return Cycle(farm=farm, scheduler=master)
 
 
-async def test_a_search_ends_as_cancelled_with_the_reason(turn, past, farm, reconfigure, way):
+async def test_a_search_ends_as_cancelled_with_the_reason(cycle, past, farm, reconfigure, way):
     replaced, why = way
     for position in (1, 11):
         await past.image(position)
     search = await past.search()
-    await turn.take()
+    await cycle.run()
     await lab_answers(past)
-    await turn.take()
+    await cycle.run()
     (probe,) = await farm.store.probes(state="issued")
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     ended = await farm.store.search(search.id)
     assert (ended.state, ended.detail, ended.ended_at) == ("cancelled", why, farm.now())
     cancelled = await farm.store.probe(probe.id)
     assert (cancelled.state, cancelled.failure) == ("cancelled", why)
     assert farm.master.data.cancelled == [probe.brid]
-    shown = await Views(farm).describe(search.id)
+    shown = await SearchViews(farm).describe(search.id)
     assert (shown["state"], shown["now"]) == ("cancelled", why)
     assert why in " ".join(shown["text"].split()).lower()
     assert shown["report"]["reason"] == why
-    await turn.take()
+    await cycle.run()
     assert await farm.store.search(search.id) == ended
 
 
-async def test_what_is_measured_for_commits_ends_too(turn, past, farm, reconfigure, way):
+async def test_what_is_measured_for_commits_ends_too(cycle, past, farm, reconfigure, way):
     replaced, why = way
     await past.commits(*range(1, 12))
-    await turn.take()
+    await cycle.run()
     (image,) = await farm.store.images()
     (probe,) = await farm.store.probes()
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     ended = await farm.store.probe(probe.id)
     assert (ended.state, ended.failure, ended.ended_at) == ("cancelled", why, farm.now())
     for other in await farm.store.probes():
@@ -59,15 +62,15 @@ async def test_what_is_measured_for_commits_ends_too(turn, past, farm, reconfigu
     assert (await farm.store.image(image.id)).state != "untestable"
 
 
-async def test_a_suspicion_is_not_followed_any_more(turn, past, farm, reconfigure, way):
+async def test_a_suspicion_is_not_followed_any_more(cycle, past, farm, reconfigure, way):
     replaced, why = way
     await past.commits(*range(1, 8))
     for position in range(1, 8):
         await past.measured(position, boots(level(position), series=position), judged=position != 7)
-    await turn.take()
+    await cycle.run()
     (row,) = await farm.store.comparisons(state="suspicion")
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     ended = await farm.store.comparison(row.id)
     assert (ended.state, ended.verdict.reason) == ("unfit", why)
     asked = await farm.store.probes()
@@ -75,14 +78,14 @@ async def test_a_suspicion_is_not_followed_any_more(turn, past, farm, reconfigur
 
 
 async def test_what_was_measured_before_is_judged_and_starts_nothing(
-    turn, past, farm, reconfigure, way
+    cycle, past, farm, reconfigure, way
 ):
     replaced, why = way
     await past.commits(*range(1, 8))
     for position in range(1, 8):
         await past.measured(position, boots(level(position), series=position), judged=position != 7)
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     (row,) = await farm.store.comparisons()
     assert (row.state, row.verdict.reason) == ("unfit", why)
     assert [p for p in await farm.store.probes() if p.reason == "confirm"] == []
@@ -110,21 +113,21 @@ async def test_an_alarm_is_kept_and_no_search_begins(past, farm, reconfigure, tm
 
 
 async def started(farm, **asked) -> int:
-    question = TrialQuestion(base="r4", new="r5", **asked)
-    return (await TrialDesk(farm).start(question, "ann"))["trialid"]
+    question = ComparisonQuestion(base="r4", new="r5", **asked)
+    return (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
 
 
-async def test_a_comparison_ends_as_cancelled_with_the_reason(turn, past, farm, reconfigure, way):
+async def test_a_comparison_ends_as_cancelled_with_the_reason(cycle, past, farm, reconfigure, way):
     replaced, why = way
     trial_id = await started(farm)
     for position in (4, 5):
         await past.image(position)
-    await turn.take()
+    await cycle.run()
     (probe,) = await farm.store.probes()
     await lab_answers(past)
-    await turn.take()
+    await cycle.run()
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     shown = await TrialViews(farm).describe(trial_id)
     assert (shown["state"], shown["now"], shown["boots_done"]) == ("cancelled", why, 1)
     assert why in shown["text"]
@@ -133,13 +136,13 @@ async def test_a_comparison_ends_as_cancelled_with_the_reason(turn, past, farm, 
     assert (await farm.store.probe(probe.id)).state == "done"
 
 
-async def test_a_comparison_that_awaits_approval_ends_too(turn, past, farm, reconfigure, way):
+async def test_a_comparison_that_awaits_approval_ends_too(cycle, past, farm, reconfigure, way):
     replaced, why = way
     trial_id = await started(farm)
     trial = await farm.store.trial(trial_id)
     await farm.store.change_trial(trial, state="awaiting approval")
     reconfigure(farm, *replaced)
-    await turn.take()
+    await cycle.run()
     ended = await farm.store.trial(trial_id)
     assert (ended.state, ended.detail) == ("cancelled", why)
 
@@ -148,14 +151,14 @@ async def test_a_comparison_on_two_testbeds_goes_on_where_it_can(
     make_farm, master, past, reconfigure, errors
 ):
     farm = past.farm = make_farm(BOTH)
-    turn = Turn(farm=farm, scheduler=master)
+    cycle = Cycle(farm=farm, scheduler=master)
     trial_id = await started(farm)
     for position in (4, 5):
         await past.image(position)
-    await turn.take()
+    await cycle.run()
     assert {probe.testbed for probe in await farm.store.probes()} == {"apu", "xeon"}
     reconfigure(farm, *APU_REMOVED)
-    await worked(turn, past)
+    await worked(cycle, past)
     shown = await TrialViews(farm).describe(trial_id)
     assert (shown["state"], shown["now"]) == ("done", "testbed apu is no longer in bench.yml")
     assert shown["boots_done"] == 10

@@ -8,11 +8,14 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.artefacts import ArtefactGoneError
-from buildbot_bench.plugin.broker.ask import Plain, ask_image
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 from buildbot_bench.plugin.rest.views import kernels
 
 DAY_S = 86400.0
@@ -75,7 +78,7 @@ async def test_what_went_is_built_again_when_it_is_asked_for(farm, store_kernel,
     old = await store_kernel(3)
     later(farm, 100)
     await Retention(farm).advance()
-    image = await ask_image(farm, Plain(sha=past.shas[3], position=3, label="r3"))
+    image = await ask_image(farm, BuildTarget(sha=past.shas[3], position=3, label="r3"))
     assert (image.id, image.state) == (old.id, "wanted")
     assert image.digest == old.digest
 
@@ -113,7 +116,7 @@ async def test_what_the_lab_is_asked_for_stays(farm, store_kernel, past):
 
 async def test_both_sides_of_a_trial_stay(farm, store_kernel):
     images = [await store_kernel(position) for position in (4, 5, 6)]
-    await TrialDesk(farm).start(TrialQuestion(base="r4", new="r5"), "ann")
+    await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
     later(farm, 100)
     await Retention(farm).advance()
     assert await there(farm, *images) == [True, True, False]

@@ -29,10 +29,10 @@ def searching(farm) -> Searching:
 
 async def searched_to_the_end(searching, past, truth=level, *, at_most: int = 120) -> int:
     """Let the search and the lab take turns until nothing is asked for; how many turns."""
-    for turn in range(at_most):
+    for cycle in range(at_most):
         await searching.advance()
         if not await past.lab_answers(truth):
-            return turn
+            return cycle
     raise AssertionError("the search asks for ever")
 
 

@@ -13,13 +13,13 @@ from twisted.internet.defer import Deferred
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.plugin.broker.commit_queue import CommitWatch
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.requests.search_requests import Desk, Question
+from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
 from buildbot_bench.plugin.requests.variants import find_variant
-from buildbot_bench.plugin.rest.endpoints import NOT_YET, answering
+from buildbot_bench.plugin.rest.endpoints import NOT_YET, rpc_errors
 from buildbot_bench.plugin.rest.views import mirror
 from tests.gitrepo import Commit, add_commits, make_repository, numbered
 
-ASKED = Question(old="r1", new="r9")
+ASKED = SearchQuestion(old="r1", new="r9")
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ async def test_who_asks_during_the_clone_is_told_how_far_it_is_and_then_answered
     look = Deferred.fromCoroutine(CommitWatch(farm).advance())
     await until(lambda: "received" in farm.mirroring.view()["text"])
     for ask in (
-        Desk(farm).forecast(ASKED),
-        Desk(farm).start(ASKED, "ann"),
+        SearchRequests(farm).forecast(ASKED),
+        SearchRequests(farm).start(ASKED, "ann"),
         find_variant(farm, "r1", patches={}, requester="ann"),
     ):
         with pytest.raises(NotYetError, match=r"^cloning freebsd-src: \d+ % received"):
@@ -63,7 +63,7 @@ async def test_who_asks_during_the_clone_is_told_how_far_it_is_and_then_answered
     (transport / "hold").unlink()
     await look
     assert await mirror(farm) == {"state": "ready", "text": ""}
-    assert (await Desk(farm).forecast(ASKED))["commits"] == 8
+    assert (await SearchRequests(farm).forecast(ASKED))["commits"] == 8
     assert await farm.store.searches() == []
 
 
@@ -71,7 +71,7 @@ async def test_over_rest_that_is_an_error_of_its_own(farm, transport):
     (transport / "hold").write_text("200000")
     look = Deferred.fromCoroutine(CommitWatch(farm).advance())
     with pytest.raises(BadJsonRpc2) as refused:
-        await answering(Desk(farm).forecast(ASKED))
+        await rpc_errors(SearchRequests(farm).forecast(ASKED))
     assert refused.value.jsonrpccode == NOT_YET
     assert refused.value.message.startswith("cloning freebsd-src")
     (transport / "hold").unlink()
@@ -83,7 +83,7 @@ async def test_a_clone_that_fails_is_told_with_gits_reason_until_one_comes_furth
     with pytest.raises(InfraError):
         await CommitWatch(farm).advance()
     with pytest.raises(InfraError) as told:
-        await Desk(farm).forecast(ASKED)
+        await SearchRequests(farm).forecast(ASKED)
     assert not isinstance(told.value, NotYetError)
     assert "no mirror of freebsd-src yet: git fetch: https://example.org: Permission" in str(
         told.value
@@ -96,10 +96,10 @@ async def test_a_clone_that_fails_is_told_with_gits_reason_until_one_comes_furth
     look = Deferred.fromCoroutine(CommitWatch(farm).advance())
     await until(lambda: farm.mirroring.view()["state"] == "begun")
     with pytest.raises(NotYetError):
-        await Desk(farm).forecast(ASKED)
+        await SearchRequests(farm).forecast(ASKED)
     (transport / "hold").unlink()
     await look
-    assert (await Desk(farm).forecast(ASKED))["commits"] == 8
+    assert (await SearchRequests(farm).forecast(ASKED))["commits"] == 8
 
 
 async def test_what_is_known_is_answered_while_an_origin_is_away(farm, transport, master):
@@ -108,7 +108,7 @@ async def test_what_is_known_is_answered_while_an_origin_is_away(farm, transport
     again = Farm(workflow=farm.workflow, master=master)
     with pytest.raises(InfraError):
         await CommitWatch(again).advance()
-    assert (await Desk(again).forecast(ASKED))["commits"] == 8
+    assert (await SearchRequests(again).forecast(ASKED))["commits"] == 8
     assert (await mirror(again))["state"] == "ready"
 
 
@@ -118,7 +118,7 @@ async def test_after_a_start_what_came_meanwhile_is_waited_for(farm, source, tra
     (transport / "trickle").write_text("300")
     again = Farm(workflow=farm.workflow, master=master)
     look = Deferred.fromCoroutine(CommitWatch(again).advance())
-    told = await Desk(again).forecast(Question(old="r1", new="r22"))
+    told = await SearchRequests(again).forecast(SearchQuestion(old="r1", new="r22"))
     assert told["commits"] == 21
     await look
 
@@ -127,7 +127,7 @@ async def test_where_no_broker_looks_the_question_itself_begins_the_clone(farm):
     asked = 0
     while True:
         try:
-            told = await Desk(farm).forecast(ASKED)
+            told = await SearchRequests(farm).forecast(ASKED)
         except NotYetError:
             asked += 1
             assert asked < 30

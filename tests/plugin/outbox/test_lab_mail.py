@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.broker.quarantine import Controls
+from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, WEEK_S, write_alive, write_quarantines
 from tests.fakes.control import CONTROLLED, WITH_CONTROL, answer_control
 from tests.fakes.past import Past, boots
@@ -21,7 +21,7 @@ def farm(make_farm):
 
 
 async def measured(past, *levels: float | None) -> None:
-    controls = Controls(past.farm)
+    controls = ControlImages(past.farm)
     for level in levels:
         await controls.advance()
         await answer_control(past, level)

@@ -51,7 +51,7 @@ async def found(past: Past, step: Step = DROP) -> int:
 
 
 async def carried(post: MailOutbox, farm) -> object:
-    """Let the post have a turn and its carrier come back; the report."""
+    """Let the outbox run a cycle and its carrier come back; the report."""
     await post.advance()
     while post.is_delivering:
         await task.deferLater(reactor, 0.01)

@@ -32,7 +32,7 @@ async def sent(port, message=MAIL, recipients=(ANN,), **settings) -> Delivery:
     return await send(message, where, sender=SENDER, recipients=recipients)
 
 
-class Taken(unittest.TestCase):
+class TakenCapture(unittest.TestCase):
     async def test_a_report_arrives_as_it_was_composed(self):
         message = compose_message(
             reports.hostile(),

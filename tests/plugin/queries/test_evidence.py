@@ -10,22 +10,22 @@ from tests.fakes.past import boots
 
 
 async def test_the_range_is_that_of_the_search_both_ends_included(past, farm):
-    material = await gather(farm, await past.search(3, 8))
-    assert [r.label for r in material.range.revisions] == ["r3", "r4", "r5", "r6", "r7", "r8"]
+    inputs = await gather(farm, await past.search(3, 8))
+    assert [r.label for r in inputs.range.revisions] == ["r3", "r4", "r5", "r6", "r7", "r8"]
 
 
 async def test_every_boot_in_the_range_counts_whoever_asked_for_it(past, farm):
     await past.measured(3, (1.0e6, 1.1e6), reason="commit")
     other = await past.search(1, 9)
     await past.measured(8, (0.8e6,), reason="search", search_id=other.id)
-    material = await gather(farm, await past.search(3, 8))
-    assert [(m.position, m.value) for m in material.evidence.measurements] == [
+    inputs = await gather(farm, await past.search(3, 8))
+    assert [(m.position, m.value) for m in inputs.evidence.measurements] == [
         (0, 1.0e6),
         (0, 1.1e6),
         (5, 0.8e6),
     ]
-    assert [sample.position for sample in material.samples] == [0, 5]
-    assert [sample.label for sample in material.samples] == ["r3", "r8"]
+    assert [sample.position for sample in inputs.samples] == [0, 5]
+    assert [sample.label for sample in inputs.samples] == ["r3", "r8"]
 
 
 async def test_boots_outside_the_range_do_not_count(past, farm):
@@ -49,10 +49,10 @@ async def test_an_iteration_that_failed_is_no_measurement(past, farm):
 
 async def test_images_of_a_history_that_was_rewritten_do_not_count(past, farm):
     await past.measured(await past.image(5, sha=sha(5)), (1e6,))
-    material = await gather(farm, await past.search(3, 8))
-    assert material.images == {}
-    assert material.evidence.measurements == ()
-    assert material.evidence.built == frozenset()
+    inputs = await gather(farm, await past.search(3, 8))
+    assert inputs.images == {}
+    assert inputs.evidence.measurements == ()
+    assert inputs.evidence.built == frozenset()
 
 
 async def test_a_further_build_of_a_revision_is_told_apart(past, farm):

@@ -7,7 +7,7 @@ import pytest
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.queries.judgements import newest_judgements
-from buildbot_bench.plugin.queries.searches import Views
+from buildbot_bench.plugin.queries.searches import SearchViews
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -17,8 +17,8 @@ ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 
 
 @pytest.fixture
-def views(farm) -> Views:
-    return Views(farm)
+def views(farm) -> SearchViews:
+    return SearchViews(farm)
 
 
 async def test_a_search_that_there_is_not_is_nothing(views):

@@ -6,12 +6,12 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.follow_ups import Again
+from buildbot_bench.plugin.broker.follow_ups import Remeasuring
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.judgements import record_json
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.plugin.requests.marks import NOBODY, MarkDesk
+from buildbot_bench.plugin.requests.marks import NOBODY, MarkRequests
 from buildbot_bench.plugin.requests.search_requests import MoreBoots, measure_more
 from tests.fakes.past import boots
 
@@ -22,17 +22,17 @@ ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 
 
 @pytest.fixture
-def desk(farm) -> MarkDesk:
-    return MarkDesk(farm)
+def requests(farm) -> MarkRequests:
+    return MarkRequests(farm)
 
 
-async def marked(desk, search, kind, *, author="ann", fixed_by=""):
-    return await desk.mark_search(search.id, kind, author=author, fixed_by=fixed_by)
+async def marked(requests, search, kind, *, author="ann", fixed_by=""):
+    return await requests.mark_search(search.id, kind, author=author, fixed_by=fixed_by)
 
 
-async def test_a_report_is_marked_by_whom_buildbot_knows(desk, past, farm):
+async def test_a_report_is_marked_by_whom_buildbot_knows(requests, past, farm):
     search = await past.answered(ANSWER)
-    told = await marked(desk, search, "fixed", fixed_by="r9")
+    told = await marked(requests, search, "fixed", fixed_by="r9")
     assert told == {
         "kind": "fixed",
         "author": "ann",
@@ -40,26 +40,28 @@ async def test_a_report_is_marked_by_whom_buildbot_knows(desk, past, farm):
         "fixed_by": "r9",
         "pending": False,
     }
-    assert (await marked(desk, search, "noise", author=""))["author"] == NOBODY
+    assert (await marked(requests, search, "noise", author=""))["author"] == NOBODY
 
 
-async def test_the_last_word_stands_in_the_report_and_the_record_in_the_next_one(desk, past, farm):
+async def test_the_last_word_stands_in_the_report_and_the_record_in_the_next_one(
+    requests, past, farm
+):
     await past.commits(*range(1, 12))
     await past.measured(6, boots(1e6))
     await past.measured(7, boots(0.8e6))
     search = await past.answered(ANSWER)
     assert (await report_of(farm, search)).opinion is None
-    await marked(desk, search, "noise", author="\u202eann\n")
-    await marked(desk, search, "expected", author="\u202eann\n")
+    await marked(requests, search, "noise", author="\u202eann\n")
+    await marked(requests, search, "expected", author="\u202eann\n")
     report = await report_of(farm, search)
     assert (report.opinion.kind, report.record.right, report.record.wrong) == ("expected", 1, 0)
     assert "\u202e" not in report.opinion.author
 
 
-async def test_the_record_counts_the_last_words_on_culprits(desk, past, farm):
+async def test_the_record_counts_the_last_words_on_culprits(requests, past, farm):
     for kind in ("expected", "noise", "again"):
-        await marked(desk, await past.answered(ANSWER), kind)
-    await marked(desk, await past.answered(ANSWER, "not-reproduced"), "noise")
+        await marked(requests, await past.answered(ANSWER), kind)
+    await marked(requests, await past.answered(ANSWER, "not-reproduced"), "noise")
     record = await record_json(farm)
     assert (record["right"], record["wrong"], record["precision"]) == (1, 1, 0.5)
     assert record["low"] == pytest.approx(0.0945, abs=1e-4)
@@ -76,32 +78,32 @@ async def test_the_record_counts_the_last_words_on_culprits(desk, past, farm):
         ("noise", "r9", "'noise' takes no revision"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(desk, past, kind, fixed_by, complaint):
+async def test_what_makes_no_sense_is_refused(requests, past, kind, fixed_by, complaint):
     search = await past.answered(ANSWER)
     with pytest.raises(UsageError, match=complaint):
-        await marked(desk, search, kind, fixed_by=fixed_by)
+        await marked(requests, search, kind, fixed_by=fixed_by)
     assert await past.farm.store.marks_of_search(search.id) == []
 
 
-async def test_there_must_be_a_report(desk, past):
+async def test_there_must_be_a_report(requests, past):
     with pytest.raises(UsageError, match="has not ended"):
-        await marked(desk, await past.search(), "noise")
+        await marked(requests, await past.search(), "noise")
     with pytest.raises(UsageError, match="there is no search 99"):
-        await desk.mark_search(99, "noise", author="ann", fixed_by="")
+        await requests.mark_search(99, "noise", author="ann", fixed_by="")
     with pytest.raises(UsageError, match="there is no verdict 99"):
-        await desk.mark_verdict(99, "noise", author="ann", fixed_by="")
+        await requests.mark_verdict(99, "noise", author="ann", fixed_by="")
 
 
 async def test_a_doubted_report_is_searched_again_with_fresh_boots_of_both_sides(
-    desk, past, farm, master
+    requests, past, farm, master
 ):
     await past.measured(6, boots(1e6))
     await past.measured(7, boots(0.8e6))
     doubted = await past.answered(ANSWER)
-    await marked(desk, doubted, "again")
+    await marked(requests, doubted, "again")
     assert master.produced
     for _ in range(2):
-        await Again(farm).advance()
+        await Remeasuring(farm).advance()
     again = (await farm.store.searches())[0]
     assert (again.id, again.state, again.requester) == (doubted.id + 1, "running", "ann")
     probes = await farm.store.probes_of_search(again.id)
@@ -115,30 +117,34 @@ async def test_a_doubted_report_is_searched_again_with_fresh_boots_of_both_sides
     assert (await farm.store.search(doubted.id)).state == "found"
 
 
-async def test_a_doubted_search_keeps_the_fix_that_it_carried(desk, past, farm):
+async def test_a_doubted_search_keeps_the_fix_that_it_carried(requests, past, farm):
     fix = {"fix_sha": past.shas[9], "fix_patch": "0" * 64}
-    await marked(desk, await past.answered(ANSWER, **fix), "again")
-    await Again(farm).advance()
+    await marked(requests, await past.answered(ANSWER, **fix), "again")
+    await Remeasuring(farm).advance()
     again = (await farm.store.searches())[0]
     assert (again.fix_sha, again.fix_patch) == (past.shas[9], "0" * 64)
 
 
-async def test_a_doubted_search_that_found_nothing_has_its_ends_measured_again(desk, past, farm):
+async def test_a_doubted_search_that_found_nothing_has_its_ends_measured_again(
+    requests, past, farm
+):
     nothing = Answer(steps=(), reproduced=False, unresolved=(), reason="the same")
-    await marked(desk, await past.answered(nothing, "not-reproduced"), "again")
-    await Again(farm).advance()
+    await marked(requests, await past.answered(nothing, "not-reproduced"), "again")
+    await Remeasuring(farm).advance()
     images = [await farm.store.image(p.image_id) for p in await farm.store.probes("new")]
     assert [image.label for image in images] == ["r1", "r11"]
 
 
-async def test_a_doubted_verdict_is_judged_again_when_its_fresh_boots_are_there(desk, past, farm):
+async def test_a_doubted_verdict_is_judged_again_when_its_fresh_boots_are_there(
+    requests, past, farm
+):
     await past.commits(*range(1, 12))
     for position in range(1, 11):
         await past.measured(position, boots(1e6, series=position), judged=True)
     await past.measured(11, boots(0.9e6, series=11), judged=True)
     verdict = await past.comparison(10, 11, state="regression", rounds=1)
-    await desk.mark_verdict(verdict.id, "again", author="ann", fixed_by="")
-    await Again(farm).advance()
+    await requests.mark_verdict(verdict.id, "again", author="ann", fixed_by="")
+    await Remeasuring(farm).advance()
     suspicion = await farm.store.comparison(verdict.id)
     assert (suspicion.state, suspicion.verdict.reason) == (
         "suspicion",

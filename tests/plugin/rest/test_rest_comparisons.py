@@ -9,7 +9,7 @@ from buildbot.www.rest import BadJsonRpc2
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.plugin.rest.comparisons import question_of
-from buildbot_bench.plugin.rest.endpoints import answering
+from buildbot_bench.plugin.rest.endpoints import rpc_errors
 
 pytestmark = pytest.mark.both_databases
 
@@ -32,14 +32,15 @@ def test_files_come_in_base64():
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ({"base": None}, "'base' must be text"),
-        ({"new": ""}, "'new' must be text"),
+        ({"base": None}, "'base' is missing"),
+        ({"base": 1}, "'base' must be text"),
+        ({"new": ""}, "'new' is missing"),
         ({"testbeds": "apu"}, "'testbeds' must be a list"),
         ({"workloads": [1]}, "'workloads' must be a list"),
-        ({"iterations": 2}, "2 boots of each are not in 3..100"),
-        ({"iterations": 10**9}, "are not in 3..100"),
-        ({"iterations": True}, "True boots"),
-        ({"iterations": "5"}, "'5' boots"),
+        ({"iterations": 2}, "'iterations' must lie in 3..100, not be 2"),
+        ({"iterations": 10**9}, "must lie in 3..100"),
+        ({"iterations": True}, "not be True"),
+        ({"iterations": "5"}, "not be '5'"),
         ({"min_effect": 2}, "between 0 and 1"),
         ({"patches": {"x": "%%%"}}, "in base64"),
         ({"patches": {"x": 7}}, "in base64"),
@@ -61,5 +62,5 @@ async def test_a_mistake_and_a_site_that_is_away_are_told_apart(error, code):
         raise error
 
     with pytest.raises(BadJsonRpc2) as caught:
-        await answering(work())
+        await rpc_errors(work())
     assert (caught.value.message, caught.value.jsonrpccode) == ("no", code)

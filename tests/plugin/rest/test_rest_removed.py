@@ -18,11 +18,14 @@ from twisted.web.test.requesthelper import DummyRequest
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.pages.application import BenchPages
-from buildbot_bench.plugin.requests.comparison_requests import TrialDesk, TrialQuestion
-from buildbot_bench.plugin.requests.marks import MarkDesk
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
+from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
-from tests.fakes.gone import WAYS
 from tests.fakes.past import boots
+from tests.fakes.removed import WAYS
 
 pytestmark = pytest.mark.both_databases
 
@@ -83,10 +86,10 @@ async def live(past, farm) -> None:
         await past.measured(position, boots(level, series=position), judged=True)
     search = await past.answered(FOUND)
     await past.measured(6, boots(1e6, series=20), reason="search", search_id=search.id)
-    await MarkDesk(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
+    await MarkRequests(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
     await past.comparison(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
-    question = TrialQuestion(base="r6", new="r7")
-    trial_id = (await TrialDesk(farm).start(question, "ann"))["trialid"]
+    question = ComparisonQuestion(base="r6", new="r7")
+    trial_id = (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
     for position in (6, 7):
         await past.measured(position, boots(1e6, series=position), trial_id=trial_id)
         row = await farm.store.ensure_profile(

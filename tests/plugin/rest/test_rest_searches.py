@@ -11,7 +11,7 @@ from buildbot.util.service import MasterService
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.requests.search_requests import Question
+from buildbot_bench.plugin.requests.search_requests import SearchQuestion
 from buildbot_bench.plugin.rest import searches
 from buildbot_bench.plugin.rest.searches import (
     LISTED,
@@ -36,13 +36,13 @@ def endpoint(farm, master):
 
 def test_a_question_is_read_as_it_was_asked():
     asked = {"testbed": "apu", "workload": "pf", "min_effect": 0.1, "error": 0.05, "owner": "ann"}
-    assert searches._question(ENDS | asked) == Question(
+    assert searches._question(ENDS | asked) == SearchQuestion(
         old="r1", new="r11", testbed="apu", workload="pf", min_effect=0.1, error=0.05
     )
 
 
 def test_what_is_not_said_is_left_to_the_farm():
-    assert searches._question(dict(ENDS)) == Question(old="r1", new="r11")
+    assert searches._question(dict(ENDS)) == SearchQuestion(old="r1", new="r11")
 
 
 @pytest.mark.parametrize("name", ["old", "new"])

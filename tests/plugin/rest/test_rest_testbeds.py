@@ -11,7 +11,7 @@ from buildbot.data.resultspec import ResultSpec
 from buildbot.util.service import MasterService
 from buildbot.www.rest import BadJsonRpc2
 
-from buildbot_bench.plugin.broker.quarantine import Controls
+from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.lab import lab
 from buildbot_bench.plugin.rest import testbeds
@@ -30,7 +30,7 @@ def farm(make_farm):
 @pytest.fixture
 def rounds(past):
     async def run(*levels: float | None) -> None:
-        controls = Controls(past.farm)
+        controls = ControlImages(past.farm)
         for level in levels:
             await controls.advance()
             await answer_control(past, level)

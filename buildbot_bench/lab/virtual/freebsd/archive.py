@@ -36,9 +36,11 @@ def unpack(
 ) -> Image:
     """Put an artefact's kernel and those modules into a directory, which is emptied before.
 
-    Modules are named without `.ko`; the optional ones may be missing and nobody minds. Raises
-    InfraError for another digest or another kind of testbed's kernel, UntestableRevision for what
-    is no kernel archive.
+    Modules are named without `.ko`; the optional ones may be missing and nobody minds. Another
+    digest, or another kind of testbed's kernel, is an InfraError.
+
+    Raises:
+        UntestableRevision: For what is no kernel archive.
     """
     check_digest(artefact, digest)
     shutil.rmtree(directory, ignore_errors=True)
@@ -67,7 +69,11 @@ def unpack(
 
 
 def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
-    """The files of those names, the least deep of each; one pass over the archive."""
+    """The files of those names, the least deep of each; one pass over the archive.
+
+    Raises:
+        UntestableRevision: For what is no kernel archive, or larger than any.
+    """
     found: dict[str, tuple[int, bytes]] = {}
     total = count = 0
     try:
@@ -97,7 +103,12 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _require_bootable(kernel: Path) -> None:
-    """Raise for a kernel that no virtual machine of this kind boots."""
+    """See that a virtual machine of this kind boots a kernel.
+
+    Raises:
+        UntestableRevision: For what is no kernel.
+        InfraError: For one of another kind of testbed.
+    """
     match kind := kind_of(kernel):
         case Kind.FREEBSD | Kind.AMD64:
             return

@@ -82,7 +82,8 @@ class _Node:
 def make_image(files: Mapping[str, bytes], directories: Sequence[str] = ()) -> bytes:
     """An image of these files, each `directory/name`, and of more directories; all are 0555.
 
-    Raises InfraError for more files, or larger ones, than it is made for.
+    Raises:
+        InfraError: For more files, or larger ones, than it is made for.
     """
     nodes = _nodes(files, directories)
     if len(nodes) > _INODE_COUNT - _ROOT:

@@ -12,7 +12,9 @@ const [WIDTH, ROW, LEFT, RIGHT] = [760, 34, 60, 20];
 
 /** The boots of both sides on one axis. */
 function Dots({ lane }) {
-  const values = [...lane.base, ...lane.new];
+  const { old: { values: base }, new: { values: changed } } = lane.contrast;
+  const { unit } = lane.metric;
+  const values = [...base, ...changed];
   if (values.length === 0) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const air = (high - low || high || 1) * 0.05;
@@ -23,12 +25,12 @@ function Dots({ lane }) {
     of.map((value, i) => (name === "base"
       ? h("circle", { key: i, cx: x(value), cy: row * ROW + 17, r: 5 })
       : h("path", { key: i, d: `M${x(value)} ${row * ROW + 11}l6 6l-6 6l-6 -6z` }))));
-  const words = (name, of) => `${name} ${of.map((value) => quantity(value, lane.unit)).join(", ") || "none yet"}`;
+  const words = (name, of) => `${name} ${of.map((value) => quantity(value, unit)).join(", ") || "none yet"}`;
   return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Boots" }, h("svg", { className: "dots", viewBox: `0 0 ${WIDTH} ${2 * ROW + 20}`, role: "img",
-    "aria-label": `${words("base", lane.base)}; ${words("new", lane.new)}` },
-  side("base", lane.base, 0), side("new", lane.new, 1),
-  h("text", { x: x(low), y: 2 * ROW + 14, textAnchor: "start" }, quantity(low, lane.unit)),
-  high > low && h("text", { x: x(high), y: 2 * ROW + 14, textAnchor: "end" }, quantity(high, lane.unit))));
+    "aria-label": `${words("base", base)}; ${words("new", changed)}` },
+  side("base", base, 0), side("new", changed, 1),
+  h("text", { x: x(low), y: 2 * ROW + 14, textAnchor: "start" }, quantity(low, unit)),
+  high > low && h("text", { x: x(high), y: 2 * ROW + 14, textAnchor: "end" }, quantity(high, unit))));
 }
 
 function Lane({ lane }) {
@@ -38,9 +40,9 @@ function Lane({ lane }) {
     h("h2", null, `${lane.testbed} · ${lane.workload}: `, lane.verdict,
       lane.effect !== null && `, ${change(lane.effect)}${interval}`),
     h(Dots, { lane }),
-    lane.ministat && h("pre", { tabIndex: 0 }, lane.ministat),
+    lane.contrast.ministat && h("pre", { tabIndex: 0 }, lane.contrast.ministat),
     h(FlameGraphs, { of: graphs && [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] }),
-    lane.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
+    lane.contrast.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
 }
 
 /** Patches of somebody who may not have them run without asking. */
@@ -77,5 +79,5 @@ export default function Trial() {
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     trial?.patches?.length > 0 && h(Approval, { trial, path, again }),
-    trial?.report?.comparisons.map((lane) => h(Lane, { key: `${lane.testbed}/${lane.workload}`, lane })));
+    trial?.report?.lanes.map((lane) => h(Lane, { key: `${lane.testbed}/${lane.workload}`, lane })));
 }

@@ -1,11 +1,11 @@
-"""A testbed out of control as the mail to its owner; it knows neither how nor when it is sent."""
+"""A farm's mails about itself: a testbed out of control, and the weekly one; it sends none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from email.message import EmailMessage
 
-from buildbot_bench.core.report.lab import ControlRun, LabReport
+from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
 from buildbot_bench.core.report.words import percent, quantity
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.layout import moment, wrap
@@ -15,18 +15,18 @@ from buildbot_bench.render.picture import Picture
 _HEAD = "  ended (UTC)           off by  average  boots"
 
 
-def quarantine_text(lab: LabReport) -> str:
+def quarantine_text(lab: QuarantineReport) -> str:
     """The mail as text of 80 columns that ends in a newline."""
     return environment().get_template("quarantine.txt").render(lab=lab, run_table=run_table)
 
 
-def quarantine_html(lab: LabReport, pictures: Sequence[Picture] = ()) -> str:
+def quarantine_html(lab: QuarantineReport, pictures: Sequence[Picture] = ()) -> str:
     """The same as one HTML document that loads nothing but the mail's own pictures."""
     return environment().get_template("quarantine.html").render(lab=lab, pictures=pictures)
 
 
 def compose_quarantine(
-    lab: LabReport, envelope: Envelope, pictures: Sequence[Picture] = ()
+    lab: QuarantineReport, envelope: Envelope, pictures: Sequence[Picture] = ()
 ) -> EmailMessage:
     """The whole mail."""
     return write_message(
@@ -48,3 +48,18 @@ def run_table(runs: Sequence[ControlRun]) -> str:
         if run.remark:
             lines.append(wrap(run.remark, first=" " * 23 + "^ "))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def week_text(week: WeeklyReport) -> str:
+    """The mail as text that ends in a newline."""
+    return environment().get_template("week.txt").render(week=week)
+
+
+def week_html(week: WeeklyReport) -> str:
+    """The same as one HTML document that loads nothing."""
+    return environment().get_template("week.html").render(week=week)
+
+
+def compose_week(week: WeeklyReport, envelope: Envelope) -> EmailMessage:
+    """The whole mail."""
+    return write_message(envelope, subject=week.subject, text=week_text(week), html=week_html(week))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile import Meeting, meetings
-from buildbot_bench.core.report.meeting import places_of
+from buildbot_bench.core.profile.meeting import Meeting, meetings
+from buildbot_bench.core.report.changed_files import places_of
 from buildbot_bench.core.report.why import Capture, Captures, explain
 from tests.core.profiles import folded
 
@@ -19,7 +19,7 @@ diff --git a/sys/net/route.c b/sys/net/route.c
 index 1..2 100644
 --- a/sys/net/route.c
 +++ b/sys/net/route.c
-@@ -10,2 +10,3 @@ route_lookup(struct packet *packet)
+@@ -10 +10,2 @@ route_lookup(struct packet *packet)
 -\treturn (table[hash(packet)]);
 +\tfor (i = 0; i < n; i++)
 +\t\tif (in_cksum(packet) == table[i])
@@ -27,10 +27,14 @@ index 1..2 100644
 +route_flush(void)
 +{
 diff --git a/sys/net/if.c b/sys/net/if.c
+--- a/sys/net/if.c
++++ b/sys/net/if.c
 @@ -1 +1 @@
 -#define SEND in_cksum
 +#define SEND in_cksum_fast
 diff --git a/README b/README
+--- a/README
++++ b/README
 @@ -1 +0,0 @@ of route_lookup
 -route_lookup_more
 """
@@ -55,7 +59,7 @@ def test_the_lines_that_lie_in_a_function_are_told_with_their_numbers():
 
 def lines_of(hunk: str) -> list[tuple[str, str]]:
     """The text and the function of each changed line."""
-    text = f"diff --git a/f.c b/f.c\n{hunk}"
+    text = f"diff --git a/f.c b/f.c\n--- a/f.c\n+++ b/f.c\n{hunk}"
     (met,) = meetings(text, ["", "before", "after", "other", "FOO"])
     return [(line.text.strip(), line.function) for line in met.lines]
 
@@ -105,14 +109,20 @@ def test_a_declaration_begins_no_function():
 
 TWICE = """\
 diff --git a/sys/a.c b/sys/a.c
+--- a/sys/a.c
++++ b/sys/a.c
 @@ -5 +5 @@ lookup(void)
 -\treturn (1);
 +\treturn (2);
 diff --git a/sys/b.c b/sys/b.c
+--- a/sys/b.c
++++ b/sys/b.c
 @@ -5 +5 @@ lookup(void)
 -\treturn (lookup(1));
 +\treturn (3);
 diff --git a/sys/c.c b/sys/c.c
+--- a/sys/c.c
++++ b/sys/c.c
 @@ -5 +5 @@ caller(void)
 -\treturn (1);
 +\treturn (lookup());
@@ -138,7 +148,7 @@ def test_a_mail_shows_the_first_lines_of_each_function_and_says_how_many_more_th
     names = [f"f{number}" for number in range(6)]
     hunks = [f"@@ -9,0 +1,30 @@ {name}(void)\n" + "+\tx();\n" * 30 for name in names]
     place, other = places_of(
-        f"diff --git a/a b/a\n{''.join(hunks)}diff --git a/b b/b\n{hunks[0]}", names, {}
+        f"--- a/a\n+++ b/a\n{''.join(hunks)}--- a/b\n+++ b/b\n{hunks[0]}", names, {}
     )
     assert Counter(line.function for line in place.lines) == dict.fromkeys(names[:4], 10)
     assert place.unshown == 6 * 30 - 40
@@ -146,7 +156,7 @@ def test_a_mail_shows_the_first_lines_of_each_function_and_says_how_many_more_th
 
 
 def test_a_changed_line_is_one_harmless_line_whatever_it_says():
-    diff = f"diff --git a/f b/f\n@@ -1 +1 @@ f(void)\n-\tx\x1b[2J\u202e{'y' * 9999}\n"
+    diff = f"--- a/f\n+++ b/f\n@@ -1 +0,0 @@ f(void)\n-\tx\x1b[2J\u202e{'y' * 9999}\n"
     ((line,),) = [place.lines for place in places_of(diff, ["f"], {})]
     assert line.text.isprintable()
     assert len(line.text) <= 64
@@ -159,7 +169,17 @@ def test_a_part_of_a_longer_name_is_not_the_name():
 @given(st.text(), st.lists(st.text(max_size=9), max_size=3))
 def test_any_text_is_read_without_complaint(text, names):
     assert meetings(text, names) == ()
-    assert len(meetings(f"diff --git a/f b/f\n{text}", names)) <= 1
+    assert len(meetings(f"--- a/f\n+++ b/f\n{text}", names)) <= 1
+    assert len(meetings(f"--- a/f\n+++ b/f\n@@ -0,0 +1 @@ f\n+{text}", names)) <= 1
+
+
+def test_a_damaged_diff_meets_none():
+    assert meetings(DIFF.replace("+{\n", ""), ["route_lookup"]) == ()
+
+
+def test_a_form_feed_ends_no_line():
+    diff = "--- a/f\n+++ b/f\n@@ -0,0 +1 @@ f(void)\n+\tx\x0c-y\n"
+    assert meetings(diff, ["f"])[0].lines[0].text == "\tx\x0c-y"
 
 
 def capture(*lines):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.report import Opinion, TrackRecord
-from buildbot_bench.core.report.standing import harmless_opinion, said, so_far
+from buildbot_bench.core.report.opinions import harmless_opinion, said, so_far
 
 
 @pytest.mark.parametrize(

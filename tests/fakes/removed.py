@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from twisted.python import log
 
-from buildbot_bench.plugin.broker.scheduler import Turn
+from buildbot_bench.plugin.broker.scheduler import Cycle
 from tests.fakes.past import Past
 
 _APU = "  apu: {worker: lab, boot: 60s, run: 30s}\n"
@@ -54,10 +54,10 @@ async def lab_answers(past: Past) -> int:
     return await past.lab_answers(level, states=("new", "issued"))
 
 
-async def worked(turn: Turn, past: Past, *, at_most: int = 150) -> None:
+async def worked(cycle: Cycle, past: Past, *, at_most: int = 150) -> None:
     """Let broker and lab take turns until nothing is asked for."""
     for _ in range(at_most):
-        await turn.take()
+        await cycle.run()
         if not await lab_answers(past):
             return
     raise AssertionError("the broker asks for ever")

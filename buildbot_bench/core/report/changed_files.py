@@ -1,6 +1,6 @@
-"""The files and lines of a commit that meet functions which changed, as a reader is told of them.
+"""The files and lines of a commit that lie in functions which changed, as a reader is told them.
 
-It reads no repository; all text here has gone through `plain`.
+It reads no repository; all text here has gone through `one_line`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.profile import ChangedLine, Meeting, meetings
-from buildbot_bench.core.report.plain import plain
+from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
 
 _MOST_FILES = 5
 _MOST_NAMES = 6
@@ -27,13 +28,13 @@ class Line:
     """A changed line within a function: its number before the commit or after, never both."""
 
     function: str
-    old: int | None
-    new: int | None
+    old: Count | None
+    new: Count | None
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class ChangedFile:
     """A file of the commit: functions whose share changed and within which it changes a line.
 
     `named` are such functions that its changed lines but name. `lines` are those within
@@ -44,12 +45,12 @@ class Place:
     changed: tuple[str, ...]
     named: tuple[str, ...]
     lines: tuple[Line, ...] = ()
-    unshown: int = 0
+    unshown: Count = 0
 
 
-def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[Place, ...]:
+def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[ChangedFile, ...]:
     """The files of a diff that meet the functions; `where` has the places of functions."""
-    places: list[Place] = []
+    places: list[ChangedFile] = []
     room = _MOST_LINES
     for meeting in meetings(diff, names, where)[:_MOST_FILES]:
         places.append(_place(meeting, room))
@@ -57,10 +58,10 @@ def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tupl
     return tuple(places)
 
 
-def _place(meeting: Meeting, room: int) -> Place:
+def _place(meeting: Meeting, room: int) -> ChangedFile:
     shown = _first_of_each(meeting.lines)[:room]
-    return Place(
-        path=plain(meeting.path, columns=_PATH_COLUMNS),
+    return ChangedFile(
+        path=one_line(meeting.path, columns=_PATH_COLUMNS),
         changed=_names(meeting.changed),
         named=_names(meeting.named),
         lines=tuple(_line(line) for line in shown),
@@ -80,13 +81,13 @@ def _first_of_each(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
 
 
 def _names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(plain(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
+    return tuple(one_line(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
 
 
 def _line(line: ChangedLine) -> Line:
     return Line(
-        function=plain(line.function, columns=_NAME_COLUMNS),
+        function=one_line(line.function, columns=_NAME_COLUMNS),
         old=line.old,
         new=line.new,
-        text=plain(line.text, columns=_LINE_COLUMNS),
+        text=one_line(line.text, columns=_LINE_COLUMNS),
     )

@@ -1,6 +1,6 @@
-"""What stands behind a finding, as a reader is told it; it gathers nothing and decides nothing.
+"""What backs a finding, as a reader is told it: values only; it gathers and decides nothing.
 
-All text here has gone through `plain`: it is one line of visible characters.
+All text here has gone through `one_line`: it is one line of visible characters.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.revision import Revision
 
 
@@ -52,11 +53,11 @@ class ScopeRow:
     testbed: str
     workload: str
     reach: Reach
-    effect: float | None = None
-    error: float | None = None
+    effect: Figure | None = None
+    error: Figure | None = None
     old: str = ""
     new: str = ""
-    commits: int = 0
+    commits: Count = 0
     reported: bool = False
 
 
@@ -75,13 +76,13 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Artefact:
+class BootedImage:
     """What was booted: the digest (SHA-256) of one image, and how many iterations it gave."""
 
     label: str
-    image: int
+    image: Count
     digest: str
-    iterations: int
+    iterations: Count
 
 
 class Level(StrEnum):
@@ -93,14 +94,14 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class ImageValues:
     """Every value of one image: `position` is an index into the range."""
 
     label: str
     position: int
-    image: int
+    image: Count
     level: Level
-    values: tuple[float, ...]
+    values: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,16 +110,16 @@ class Candidate:
 
     first: Revision
     last: Revision
-    commits: int
-    probability: float
+    commits: Count
+    probability: Share
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cost:
     """What the search took: boots (those that failed among them), lab time, images, build time."""
 
-    boots: int
-    failed: int
+    boots: Count
+    failed: Count
     lab_s: float
-    images: int = 0
+    images: Count = 0
     build_s: float = 0.0

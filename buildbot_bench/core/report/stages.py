@@ -1,4 +1,4 @@
-"""How the suspicion narrowed down from probe to probe, replayed from the evidence; probes nothing.
+"""Replays a search from its evidence: what was suspected after each measurement; probes nothing.
 
 The search is a function of the evidence, so what it thought at any time can be asked of it again.
 """
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from buildbot_bench.core.report.surroundings import Stage
+from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.search import Answer, Costs, Evidence, SearchPolicy, Suspect, suspects
 from buildbot_bench.core.search.belief import believe
 from buildbot_bench.core.search.ground import survey
@@ -22,9 +22,9 @@ MOST_STAGES = 60
 _NO_COSTS = Costs(build_s=0.0, boot_s=0.0, run_s=0.0)  # suspicion does not depend on them
 
 
-def narrowing(
+def replay_stages(
     n: int, evidence: Evidence, policy: SearchPolicy, times: Collection[float]
-) -> tuple[Stage, ...]:
+) -> tuple[SearchStage, ...]:
     """What was suspected after each measurement that ended at one of `times`, oldest first.
 
     Of more than 60 such measurements only so many, evenly spread, the last among them. What is
@@ -38,7 +38,7 @@ def narrowing(
         found = suspects(n, known, _NO_COSTS, policy)
         both_ends = bool(found) or _spans(n, known)
         stages.append(
-            Stage(
+            SearchStage(
                 at_s=ordered[end - 1].at_s,
                 position=ordered[end - 1].position,
                 left=sum(one.new - one.old for one in found) if both_ends else n,

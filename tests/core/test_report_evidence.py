@@ -1,4 +1,4 @@
-"""What stands behind a finding: checks, scope, setup, artefacts, cost and the narrowing."""
+"""What stands behind a finding: checks, scope, setup, artefacts, cost and the replay_stages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.report import (
+    Context,
     ControlRecord,
     Report,
-    Surroundings,
     compose,
-    narrowing,
+    replay_stages,
     runners_up,
 )
-from buildbot_bench.core.report.narrowing import MOST_STAGES
+from buildbot_bench.core.report.stages import MOST_STAGES
 from buildbot_bench.core.sample import Iteration
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Suspect
 from tests.fakes import reports
@@ -31,7 +31,7 @@ def composed(*, n: int = 2, values=DROP, found: Answer | None = None, more=(), *
         answer=found or answer(step(0, 1, -0.25)),
         samples=[*samples(values), *more],
         setting=SETTING,
-        known=Surroundings(**known),
+        known=Context(**known),
     )
 
 
@@ -255,7 +255,7 @@ HALVED = [
 
 
 def test_suspicion_is_on_all_until_both_ends_are_measured_and_narrows_then():
-    stages = narrowing(16, evidence(HALVED), POLICY, {float(i) for i in range(len(HALVED))})
+    stages = replay_stages(16, evidence(HALVED), POLICY, {float(i) for i in range(len(HALVED))})
     left = [stage.left for stage in stages]
     assert left[:2] == [16, 16]
     likeliest = [stage.suspects[0] for stage in stages[1:]]
@@ -266,13 +266,13 @@ def test_suspicion_is_on_all_until_both_ends_are_measured_and_narrows_then():
 
 
 def test_only_the_stages_that_were_asked_for_are_replayed():
-    stages = narrowing(16, evidence(HALVED), POLICY, {8.0})
+    stages = replay_stages(16, evidence(HALVED), POLICY, {8.0})
     assert [(stage.at_s, stage.left) for stage in stages] == [(8.0, 1)]
 
 
 def test_of_a_long_search_some_stages_are_replayed_the_last_among_them():
     many = [(0, 1000.0 + i % 7) for i in range(MOST_STAGES * 3)]
-    stages = narrowing(2, evidence(many), POLICY, {float(i) for i in range(len(many))})
+    stages = replay_stages(2, evidence(many), POLICY, {float(i) for i in range(len(many))})
     assert len(stages) == MOST_STAGES
     assert stages[-1].at_s == len(many) - 1
 

@@ -1,25 +1,34 @@
-"""What people said of a report, and how often the robot was right so far; it asks nobody."""
+"""What people said of a report, and how often the farm was right so far; it asks nobody."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from enum import StrEnum
 
-from buildbot_bench.core.report.plain import plain
+from scipy.stats import binomtest
 
-# The normal distribution's 97.5 % point: an interval of 95 %.
-_Z = 1.959964
+from buildbot_bench.core.json_model import Count, Share, in_json
+from buildbot_bench.core.legible import one_line
+
+
+class OpinionKind(StrEnum):
+    """What somebody says of a finding; `again` asks for it to be measured once more."""
+
+    EXPECTED = "expected"
+    NOISE = "noise"
+    FIXED = "fixed"
+    AGAIN = "again"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opinion:
     """Somebody's word on a report or a verdict.
 
-    `kind` is "expected", "noise", "fixed" or "again" (measure it once more); `fixed_by` names the
-    commit that mended it, of a "fixed" one alone. `at_s` is seconds since the epoch.
+    `fixed_by` names the commit that mended it, of a "fixed" one alone. `at_s` is seconds since the
+    epoch.
     """
 
-    kind: str
+    kind: OpinionKind
     author: str
     at_s: float
     fixed_by: str = ""
@@ -32,8 +41,8 @@ class TrackRecord:
     One that was expected or is fixed was real; noise was not.
     """
 
-    right: int = 0
-    wrong: int = 0
+    right: Count = 0
+    wrong: Count = 0
 
     @property
     def judged(self) -> int:
@@ -46,19 +55,17 @@ class TrackRecord:
         return self.right / self.judged if self.judged else None
 
     @property
-    def interval(self) -> tuple[float, float]:
+    @in_json
+    def interval(self) -> tuple[Share, Share]:
         """Where the precision lies with 95 % confidence: Wilson's score interval.
 
         Unlike the usual p ± z·s it holds for few cases, and for none wrong among them (E. B.
         Wilson, J. Am. Stat. Assoc. 22 (1927) 209). Before the first case it is 0 to 1.
         """
-        n = self.judged
-        if n == 0:
+        if not self.judged:
             return 0.0, 1.0
-        share, shrunk = self.right / n, 1 + _Z**2 / n
-        middle = (share + _Z**2 / (2 * n)) / shrunk
-        half = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / shrunk
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+        found = binomtest(self.right, self.judged).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
 
 
 NOBODY_SPOKE = TrackRecord()
@@ -68,9 +75,9 @@ def harmless_opinion(opinion: Opinion) -> Opinion:
     """The same word with a name and a label that harm no reader."""
     return Opinion(
         kind=opinion.kind,
-        author=plain(opinion.author, columns=40),
+        author=one_line(opinion.author, columns=40),
         at_s=opinion.at_s,
-        fixed_by=plain(opinion.fixed_by, columns=40),
+        fixed_by=one_line(opinion.fixed_by, columns=40),
     )
 
 
@@ -90,9 +97,9 @@ def so_far(record: TrackRecord) -> str:
 def said(opinion: Opinion) -> str:
     """An opinion in a few words: `noise, says ann`."""
     what = {
-        "expected": "an expected change",
-        "noise": "noise, not a change",
-        "fixed": f"fixed by {opinion.fixed_by}",
-        "again": "to be measured again",
+        OpinionKind.EXPECTED: "an expected change",
+        OpinionKind.NOISE: "noise, not a change",
+        OpinionKind.FIXED: f"fixed by {opinion.fixed_by}",
+        OpinionKind.AGAIN: "to be measured again",
     }
-    return f"{what.get(opinion.kind, opinion.kind)}, says {opinion.author}"
+    return f"{what[opinion.kind]}, says {opinion.author}"

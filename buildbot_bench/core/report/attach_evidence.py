@@ -1,4 +1,4 @@
-"""Adds to a report what stands behind its headline; it finds and words no step."""
+"""Adds to a report the evidence behind its headline; it finds and words no step."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
-from buildbot_bench.core.report.checks import Neighbourhood, make_checks
-from buildbot_bench.core.report.harmless import harmless_check
+from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
+from buildbot_bench.core.report.checks import StepContext, make_checks
+from buildbot_bench.core.report.context import Context, SearchStage
+from buildbot_bench.core.report.evidence_model import (
+    Candidate,
+    Fact,
+    ImageValues,
+    Level,
+)
 from buildbot_bench.core.report.model import ProbeRecord, Report, StepReport
-from buildbot_bench.core.report.plain import plain
-from buildbot_bench.core.report.scope import scope
-from buildbot_bench.core.report.setup import artefacts, cost, setup
 from buildbot_bench.core.report.steps import levels
-from buildbot_bench.core.report.support import Candidate, Fact, Level, Measured
-from buildbot_bench.core.report.surroundings import Stage, Surroundings
 from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Sample
@@ -25,13 +28,13 @@ from buildbot_bench.core.search import Answer
 _WORTH_NAMING = 0.0005
 
 
-def supported(
+def attach_evidence(
     report: Report,
     *,
     between: RevisionRange,
     answer: Answer,
     samples: Sequence[Sample],
-    known: Surroundings,
+    known: Context,
 ) -> Report:
     """The report with checks, scope, setup, artefacts, candidates, cost and what was left when."""
     narrowed = replace(
@@ -46,7 +49,7 @@ def supported(
         return replace(narrowed, measured=_measured(samples, (), ()))
     old, new = between.revisions.index(step.old), between.revisions.index(step.new)
     before, after = levels(answer, old, new, between.n)
-    here = Neighbourhood(
+    here = StepContext(
         step=step,
         between=between,
         before=before,
@@ -56,7 +59,7 @@ def supported(
         samples=[*samples, *_of_metric(report, known.later)],
         known=known,
     )
-    checks = tuple(harmless_check(check) for check in make_checks(here))
+    checks = tuple(replace(check, detail=long_line(check.detail)) for check in make_checks(here))
     return replace(
         narrowed,
         candidates=_candidates(step, between, known),
@@ -70,7 +73,7 @@ def supported(
     )
 
 
-def _setup(known: Surroundings, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:
+def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:
     """What the lab told of both sides, and that nothing tells of the lab itself, if so."""
     facts = setup(known.images, before, after)
     if facts and known.control is None:
@@ -83,7 +86,7 @@ def _of_metric(report: Report, samples: Sequence[Sample]) -> list[Sample]:
     return [sample for sample in samples if sample.metric.unit == unit]
 
 
-def _why(known: Surroundings, measured: tuple[float, float] | None) -> Why | None:
+def _why(known: Context, measured: tuple[float, float] | None) -> Why | None:
     return None if known.captures is None else explain(known.captures, measured=measured)
 
 
@@ -102,11 +105,11 @@ def _counted(
 
 def _measured(
     samples: Sequence[Sample], before: Sequence[int], after: Sequence[int]
-) -> tuple[Measured, ...]:
+) -> tuple[ImageValues, ...]:
     levels_of = dict.fromkeys(before, Level.OLD) | dict.fromkeys(after, Level.NEW)
     return tuple(
-        Measured(
-            label=plain(sample.label, columns=40),
+        ImageValues(
+            label=one_line(sample.label, columns=40),
             position=sample.position,
             image=sample.image,
             level=levels_of.get(sample.position, Level.OTHER),
@@ -117,9 +120,7 @@ def _measured(
     )
 
 
-def _candidates(
-    step: StepReport, between: RevisionRange, known: Surroundings
-) -> tuple[Candidate, ...]:
+def _candidates(step: StepReport, between: RevisionRange, known: Context) -> tuple[Candidate, ...]:
     """The runners-up; none when the report lists several suspects anyway."""
     if len(step.suspects) > 1:
         return ()
@@ -135,7 +136,7 @@ def _candidates(
     )
 
 
-def _with_left(report: Report, stages: Sequence[Stage]) -> tuple[ProbeRecord, ...]:
+def _with_left(report: Report, stages: Sequence[SearchStage]) -> tuple[ProbeRecord, ...]:
     """The log of probes, each with the number of commits that were suspected after it."""
     left = {stage.at_s: stage.left for stage in stages}
     return tuple(

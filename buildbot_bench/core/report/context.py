@@ -1,4 +1,4 @@
-"""What is known around a search besides its own samples; it is gathered and judged elsewhere.
+"""What is known besides a search's own samples: values only; others gather and judge them.
 
 Positions are indices into the search's range: 0 is the old end, n the new one. What lies before
 or behind the range has positions below 0 or above n.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
+from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Captures
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Sample
@@ -44,7 +45,7 @@ class LaneSamples:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stage:
+class SearchStage:
     """What the search suspected after the measurement that ended at `at_s`, of `position`.
 
     `left` is how many commits were suspected: those of all `suspects`, the whole range before
@@ -53,7 +54,7 @@ class Stage:
 
     at_s: float
     position: int
-    left: int
+    left: Count
     suspects: tuple[Suspect, ...] = ()
 
 
@@ -74,7 +75,7 @@ class ControlRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Surroundings:
+class Context:
     """All that is known besides; whatever is left out is not claimed by the report.
 
     `later` are the samples of the search's own testbed and workload behind the range, `tip` is
@@ -89,7 +90,7 @@ class Surroundings:
     lanes: tuple[LaneSamples, ...] = ()
     later: tuple[Sample, ...] = ()
     tip: Revision | None = None
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[SearchStage, ...] = ()
     runners_up: tuple[Suspect, ...] = ()
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE
@@ -98,4 +99,4 @@ class Surroundings:
     one_order: bool = False
 
 
-NOTHING_BESIDES = Surroundings()
+NO_CONTEXT = Context()
