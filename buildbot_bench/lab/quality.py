@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from buildbot_bench.lab.pktgen import Reading, Sent, Unusable, parse_receiver, parse_sender
 
-_MOST_OFF = 0.01
-_SATURATED = 0.985
-_LEAST_SIBLINGS = 2
-_FAR = 2.0
+_MOST_OFF = 0.01  # of the load; chosen: half of the usual min_effect
+_SATURATED = 0.985  # of what can arrive; chosen: line rate but for what counting loses
+_LEAST_SIBLINGS = 2  # values that tell where a value should lie
+_FAR = 2.0  # times: no noise doubles a value, a machine in another state does
 
 
 class Flaw(StrEnum):

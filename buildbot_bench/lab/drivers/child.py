@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_OUTPUT_LIMIT = 1 << 20
-_POLL_S = 0.005
-_LISTING_S = 10.0
+_OUTPUT_LIMIT = 1 << 20  # bytes
+_POLL_S = 0.005  # between two looks at a child
+_LISTING_S = 10.0  # for ps(1), on a machine however busy
 
 
 class Child:

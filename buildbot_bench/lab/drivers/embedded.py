@@ -26,8 +26,8 @@ from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 
 _WORKLOADS = ("forwarding",)
-_CONSOLE_LIMIT = 8000
-_LEAST_SAMPLES = 30
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
+_LEAST_SAMPLES = 30  # chosen: a share of a tenth is then known to a half of itself
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

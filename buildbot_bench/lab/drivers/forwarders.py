@@ -18,7 +18,7 @@ from buildbot_bench.lab.drivers.toolchain import CONTROL, PKTBLAST, tools
 KERNEL = "kernel"
 # A busy machine takes longer than a blast lasts: so many seconds, and so many times as long.
 _MARGIN_S = 20.0
-_STRETCH = 4.0
+_STRETCH = 4.0  # times a blast's length
 _LISTENING = re.compile(r"listening on port (\d{1,5})\b", re.ASCII)
 
 

@@ -42,7 +42,7 @@ _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
     FREEBSD: FreeBSD,
     MULTIBOOT: lambda _settings, _home: Multiboot(),
 }
-_CONSOLE_LIMIT = 8000
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
 
 
 class QemuDriver:

@@ -29,7 +29,7 @@ from buildbot_bench.lab.drivers.recording import (
 )
 from buildbot_bench.lab.files import check_digest, replace_text
 
-_FIRST_LINE_LIMIT = 200
+_FIRST_LINE_LIMIT = 200  # characters; a label has a few
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,7 @@ from buildbot_bench.lab.hardware.alive import Alive
 _PANIC = re.compile(r"^(panic: .*|Fatal trap .*|.*\bdouble fault\b.*)$", re.MULTILINE)
 _DEBUGGER = re.compile(r"^(db> ?|KDB: enter: .*)", re.MULTILINE)
 _BANNER = re.compile(r"^Copyright \(c\) 1992-\d{4} The FreeBSD Project", re.MULTILINE)
-_MOST_BOOTS = 3
+_MOST_BOOTS = 3  # banners of one reboot: kernels that panic and start again
 
 
 class Progress(StrEnum):

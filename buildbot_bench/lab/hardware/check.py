@@ -21,7 +21,8 @@ from buildbot_bench.lab.hardware.settings import (
 )
 from buildbot_bench.lab.hardware.switchboard import Reach
 
-_LEAST_FREE_KB = 256 * 1024
+_LEAST_FREE_KB = 256 * 1024  # two kernels with their modules, of 100 MB and more each
+_DF_COLUMNS = 3  # from the right, of df(1): what is free, how full it is, where it is mounted
 _DUT_PROGRAMS = ("shutdown", "sysctl", "sha256", "tar", "ifconfig")
 _KERNEL_PROGRAMS = ("nextboot", "find")
 _ENVIRONMENT_PROGRAMS = ("bectl", "find")
@@ -162,7 +163,7 @@ def _port(role: str, remote: Remote, port: str, mac: str) -> Iterator[Finding]:
 
 def _room(remote: Remote, directory: str) -> Finding:
     words = remote.need("df", "-k", directory).splitlines()[-1].split()
-    free_kb = int(words[-3]) if len(words) >= 3 and words[-3].isdecimal() else 0
+    free_kb = int(words[-3]) if len(words) >= _DF_COLUMNS and words[-3].isdecimal() else 0
     return Finding(
         subject=f"room in {directory}",
         detail=f"{free_kb // 1024} MB",

@@ -17,7 +17,8 @@ _FILES = (
     *("boot/loader.conf", "boot/loader.conf.local", "etc/sysctl.conf", "etc/sysctl.conf.local"),
     *("etc/rc.conf", "etc/rc.conf.local", "etc/rc.conf.misc"),
 )
-_SHORT = 12
+_SHORT = 12  # hexadecimal digits by which a digest is told, as everywhere in the project
+_DIGEST = 64  # hexadecimal digits of a SHA-256
 # Each fact is one line; a command that a machine does not have gives none.
 _DUT_SCRIPT = """
 root=$1; shift
@@ -120,4 +121,4 @@ def _short(name: str, value: str) -> str:
 
 
 def _is_digest(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+    return len(text) == _DIGEST and set(text) <= set("0123456789abcdef")

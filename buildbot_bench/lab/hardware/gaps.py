@@ -8,6 +8,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.driver import Finding
 from buildbot_bench.lab.hardware.settings import SshSettings
 
+_FAMILIES = 2  # of 'dual': inet and inet6, a sender each
+
 
 def gaps(settings: SshSettings) -> list[Finding]:
     """One finding for each thing that a measurement needs and that is not written down."""
@@ -77,7 +79,7 @@ def _of_traffic(settings: SshSettings) -> Iterator[Finding]:
                 f"traffic.offered_pps (for {name})",
                 "give what the senders bring about: run their pkt-gen and read Speed",
             )
-        if traffic.family == "dual" and len(settings.senders) < 2:
+        if traffic.family == "dual" and len(settings.senders) < _FAMILIES:
             yield Finding(
                 subject=f"traffic.family (for {name})",
                 detail="'dual' needs two senders",

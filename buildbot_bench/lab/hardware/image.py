@@ -12,7 +12,7 @@ from buildbot_bench.lab.files import check_digest
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, Limits
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes
 # One line, which csh(1) takes for a word. What arrives is digested on its way to the slice: there
 # is no room for a copy. Neither xzcat's failure nor tee's may pass for the end of the image.
 _UPGRADE = (

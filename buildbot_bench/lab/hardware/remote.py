@@ -19,9 +19,9 @@ from typing import BinaryIO
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.settings import Limits
 
-_SSH_FAILED = 255
+_SSH_FAILED = 255  # exit status, ssh(1)
 _STRANGER = "Host key verification failed"
-_KEEP_ALIVES = 3
+_KEEP_ALIVES = 3  # without an answer, ssh_config(5)'s default
 _KEPT_S = "60"
 
 

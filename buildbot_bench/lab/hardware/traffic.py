@@ -17,7 +17,7 @@ from buildbot_bench.lab.quality import RunLogs
 
 _Result = TypeVar("_Result")
 
-_LOST = 255
+_LOST = 255  # exit status, ssh(1): the connection is gone
 
 
 class Blaster:

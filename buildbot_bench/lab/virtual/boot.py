@@ -10,7 +10,7 @@ from buildbot_bench.lab.virtual.machine import Machine
 from buildbot_bench.lab.virtual.system import System
 from buildbot_bench.lab.virtual.wires import Lost
 
-_LAST_GASP_S = 1.0
+_LAST_GASP_S = 1.0  # that a machine may take to go off after its wires fell silent
 _LOOK_S = 0.02  # between two looks at a console
 _BY_OTHERS = ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 

@@ -15,9 +15,9 @@ from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
 MACHINE = ("QEMU", "boot")  # the findings without which there is no machine
-_VERSION_S = 20.0
+_VERSION_S = 20.0  # for `qemu --version`, on a machine however busy
 _VERSION = re.compile(r"version (\d+)\.(\d+)")
-_OLDEST = (7, 2)
+_OLDEST = (7, 2)  # the first with -netdev stream
 
 
 def check_machine(

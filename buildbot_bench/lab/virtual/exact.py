@@ -22,8 +22,8 @@ from buildbot_bench.lab.virtual.tracers import Tracer
 from buildbot_bench.lab.virtual.wires import Lost
 
 _WARM_UP = 2  # bursts, while QEMU translates what it runs for them
-_ASLEEP_S = 5.0
-_LOOK_S = 0.001
+_ASLEEP_S = 5.0  # for a burst; one of FreeBSD's takes a millisecond of its own time
+_LOOK_S = 0.001  # between two looks at the processor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 _ELF = b"\x7fELF"
 _AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _AMD64_PROGRAM = struct.pack("<HH", 2, 62)  # its type and machine
-_ABI_AT, _FREEBSD_ABI = 7, b"\x09"
+_ABI_AT, _FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
 _INTERPRETER = b"/red/herring"  # what FreeBSD's kernels name, so that nobody starts them
 _PVH_NOTE = b"Xen\0"
-_MULTIBOOT = struct.pack("<I", 0x1BADB002)
-_MULTIBOOT_WITHIN = 8192
+_MULTIBOOT = struct.pack("<I", 0x1BADB002)  # the magic number of Multiboot 1
+_MULTIBOOT_WITHIN = 8192  # bytes from the file's start, by its specification
 _PACKED = (b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")
-_TAR_AT, _TAR = 257, b"ustar"
+_TAR_AT, _TAR = 257, b"ustar"  # bytes; POSIX ustar
 
 
 class Kind(StrEnum):

@@ -24,7 +24,7 @@ _CODE = bytes.fromhex(
     "fa f4 ebfc"  # cli; hlt, for ever
 )
 _READS_AT = 0x7C00 + _CODE.index(b"\xac")  # lodsb, which takes a byte of the word
-_SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"
+_SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"  # a boot sector: 512 bytes and its magic
 
 
 def boots(

@@ -11,8 +11,8 @@ import time
 
 from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, Traffic, addressed
 
-_PING_S = 0.1
-_GULP = 1 << 16
+_PING_S = 0.1  # for an answer to one packet
+_GULP = 1 << 16  # bytes at once
 
 
 class Lost(Exception):  # noqa: N818 - what happened, of which somebody else makes an error

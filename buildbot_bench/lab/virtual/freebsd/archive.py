@@ -23,8 +23,8 @@ KERNEL, DEBUG = "kernel", "kernel.debug"
 _DAMAGED = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 # A debug kernel of GENERIC has 100 MB, all its modules as much again.
 _MOST_OF_A_FILE = 1 << 29
-_MOST_BYTES = 1 << 31
-_MOST_FILES = 1 << 14
+_MOST_BYTES = 1 << 31  # in all
+_MOST_FILES = 1 << 14  # chosen: GENERIC has a thousand modules
 
 
 def unpack(
