@@ -16,7 +16,7 @@ from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
 from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.hardware.settings import SshSettings
-from buildbot_bench.lab.tables import Place, fill, nearest, refuse_unknown
+from buildbot_bench.lab.tables import TablePlace, fill, nearest, refuse_unknown
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
 Settings = EmbeddedSettings | QemuSettings | ReplaySettings | SshSettings
@@ -48,7 +48,7 @@ class Common:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Testbed:
+class LabTestbed:
     """One testbed as testbeds.toml has it."""
 
     name: str
@@ -56,7 +56,7 @@ class Testbed:
     settings: Settings
 
 
-def load_testbeds(path: Path) -> dict[str, Testbed]:
+def load_testbeds(path: Path) -> dict[str, LabTestbed]:
     """Read testbeds.toml; relative paths in it are taken from its own directory.
 
     Raises:
@@ -79,7 +79,7 @@ def load_testbeds(path: Path) -> dict[str, Testbed]:
     return {name: _testbed(name, table, path) for name, table in tables.items()}
 
 
-def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
+def choose(testbeds: Mapping[str, LabTestbed], name: str) -> LabTestbed:
     """The testbed of that name.
 
     Raises:
@@ -91,7 +91,7 @@ def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
 
 
 def make_driver(
-    testbed: Testbed, home: Path, tell: Callable[[str], None] = lambda _text: None
+    testbed: LabTestbed, home: Path, tell: Callable[[str], None] = lambda _text: None
 ) -> Driver:
     """The driver for a testbed; `home` is where it may keep files, `tell` hears what it does."""
     match testbed.settings:
@@ -105,8 +105,8 @@ def make_driver(
             return SshDriver(settings, home, tell)
 
 
-def _testbed(name: str, table: Any, path: Path) -> Testbed:
-    place = Place(path=path, keys=f"testbeds.{name}")
+def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
+    place = TablePlace(path=path, keys=f"testbeds.{name}")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{place}: not a name", hint="use letters, digits, '.', '_' and '-'")
     if not isinstance(table, dict):
@@ -119,7 +119,7 @@ def _testbed(name: str, table: Any, path: Path) -> Testbed:
     refuse_unknown(table, common_keys + own_keys, place)
     common = {key: value for key, value in table.items() if key in common_keys}
     own = {key: value for key, value in table.items() if key in own_keys}
-    return Testbed(
+    return LabTestbed(
         name=name,
         common=fill(Common, common, place),
         settings=fill(_SETTINGS[kind], own, place),

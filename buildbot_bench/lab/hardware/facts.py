@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, SshSettings
 
@@ -85,13 +85,13 @@ def dut_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
     return {name: _short(name, value) for name, value in facts.items() if value}
 
 
-def generator_facts(remote: Remote, role: str, traffic: Traffic) -> dict[str, str]:
+def generator_facts(remote: Remote, role: str, traffic: PktgenTraffic) -> dict[str, str]:
     """A sender's or the receiver's host, its system, and the digest of its pkt-gen."""
     told = _tell(remote, _GENERATOR_SCRIPT, traffic.pkt_gen)
     return {f"{role} {name}": _short("/", value) for name, value in told.items() if value}
 
 
-def load_facts(settings: SshSettings, traffic: Traffic) -> dict[str, str]:
+def load_facts(settings: SshSettings, traffic: PktgenTraffic) -> dict[str, str]:
     """What is offered, by which command lines."""
     commands = {
         f"sender {n} command": " ".join(settings.transmit(traffic, n))

@@ -30,7 +30,7 @@ _PORT = 2001  # of UDP, at both ends; that of the archive's configurations
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Traffic:
+class PktgenTraffic:
     """What is sent, how fast and how long.
 
     `frame_bytes` counts the CRC, as RFC 2544 does. `offered_pps` is what all senders together

@@ -25,7 +25,7 @@ _UPGRADE = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class SliceImage:
     """A nanobsd image as the builder made it, compressed by xz(1)."""
 
     path: Path
@@ -64,15 +64,15 @@ class Image:
             ) from error
 
 
-def open_image(artefact: Path, digest: str) -> Image:
+def open_image(artefact: Path, digest: str) -> SliceImage:
     """An artefact whose SHA-256 is `digest`; UntestableRevision for what is no whole image."""
     check_digest(artefact, digest)
-    image = Image(path=artefact, digest=digest)
+    image = SliceImage(path=artefact, digest=digest)
     image.check()
     return image
 
 
-def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: Image) -> None:
+def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage) -> None:
     """Have the DUT write an image to its other slice; checked by digest as it arrives.
 
     Raises:

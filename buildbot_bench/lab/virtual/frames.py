@@ -28,7 +28,7 @@ _IP_HEADER = struct.Struct("!BBHHHBBH4s4s")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Traffic:
+class BurstTraffic:
     """One kind of packets: `packet` makes the n-th flow's with so many hops left to go.
 
     `frame` is a frame's length in bytes, `kind` is Ethernet's type of what it carries.
@@ -129,6 +129,6 @@ def _checksum(header: bytes) -> int:
     return ~(total + (total >> 16)) & 0xFFFF
 
 
-IPV4 = Traffic(frame=FRAME, kind=b"\x08\x00", packet=_ipv4)
+IPV4 = BurstTraffic(frame=FRAME, kind=b"\x08\x00", packet=_ipv4)
 # 62 bytes: the least that holds IPv6 and UDP.
-IPV6 = Traffic(frame=62, kind=b"\x86\xdd", packet=_ipv6)
+IPV6 = BurstTraffic(frame=62, kind=b"\x86\xdd", packet=_ipv6)

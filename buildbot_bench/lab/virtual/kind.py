@@ -18,7 +18,7 @@ _PACKED = (b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")
 _TAR_AT, _TAR = 257, b"ustar"  # bytes; POSIX ustar
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """The kinds that matter here, in words."""
 
     ARCHIVE = "a packed archive"
@@ -31,19 +31,19 @@ class Kind(StrEnum):
     OTHER = "a file of another kind"
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Which kind of file that is; OSError when it cannot be read."""
     with path.open("rb") as file:
         head = file.read(_MULTIBOOT_WITHIN)
         if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR):
-            return Kind.ARCHIVE
+            return FileKind.ARCHIVE
         if not head.startswith(_ELF):
-            return Kind.OTHER
+            return FileKind.OTHER
         amd64 = head.startswith(_AMD64_ELF) and head[16:20] == _AMD64_PROGRAM
         if head[_ABI_AT : _ABI_AT + 1] == _FREEBSD_ABI or _INTERPRETER in head:
-            return Kind.FREEBSD if amd64 else Kind.FOREIGN
+            return FileKind.FREEBSD if amd64 else FileKind.FOREIGN
         if _MULTIBOOT in head and not amd64:
-            return Kind.MULTIBOOT
+            return FileKind.MULTIBOOT
         if _PVH_NOTE in head + file.read():
-            return Kind.PVH
-    return Kind.AMD64 if amd64 else Kind.ELF
+            return FileKind.PVH
+    return FileKind.AMD64 if amd64 else FileKind.ELF

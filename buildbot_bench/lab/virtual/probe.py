@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from buildbot_bench.lab.drivers.child import Child, last_cpu
+from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
 from buildbot_bench.lab.virtual.machine import loading, option_value, qemu
 from buildbot_bench.lab.virtual.plugin import Plugin
 
@@ -43,7 +43,7 @@ def boots(
     command += ["-no-reboot", "-m", "16", "-accel", accelerator, "-serial", f"file:{console}"]
     command += ["-drive", f"file={option_value(sector)},format=raw,if=ide"]
     command += [] if plugin is None else loading(plugin)
-    child = Child(
+    child = ChildProcess(
         command,
         home / "logs" / "probe-qemu.out",
         cpu=last_cpu(),

@@ -16,13 +16,13 @@ from buildbot_bench.lab.virtual.frames import (
     RECEIVER,
     SOURCE_4,
     SOURCE_6,
-    Traffic,
+    BurstTraffic,
 )
 
 READY = "bench: ready"
 FORWARDING, FORWARDING_6 = "forwarding", "forwarding6"
 IPFW, PF = "ipfw-statefull", "pf-statefull"
-WORKLOADS: Mapping[str, Traffic] = {FORWARDING: IPV4, FORWARDING_6: IPV6, IPFW: IPV4, PF: IPV4}
+WORKLOADS: Mapping[str, BurstTraffic] = {FORWARDING: IPV4, FORWARDING_6: IPV6, IPFW: IPV4, PF: IPV4}
 # The module that a workload needs where the kernel itself has it not.
 MODULES: Mapping[str, str] = {IPFW: "ipfw", PF: "pf"}
 # A kernel with ipfw in it has it look at each packet, even without a rule.
