@@ -22,7 +22,7 @@ from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.telling import tell
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
 
-_FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4
+_FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses
 _GOES_ON = "the job goes on; run the same again to attach"
 
 _EPILOGUE = """\
