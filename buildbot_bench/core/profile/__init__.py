@@ -3,8 +3,8 @@
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.costs import CostChange, compare_costs
 from buildbot_bench.core.profile.folded import format_folded, parse_folded
-from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
+from buildbot_bench.core.profile.overlap import ChangedLine, Overlap, overlaps
 from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
 from buildbot_bench.core.profile.symbols import (
@@ -23,7 +23,7 @@ __all__ = [
     "ChangedLine",
     "CostChange",
     "Cycles",
-    "Meeting",
+    "Overlap",
     "Profile",
     "ShareChange",
     "Stack",
@@ -31,7 +31,7 @@ __all__ = [
     "compare_costs",
     "compare_symbols",
     "format_folded",
-    "meetings",
+    "overlaps",
     "parse_folded",
     "parse_pmc_graph",
     "path_in_git",
