@@ -134,7 +134,8 @@ class RemoteProbe:
 
 
 @contextmanager
-def _understood(what: str) -> Iterator[None]:
+def understood(what: str) -> Iterator[None]:
+    """Raise InfraError for whatever goes wrong in reading an answer of another shape."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -176,7 +177,7 @@ def _suspect(raw: Fields) -> RemoteSuspect:
 
 def read_forecast(raw: Fields) -> RemoteForecast:
     """Read the farm's forecast; raises InfraError when it is none."""
-    with _understood("forecast"):
+    with understood("forecast"):
         return RemoteForecast(
             old=_end(raw["old"]),
             new=_end(raw["new"]),
@@ -192,7 +193,7 @@ def read_forecast(raw: Fields) -> RemoteForecast:
 
 def read_search(raw: Fields) -> RemoteSearch:
     """Read one search; raises InfraError when it is none."""
-    with _understood("search"):
+    with understood("search"):
         text = raw.get("text")
         return RemoteSearch(
             search_id=int(raw["searchid"]),
@@ -216,7 +217,7 @@ def read_search(raw: Fields) -> RemoteSearch:
 
 def read_probe(raw: Fields) -> RemoteProbe:
     """Read one probe; raises InfraError when it is none."""
-    with _understood("probe"):
+    with understood("probe"):
         failure, at_s = raw.get("failure"), raw.get("at")
         return RemoteProbe(
             probe_id=int(raw["probeid"]),

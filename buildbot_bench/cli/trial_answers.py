@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line, several_lines
 
@@ -71,7 +72,7 @@ class RemoteTrial:
 
 def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
     """Read one trial; raises InfraError when it is none."""
-    try:
+    with understood("trial"):
         return RemoteTrial(
             trial_id=int(raw["trialid"]),
             state=RemoteTrialState(raw["state"]),
@@ -90,16 +91,12 @@ def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
                 for one in raw.get("patches") or ()
             ),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _not_understood("trial", error) from error
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
     """The files of a result directory by their paths, none of which leads out of it."""
-    try:
+    with understood("result directory"):
         files = {str(row["path"]): _content(row) for row in rows}
-    except (KeyError, TypeError, ValueError) as error:
-        raise _not_understood("result directory", error) from error
     for path in files:
         if not _PATH.fullmatch(path):
             raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
@@ -155,10 +152,3 @@ def trials_text(trials: Sequence[RemoteTrial]) -> str:
 
 def _cleaned(value: Any) -> str | None:
     return None if value is None else several_lines(value)
-
-
-def _not_understood(what: str, error: Exception) -> InfraError:
-    return InfraError(
-        f"what the farm says of a {what} is not understood: {long_line(repr(error))}",
-        hint="install the release of buildbot-bench that the farm runs",
-    )
