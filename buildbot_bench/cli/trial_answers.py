@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line, several_lines
@@ -72,12 +73,8 @@ class RemoteTrial:
 
 
 def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
-    """Read one trial.
-
-    Raises:
-        InfraError: When it is none.
-    """
-    try:
+    """Read one trial; InfraError when it is none."""
+    with understood("trial"):
         return RemoteTrial(
             trial_id=int(raw["trialid"]),
             state=RemoteTrialState(raw["state"]),
@@ -96,8 +93,6 @@ def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
                 for one in raw.get("patches") or ()
             ),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InfraError(_not_understood("trial", error), hint=_OTHER_RELEASE) from error
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
@@ -106,10 +101,8 @@ def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
     Raises:
         InfraError: When they are none, or one leads out.
     """
-    try:
+    with understood("result directory"):
         files = {str(row["path"]): _content(row) for row in rows}
-    except (KeyError, TypeError, ValueError) as error:
-        raise InfraError(_not_understood("result directory", error), hint=_OTHER_RELEASE) from error
     for path in files:
         if not _PATH.fullmatch(path):
             raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
@@ -163,7 +156,3 @@ def trials_text(trials: Sequence[RemoteTrial]) -> str:
 
 def _cleaned(value: Any) -> str | None:
     return None if value is None else several_lines(value)
-
-
-def _not_understood(what: str, error: Exception) -> str:
-    return f"what the farm says of a {what} is not understood: {long_line(repr(error))}"

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import writable
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
@@ -219,7 +220,7 @@ def _import(options: argparse.Namespace) -> int:
 
 def _say(event: Event, *, plain: bool) -> None:
     if plain:
-        print(tell(event), flush=True)
+        print(writable(tell(event), sys.stdout.encoding), flush=True)
         return
     for line in pieces(format_event(event)):
         print(line, flush=True)
