@@ -134,7 +134,12 @@ class RemoteProbe:
 
 
 @contextmanager
-def _understood(what: str) -> Iterator[None]:
+def understood(what: str) -> Iterator[None]:
+    """Read an answer that may have another shape.
+
+    Raises:
+        InfraError: Whatever went wrong in reading it.
+    """
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -176,7 +181,7 @@ def _suspect(raw: Fields) -> RemoteSuspect:
 
 def read_forecast(raw: Fields) -> RemoteForecast:
     """Read the farm's forecast; raises InfraError when it is none."""
-    with _understood("forecast"):
+    with understood("forecast"):
         return RemoteForecast(
             old=_end(raw["old"]),
             new=_end(raw["new"]),
@@ -192,7 +197,7 @@ def read_forecast(raw: Fields) -> RemoteForecast:
 
 def read_search(raw: Fields) -> RemoteSearch:
     """Read one search; raises InfraError when it is none."""
-    with _understood("search"):
+    with understood("search"):
         text = raw.get("text")
         return RemoteSearch(
             search_id=int(raw["searchid"]),
@@ -216,7 +221,7 @@ def read_search(raw: Fields) -> RemoteSearch:
 
 def read_probe(raw: Fields) -> RemoteProbe:
     """Read one probe; raises InfraError when it is none."""
-    with _understood("probe"):
+    with understood("probe"):
         failure, at_s = raw.get("failure"), raw.get("at")
         return RemoteProbe(
             probe_id=int(raw["probeid"]),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line, several_lines
@@ -76,12 +77,8 @@ class RemoteComparison:
 
 
 def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
-    """Read one comparison.
-
-    Raises:
-        InfraError: When it is none.
-    """
-    try:
+    """Read one comparison; InfraError when it is none."""
+    with understood("comparison"):
         return RemoteComparison(
             comparison_id=int(raw["comparisonid"]),
             state=RemoteComparisonState(raw["state"]),
@@ -100,8 +97,6 @@ def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
                 for one in raw.get("patches") or ()
             ),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InfraError(_not_understood("comparison", error), hint=_OTHER_RELEASE) from error
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
@@ -110,10 +105,8 @@ def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
     Raises:
         InfraError: When they are none, or one leads out.
     """
-    try:
+    with understood("result directory"):
         files = {str(row["path"]): _content(row) for row in rows}
-    except (KeyError, TypeError, ValueError) as error:
-        raise InfraError(_not_understood("result directory", error), hint=_OTHER_RELEASE) from error
     for path in files:
         if not _PATH.fullmatch(path):
             raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
@@ -169,7 +162,3 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
 
 def _cleaned(value: Any) -> str | None:
     return None if value is None else several_lines(value)
-
-
-def _not_understood(what: str, error: Exception) -> str:
-    return f"what the farm says of a {what} is not understood: {long_line(repr(error))}"

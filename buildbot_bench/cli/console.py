@@ -14,7 +14,7 @@ from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.options import FarmAccess
 from buildbot_bench.core.errors import BenchError, UsageError
-from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.legible import long_line, writable
 
 LINES_APART_S = 10.0
 
@@ -43,8 +43,7 @@ def farm_at(access: FarmAccess) -> FarmClient:
 def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:
     """Print the answer, and nothing else ever, to standard output."""
     shown = json.dumps(value, indent=2) if as_json else text.rstrip("\n")
-    encoding = sys.stdout.encoding or "utf-8"
-    print(shown.encode(encoding, "replace").decode(encoding), flush=True)
+    print(writable(shown, sys.stdout.encoding), flush=True)
 
 
 class Waiting:

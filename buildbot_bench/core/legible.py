@@ -59,6 +59,12 @@ def spelled_out(body: bytes) -> str:
     return "".join(c if _is_seen(c, "\n\t") else f"<U+{ord(c):04X}>" for c in text)
 
 
+def writable(text: str, encoding: str | None) -> str:
+    """What a stream of that encoding, UTF-8 when it has none, can print: `?` for all else."""
+    name = encoding or "utf-8"
+    return text.encode(name, "replace").decode(name)
+
+
 def display_width(line: str) -> int:
     """How many terminal columns a line takes; combining marks count 1, so it is an upper bound."""
     return len(line) if line.isascii() else sum(_columns(character) for character in line)

@@ -6,7 +6,7 @@ It applies nothing: git does, on the builder. Patches and git's complaints are h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from io import StringIO
 
 from unidiff.errors import UnidiffParseError
@@ -15,7 +15,7 @@ from unidiff.patch import PatchedFile, PatchSet
 from buildbot_bench.core.errors import UsageError
 
 # FreeBSD's largest reviews are a few hundred kilobytes, some ten thousand lines. unidiff reads
-# MOST_LINES in half a second, whatever stands in them; 4 MiB of empty lines would take it 24 s.
+# MOST_LINES in about a second, whatever stands in them; 4 MiB of empty lines would take it 24 s.
 MOST_BYTES = 4 * 1024 * 1024
 MOST_LINES = 200_000
 
@@ -46,22 +46,22 @@ def check_patch(body: bytes, name: str) -> None:
             )
     text = body.decode("utf-8", "replace")
     try:
-        changes = bool(read_diff(text)) or "\nrename to " in text
+        changes = bool(read_diff(text, contents=False)) or "\nrename to " in text
     except UsageError as error:
         raise UsageError(f"{name} is no patch: {error}", hint=_HINT) from error
     if not changes:
         raise UsageError(f"{name} is no patch", hint=_HINT)
 
 
-def read_diff(text: str) -> list[PatchedFile]:
-    """The files of a unified diff that have hunks.
+def read_diff(text: str, *, contents: bool = True) -> list[PatchedFile]:
+    """The files of a unified diff that have hunks; without `contents`, their hunks have no lines.
 
     Raises:
         UsageError: A hunk is not as long as its header says, or belongs to no file.
     """
     lines = (line for line in StringIO(text) if line[0] in _DIFF)
     try:
-        return [file for file in PatchSet(lines) if file]
+        return [file for file in PatchSet(lines, metadata_only=not contents) if file]
     except (UnidiffParseError, ValueError) as error:  # ValueError: a number of 4300 digits
         reason, _, _hostile_line = str(error).partition(":")
         raise UsageError(reason) from error
@@ -73,11 +73,9 @@ def strip_level(body: str) -> int:
     Reviews of the Subversion era name the files as they are. Of a damaged patch it is git's 1.
     """
     try:
-        names = [name for file in read_diff(body) for name in _names(file)]
+        return _strip_level(read_diff(body, contents=False))
     except UsageError:
         return 1
-    prefixed = [name.startswith(("a/", "b/")) for name in names if name != "/dev/null"]
-    return 1 if prefixed and all(prefixed) else 0
 
 
 def misfit(body: str, complaint: str) -> str:
@@ -91,18 +89,22 @@ def misfit(body: str, complaint: str) -> str:
     return "git refuses it without a reason"
 
 
-def _names(file: PatchedFile) -> Iterator[str]:
-    yield file.source_file.rstrip()
-    yield file.target_file.rstrip()
+def _names(file: PatchedFile) -> tuple[str, str]:
+    return file.source_file.rstrip(), file.target_file.rstrip()
+
+
+def _strip_level(files: Sequence[PatchedFile]) -> int:
+    names = {name for file in files for name in _names(file)} - {"/dev/null"}
+    return 1 if names and all(name.startswith(("a/", "b/")) for name in names) else 0
 
 
 def _hunk_at(body: str, path: str, line: int) -> int | None:
     """The number of the hunk of a file that begins at a line of the old text; counted from 1."""
-    level = strip_level(body)
     try:
-        files = read_diff(body)
+        files = read_diff(body, contents=False)
     except UsageError:
         return None
+    level = _strip_level(files)
     for file in files:
         if path in [name.split("/", level)[-1] for name in _names(file)]:
             for number, hunk in enumerate(file, start=1):

@@ -23,7 +23,7 @@ class Blast:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class CheckFinding:
     """One line of a testbed's check-up: what was looked at, and how to mend it if it is amiss."""
 
     subject: str
@@ -46,7 +46,7 @@ class Driver(Protocol):
     def workloads(self) -> tuple[str, ...]:
         """The workloads that this testbed can run."""
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """Look at everything that a run needs, without a run."""
 
     def facts(self) -> dict[str, str]:

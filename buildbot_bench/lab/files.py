@@ -9,7 +9,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _RETRY_S = 5  # bench-lab.sh counts its reboot timeout in tries, this far apart
 _OWN_FLAGS = {"-f", "-i", "-n", "-l", "-d", "-D", "-s", "-S", "-w"}  # each with its value
 _OWN_SWITCHES = {"-N", "-W", "-4", "-6"}
-_CRC_BYTES = 4
+_CRC_BYTES = 4  # that Ethernet appends to a frame
 
 
 def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> str:

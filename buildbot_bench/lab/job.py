@@ -35,10 +35,10 @@ from buildbot_bench.lab.locks import is_locked, locked, take_lock
 from buildbot_bench.lab.runner import Request, failed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_FOLLOW_S = 0.03
-_KEPT_S = 14 * 86400
-_MOST_FRUITLESS = 3
-_TERM_S = 5.0
+_FOLLOW_S = 0.03  # between two looks at the events
+_KEPT_S = 14 * 86400  # two weeks
+_MOST_FRUITLESS = 3  # runners in a row that add no event
+_TERM_S = 5.0  # that a runner has to end in order
 
 
 class Job:

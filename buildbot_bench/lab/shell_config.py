@@ -15,7 +15,7 @@ _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOT
 _DEFAULT = re.compile(r":\s+\$\{([A-Za-z_]\w*):?=(.*)\}", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 _MEANT_FOR_A_SHELL = re.compile(r"[\s;&|<>\"'\\]")
-_LONGEST = 64 * 1024
+_LONGEST = 64 * 1024  # characters of a value: expansions of expansions grow without end
 
 
 def read_assignments(path: Path) -> dict[str, str]:

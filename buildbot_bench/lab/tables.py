@@ -34,7 +34,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class TablePlace:
     """Where in a file a value stands: `path` of the file, and the keys that lead to it."""
 
     path: Path
@@ -43,11 +43,11 @@ class Place:
     def __str__(self) -> str:
         return f"{self.path}: {self.keys}"
 
-    def __truediv__(self, key: object) -> Place:
-        return Place(path=self.path, keys=f"{self.keys}.{key}")
+    def __truediv__(self, key: object) -> TablePlace:
+        return TablePlace(path=self.path, keys=f"{self.keys}.{key}")
 
 
-def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
+def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Table:
     """The dataclass that a table describes.
 
     Raises:
@@ -68,7 +68,9 @@ def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
         raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
 
 
-def refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: Place | Path) -> None:
+def refuse_unknown(
+    table: Mapping[str, Any], known: Iterable[str], place: TablePlace | Path
+) -> None:
     """See that all keys are known.
 
     Raises:
@@ -88,7 +90,7 @@ def nearest(word: Any, known: Iterable[str]) -> str:
     return f"there is {', '.join(names) or 'none'}"
 
 
-def _value(kind: Any, value: Any, place: Place) -> Any:
+def _value(kind: Any, value: Any, place: TablePlace) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return _variant([a for a in arguments if a is not types.NoneType], value, place)
@@ -104,7 +106,7 @@ def _value(kind: Any, value: Any, place: Place) -> Any:
     return _scalar(kind, value, place)
 
 
-def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
+def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
     """One of several tables, which `driver` tells apart, or the only kind there is.
 
     Raises:
@@ -122,7 +124,7 @@ def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
     return fill(by_driver[driver], table, place)
 
 
-def _scalar(kind: Any, value: Any, place: Place) -> Any:
+def _scalar(kind: Any, value: Any, place: TablePlace) -> Any:
     wanted = {float: (int, float), Path: (str,), Program: (str,)}.get(kind, (kind,))
     if (isinstance(value, bool) and kind is not bool) or not isinstance(value, wanted):
         raise UsageError(f"{place}: {value!r} is not {_KINDS[kind]}")
@@ -136,7 +138,7 @@ def _scalar(kind: Any, value: Any, place: Place) -> Any:
     return kind(value)
 
 
-def _table(value: Any, place: Place) -> Iterable[tuple[str, Any]]:
+def _table(value: Any, place: TablePlace) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict):
         raise UsageError(f"{place}: {value!r} is not a table", hint=f"write [{place.keys}]")
     return value.items()

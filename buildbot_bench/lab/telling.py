@@ -8,7 +8,7 @@ from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.profile import parse_folded, top_symbols
 from buildbot_bench.core.wire import Event, Failed, Finished, Measured, Phase, Profiled, Started
 
-_TOLD_SYMBOLS = 5
+_TOLD_SYMBOLS = 5  # functions in a line
 
 
 def tell(event: Event) -> str:

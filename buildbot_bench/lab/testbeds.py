@@ -12,7 +12,7 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab import extensions
 from buildbot_bench.lab.driver import Driver, DriverKind, unheard
-from buildbot_bench.lab.tables import Place, fill, nearest, refuse_unknown
+from buildbot_bench.lab.tables import TablePlace, fill, nearest, refuse_unknown
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
@@ -36,7 +36,7 @@ class Common:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Testbed:
+class LabTestbed:
     """One testbed as testbeds.toml has it; `settings` are of the class that its driver names."""
 
     name: str
@@ -45,7 +45,7 @@ class Testbed:
     settings: Any
 
 
-def load_testbeds(path: Path) -> dict[str, Testbed]:
+def load_testbeds(path: Path) -> dict[str, LabTestbed]:
     """Read testbeds.toml; relative paths in it are taken from its own directory.
 
     Raises:
@@ -68,7 +68,7 @@ def load_testbeds(path: Path) -> dict[str, Testbed]:
     return {name: _testbed(name, table, path) for name, table in tables.items()}
 
 
-def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
+def choose(testbeds: Mapping[str, LabTestbed], name: str) -> LabTestbed:
     """The testbed of that name.
 
     Raises:
@@ -79,13 +79,13 @@ def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
     return testbeds[name]
 
 
-def make_driver(testbed: Testbed, home: Path, tell: Callable[[str], None] = unheard) -> Driver:
+def make_driver(testbed: LabTestbed, home: Path, tell: Callable[[str], None] = unheard) -> Driver:
     """The driver for a testbed; `home` is where it may keep files, `tell` hears what it does."""
     return testbed.kind(testbed.settings, home, tell)
 
 
-def _testbed(name: str, table: Any, path: Path) -> Testbed:
-    place = Place(path=path, keys=f"testbeds.{name}")
+def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
+    place = TablePlace(path=path, keys=f"testbeds.{name}")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{place}: not a name", hint="use letters, digits, '.', '_' and '-'")
     if not isinstance(table, dict):
@@ -100,7 +100,7 @@ def _testbed(name: str, table: Any, path: Path) -> Testbed:
     refuse_unknown(table, common_keys + own_keys, place)
     common = {key: value for key, value in table.items() if key in common_keys}
     own = {key: value for key, value in table.items() if key in own_keys}
-    return Testbed(
+    return LabTestbed(
         name=name,
         common=fill(Common, common, place),
         kind=kind,

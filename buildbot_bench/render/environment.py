@@ -61,7 +61,7 @@ def environment() -> Environment:
         fence=quoting.fence,
         instructions=words.instructions,
         link=quoting.link,
-        met=words.met,
+        overlap=words.overlap,
         moment=layout.moment,
         more_instructions=words.more_instructions,
         named=words.named,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile.meeting import Meeting, meetings
+from buildbot_bench.core.profile.overlap import Overlap, overlaps
 from buildbot_bench.core.report.changed_files import places_of
 from buildbot_bench.core.report.why import Capture, Captures, explain
 from tests.core.profiles import folded
@@ -41,15 +41,15 @@ diff --git a/README b/README
 
 
 def test_a_change_within_a_function_is_likelier_than_its_name_on_a_changed_line():
-    within, naming = meetings(DIFF, ["in_cksum", "route_flush", "route_lookup", "absent"])
-    assert replace(within, lines=()) == Meeting(
+    within, naming = overlaps(DIFF, ["in_cksum", "route_flush", "route_lookup", "absent"])
+    assert replace(within, lines=()) == Overlap(
         path="sys/net/route.c", changed=("route_flush", "route_lookup"), named=("in_cksum",)
     )
-    assert naming == Meeting(path="sys/net/if.c", named=("in_cksum",))
+    assert naming == Overlap(path="sys/net/if.c", named=("in_cksum",))
 
 
 def test_the_lines_that_lie_in_a_function_are_told_with_their_numbers():
-    (within,) = meetings(DIFF, ["route_lookup"])
+    (within,) = overlaps(DIFF, ["route_lookup"])
     assert [(line.old, line.new, line.text.strip()) for line in within.lines] == [
         (10, None, "return (table[hash(packet)]);"),
         (None, 10, "for (i = 0; i < n; i++)"),
@@ -60,7 +60,7 @@ def test_the_lines_that_lie_in_a_function_are_told_with_their_numbers():
 def lines_of(hunk: str) -> list[tuple[str, str]]:
     """The text and the function of each changed line."""
     text = f"diff --git a/f.c b/f.c\n--- a/f.c\n+++ b/f.c\n{hunk}"
-    (met,) = meetings(text, ["", "before", "after", "other", "FOO"])
+    (met,) = overlaps(text, ["", "before", "after", "other", "FOO"])
     return [(line.text.strip(), line.function) for line in met.lines]
 
 
@@ -131,11 +131,11 @@ diff --git a/sys/c.c b/sys/c.c
 
 @pytest.mark.parametrize("place", ["sys/b.c:3", "/home/me/src/sys/b.c:3"])
 def test_of_functions_with_one_name_the_one_in_the_known_file_is_meant(place):
-    assert [one.path for one in meetings(TWICE, ["lookup"]) if one.changed] == [
+    assert [one.path for one in overlaps(TWICE, ["lookup"]) if one.changed] == [
         "sys/a.c",
         "sys/b.c",
     ]
-    known = meetings(TWICE, ["lookup"], {"lookup": place})
+    known = overlaps(TWICE, ["lookup"], {"lookup": place})
     assert [(one.path, one.changed, one.named) for one in known] == [
         ("sys/b.c", ("lookup",), ()),
         ("sys/c.c", (), ("lookup",)),
@@ -163,23 +163,23 @@ def test_a_changed_line_is_one_harmless_line_whatever_it_says():
 
 
 def test_a_part_of_a_longer_name_is_not_the_name():
-    assert [one.path for one in meetings(DIFF, ["route_look", "cksum"])] == []
+    assert [one.path for one in overlaps(DIFF, ["route_look", "cksum"])] == []
 
 
 @given(st.text(), st.lists(st.text(max_size=9), max_size=3))
 def test_any_text_is_read_without_complaint(text, names):
-    assert meetings(text, names) == ()
-    assert len(meetings(f"--- a/f\n+++ b/f\n{text}", names)) <= 1
-    assert len(meetings(f"--- a/f\n+++ b/f\n@@ -0,0 +1 @@ f\n+{text}", names)) <= 1
+    assert overlaps(text, names) == ()
+    assert len(overlaps(f"--- a/f\n+++ b/f\n{text}", names)) <= 1
+    assert len(overlaps(f"--- a/f\n+++ b/f\n@@ -0,0 +1 @@ f\n+{text}", names)) <= 1
 
 
 def test_a_damaged_diff_meets_none():
-    assert meetings(DIFF.replace("+{\n", ""), ["route_lookup"]) == ()
+    assert overlaps(DIFF.replace("+{\n", ""), ["route_lookup"]) == ()
 
 
 def test_a_form_feed_ends_no_line():
     diff = "--- a/f\n+++ b/f\n@@ -0,0 +1 @@ f(void)\n+\tx\x0c-y\n"
-    assert meetings(diff, ["f"])[0].lines[0].text == "\tx\x0c-y"
+    assert overlaps(diff, ["f"])[0].lines[0].text == "\tx\x0c-y"
 
 
 def capture(*lines):

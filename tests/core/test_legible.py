@@ -17,6 +17,7 @@ from buildbot_bench.core.legible import (
     several_lines,
     shorten,
     spelled_out,
+    writable,
 )
 from tests.fakes import reports
 
@@ -96,6 +97,12 @@ def test_what_is_not_seen_is_replaced_and_not_dropped():
     assert several_lines("naïve 包\n\tok") == "naïve 包\n\tok"
     assert several_lines("a\x1b[2Jb\x9bc\u202ed\u2028e\udc80") == "a�[2Jb�c�d�e�"
     assert one_line("a\n\n b\tc\r") == "a b c"
+
+
+@given(strange)
+def test_a_stream_that_knows_few_characters_is_written_to_all_the_same(text):
+    writable(one_line(text), "ascii").encode("ascii")
+    assert writable(one_line(text), None) == one_line(text)
 
 
 def test_what_is_too_long_says_so():

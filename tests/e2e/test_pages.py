@@ -379,7 +379,7 @@ def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:
         assert client.get(f"{API}/samples/replay/nonsense/csv").status_code == 404
         metrics = client.get("plugins/bench/metrics")
         assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
-        assert re.search(r'^bench_searches\{state="found"\} \d$', metrics.text, re.MULTILINE)
+        assert re.search(r'^bench_searches\{state="found"\} \d\.0$', metrics.text, re.MULTILINE)
         assert client.get("plugins/bench/badge.svg").text.startswith("<svg")
         described = client.get("plugins/bench/report.schema.json").json()
         report = farm.get("searches/1")["searches"][0]["report"]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     AbTestState,
@@ -134,7 +134,7 @@ async def _verdicts(past: Past) -> None:
         told = {"effect": -0.2, "low": -0.21, "high": -0.19, "p_value": 1e-300, "probability": 0.99}
         bare = state in {JudgementState.UNFIT, JudgementState.NOTHING}
         columns = {} if bare else told
-        verdict = None if bare else {"reason": HOSTILE}
+        verdict = None if bare else VerdictGrounds(reason=HOSTILE)
         await past.judgement(OLD, position, state=state, verdict=verdict, rounds=1, **columns)
 
 

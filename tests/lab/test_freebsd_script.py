@@ -9,7 +9,7 @@ import pytest
 from buildbot_bench.lab.virtual.freebsd import script
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
-from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.system import BootImage
 from buildbot_bench.lab.virtual.workloads import workloads_of
 
 WORKLOADS = workloads_of(FREEBSD)
@@ -112,7 +112,7 @@ def test_tunables_go_before_the_testbed_s_kenv_and_that_before_our_own(tmp_path)
     kernel = tmp_path / "boot" / "tried" / "kernel"
     kernel.parent.mkdir(parents=True)
     modules = {name: kernel.with_name(f"{name}.ko") for name in ("if_em", "pf", "ipfw")}
-    image = Image(kernel=kernel, digest="", modules=modules)
+    image = BootImage(kernel=kernel, digest="", modules=modules)
     system = FreeBSD(settings, tmp_path)
     arguments = system.arguments(image, "forwarding", ("kern.hz=1000", "net.inet.ip.ttl=7"))
     kenv = environment(tmp_path)

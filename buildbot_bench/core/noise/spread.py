@@ -26,8 +26,9 @@ Floats = NDArray[np.float64]
 
 _CLIP = 1.0  # where Huber's scale clips, in standard deviations: level changes are not rare
 _CLIPPED_VARIANCE = 0.5160585  # E[min(Z², 1)] of a standard normal Z
+_NEIGHBOURS = 2  # images: the fewest that have a difference
 _FAR = 3.0  # run sigmas: a boot further from its image's median is counted as that far
-_NORMAL_MAD = 1.4826
+_NORMAL_MAD = 1.4826  # sigmas of a normal in its median absolute deviation: 1 / ndtri(0.75)
 _PLAINLY = 2.5  # five normal boots lie as far apart once in 300 images
 _EXACT = 1e-15  # how exactly the scale is solved for, as a part of the largest difference
 _SHARED = 2 / 3  # neighbouring differences share an image: worth of each (von Neumann 1941)
@@ -74,7 +75,7 @@ def bounded_run_spread(run: Spread, images: Sequence[Floats]) -> Spread:
 
     They are joined as a geometric mean, in which a few odd boots weigh little.
     """
-    if not run.df or len(images) < 2:
+    if not run.df or len(images) < _NEIGHBOURS:
         return run
     steps = np.diff([robust_level(logs.tolist(), run.sigma) for logs in images])
     scaled = steps / np.sqrt([1 / a.size + 1 / b.size for a, b in pairwise(images)])
@@ -91,7 +92,7 @@ def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
     Where boots explain nearly all of it, a build noise below the standard error of the variance,
     v·√(2/df), would have been overlooked: it is assumed to be that, but no more than run noise.
     """
-    if len(images) < 2:
+    if len(images) < _NEIGHBOURS:
         return Spread()
     steps = np.diff([robust_level(logs.tolist(), sigma_run) for logs in images])
     explained = np.array([sigma_run**2 * (1 / a.size + 1 / b.size) for a, b in pairwise(images)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
+from buildbot_bench.core.profile.overlap import ChangedLine, Overlap, overlaps
 
 _MOST_FILES = 5
 _MOST_NAMES = 6
@@ -49,23 +49,23 @@ class ChangedFile:
 
 
 def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[ChangedFile, ...]:
-    """The files of a diff that meet the functions; `where` has the places of functions."""
+    """The files of a diff that overlap the functions; `where` has the places of functions."""
     places: list[ChangedFile] = []
     room = _MOST_LINES
-    for meeting in meetings(diff, names, where)[:_MOST_FILES]:
-        places.append(_place(meeting, room))
+    for overlap in overlaps(diff, names, where)[:_MOST_FILES]:
+        places.append(_place(overlap, room))
         room -= len(places[-1].lines)
     return tuple(places)
 
 
-def _place(meeting: Meeting, room: int) -> ChangedFile:
-    shown = _first_of_each(meeting.lines)[:room]
+def _place(overlap: Overlap, room: int) -> ChangedFile:
+    shown = _first_of_each(overlap.lines)[:room]
     return ChangedFile(
-        path=one_line(meeting.path, columns=_PATH_COLUMNS),
-        changed=_names(meeting.changed),
-        named=_names(meeting.named),
+        path=one_line(overlap.path, columns=_PATH_COLUMNS),
+        changed=_names(overlap.changed),
+        named=_names(overlap.named),
         lines=tuple(_line(line) for line in shown),
-        unshown=len(meeting.lines) - len(shown),
+        unshown=len(overlap.lines) - len(shown),
     )
 
 

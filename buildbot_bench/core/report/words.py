@@ -263,8 +263,8 @@ def more_instructions(difference: float) -> str:
     return f"{round(difference, 2) + 0.0:+.2f}"  # no -0.00
 
 
-def met(place: ChangedFile) -> str:
-    """How a file of the commit meets functions that changed, and how sure that is."""
+def overlap(place: ChangedFile) -> str:
+    """How a file of the commit overlaps functions that changed, and how sure that is."""
     parts = []
     if place.changed:
         parts.append(f"changes {', '.join(place.changed)} (likely why)")

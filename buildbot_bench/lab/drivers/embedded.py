@@ -17,7 +17,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
 from buildbot_bench.lab import extensions
-from buildbot_bench.lab.driver import Blast, Finding, unheard
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
 from buildbot_bench.lab.drivers.sampling import can_name, make_room, read_capture
@@ -27,8 +27,8 @@ from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 from buildbot_bench.lab.tables import nearest
 
-_CONSOLE_LIMIT = 8000
-_LEAST_SAMPLES = 30
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
+_LEAST_SAMPLES = 30  # chosen: a share of a tenth is then known to a half of itself
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,20 +78,22 @@ class EmbeddedDriver:
         """Those that are registered: plain forwarding."""
         return tuple(self._workloads())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """A compiler, programs that it compiles, and a control that takes traffic."""
         cc = compiler()
         if cc is None:
-            return [Finding(subject="C compiler", detail="none", remedy="install one, or set CC")]
-        findings = [Finding(subject="C compiler", detail=cc)]
+            return [
+                CheckFinding(subject="C compiler", detail="none", remedy="install one, or set CC")
+            ]
+        findings = [CheckFinding(subject="C compiler", detail=cc)]
         try:
-            findings.append(Finding(subject="programs", detail=str(tools(self._home))))
+            findings.append(CheckFinding(subject="programs", detail=str(tools(self._home))))
             self._running.open_receiver()
             port = self._running.start_control(lasting_s=self._settings.duration_s)
-            findings.append(Finding(subject="control", detail=f"takes traffic on port {port}"))
+            findings.append(CheckFinding(subject="control", detail=f"takes traffic on port {port}"))
         except BenchError as error:
             remedy = error.hint or "see the message"
-            findings.append(Finding(subject="testbed", detail=error.message, remedy=remedy))
+            findings.append(CheckFinding(subject="testbed", detail=error.message, remedy=remedy))
         finally:
             self.shutdown()
         return findings

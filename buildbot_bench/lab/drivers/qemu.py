@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import EXECUTED, Profile
-from buildbot_bench.lab.driver import Blast, Finding, unheard
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.virtual.boot import await_forwarding, fate
@@ -27,13 +27,13 @@ from buildbot_bench.lab.virtual.counting import measure_pps
 from buildbot_bench.lab.virtual.elf import read_symbols
 from buildbot_bench.lab.virtual.exact import Counted, count
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.multiboot import Multiboot
 from buildbot_bench.lab.virtual.places import places_of
 from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
-from buildbot_bench.lab.virtual.system import Image, System
+from buildbot_bench.lab.virtual.system import BootImage, System
 from buildbot_bench.lab.virtual.trace import as_table, by_function
 from buildbot_bench.lab.virtual.tracers import Tracing
 from buildbot_bench.lab.virtual.wires import Lost
@@ -42,7 +42,7 @@ _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
     FREEBSD: FreeBSD,
     MULTIBOOT: lambda _settings, _home: Multiboot(),
 }
-_CONSOLE_LIMIT = 8000
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
 
 
 class QemuDriver:
@@ -61,9 +61,9 @@ class QemuDriver:
         self._artefact = home / "boot" / "artefact"
         self._proven = home / "boot" / "known-good"
         self._digest = ""
-        self._image: Image | None = None
+        self._image: BootImage | None = None
         self._tunables: tuple[str, ...] = ()
-        self._machine: Machine | None = None
+        self._machine: VirtualMachine | None = None
         self._said = ""
         self._chosen = ""
         self._tracing = Tracing(settings.program, home)
@@ -72,7 +72,7 @@ class QemuDriver:
         """Those of the system."""
         return tuple(self._system.workloads())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """QEMU, that it boots something, the known-good kernel, and what the system needs."""
         known_good = self._known_good()
         findings = check_machine(self._settings, self._home, known_good, self._accelerator)
@@ -80,7 +80,7 @@ class QemuDriver:
         if boots_nothing:
             return findings
         if self._settings.exact:
-            findings.append(Finding(subject="counting", detail=self._tracing.in_words()))
+            findings.append(CheckFinding(subject="counting", detail=self._tracing.in_words()))
         return findings + self._system.check()
 
     def facts(self) -> dict[str, str]:
@@ -191,21 +191,21 @@ class QemuDriver:
             self._machine = None
 
     @property
-    def _running(self) -> Machine:
+    def _running(self) -> VirtualMachine:
         if self._machine is None:
             raise InfraError("the DUT is off")
         return self._machine
 
     @property
-    def _installed(self) -> Image:
+    def _installed(self) -> BootImage:
         if self._image is None:
             raise InfraError("no kernel was installed")
         return self._image
 
     def _start(
-        self, image: Image, tunables: Sequence[str] = (), plugin: Plugin | None = None
-    ) -> Machine:
-        return Machine(
+        self, image: BootImage, tunables: Sequence[str] = (), plugin: Plugin | None = None
+    ) -> VirtualMachine:
+        return VirtualMachine(
             self._settings,
             self._system.arguments(image, self._workload, tunables),
             self._home,
@@ -221,7 +221,7 @@ class QemuDriver:
             self._chosen = "kvm" if works else "tcg"
         return self._chosen
 
-    def _await_forwarding(self, machine: Machine) -> str:
+    def _await_forwarding(self, machine: VirtualMachine) -> str:
         return await_forwarding(machine, self._system, self._settings.boot_limit_s)
 
     def _blame(self, fault: str) -> NoReturn:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
-from buildbot_bench.lab.driver import Blast, Finding, unheard
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.recording import (
     Recorded,
     canonical_label,
@@ -29,7 +29,7 @@ from buildbot_bench.lab.drivers.recording import (
 )
 from buildbot_bench.lab.files import check_digest, replace_text
 
-_FIRST_LINE_LIMIT = 200
+_FIRST_LINE_LIMIT = 200  # characters; a label has a few
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,15 +64,15 @@ class ReplayDriver:
         """The workloads of the recorded series."""
         return tuple(self._series())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """The recording is all that this testbed consists of."""
         subject = f"series {self._settings.series}"
         try:
             recorded = self._series()
         except UsageError as error:
-            return [Finding(subject=subject, detail=error.message, remedy=error.hint)]
+            return [CheckFinding(subject=subject, detail=error.message, remedy=error.hint)]
         found = ", ".join(f"{name} ({len(points)})" for name, points in recorded.items())
-        return [Finding(subject=subject, detail=f"recorded revisions: {found}")]
+        return [CheckFinding(subject=subject, detail=f"recorded revisions: {found}")]
 
     def facts(self) -> dict[str, str]:
         """Where the values come from."""

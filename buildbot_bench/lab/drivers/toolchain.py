@@ -22,7 +22,7 @@ _PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
 _LIBRARY_FLAGS = ("-shared", "-fPIC")
-_COMPILE_S = 120.0
+_COMPILE_S = 120.0  # for a small program, on a machine however busy
 
 
 def compiler() -> str | None:

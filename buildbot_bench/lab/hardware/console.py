@@ -8,7 +8,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.settings import ConsoleSettings
 
-_LIMIT = 64 * 1024
+_LIMIT = 64 * 1024  # bytes of what was said last
 
 
 class Console:

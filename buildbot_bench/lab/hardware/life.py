@@ -14,13 +14,13 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.boot_watch import BootWatch
 from buildbot_bench.lab.hardware.choice import Choice
-from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
+from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 
 
 class Life:
     """One DUT's kernels: those that are tried once, and the known-good one."""
 
-    def __init__(self, machine: Machine, choice: Choice) -> None:
+    def __init__(self, machine: RemoteMachine, choice: Choice) -> None:
         self._machine = machine
         self._choice = choice
 

@@ -17,8 +17,8 @@ from buildbot_bench.lab.hardware.remote import Remote
 
 _SCRIPT = 'echo "pid $$"; exec timeout -k 5 "$0" "$@" 2>&1'
 _PID = re.compile(r"pid (\d+)\n")
-_POLL_S = 0.05
-_STOP_S = 10.0
+_POLL_S = 0.05  # between two looks at a process
+_STOP_S = 10.0  # that a process has for each of TERM and KILL
 
 
 class RemoteProcess:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
@@ -17,7 +17,7 @@ from buildbot_bench.lab.quality import RunLogs
 
 _Result = TypeVar("_Result")
 
-_LOST = 255
+_LOST = 255  # exit status, ssh(1): the connection is gone
 
 
 class Blaster:
@@ -29,7 +29,7 @@ class Blaster:
         self._logs = logs
         self._processes: dict[str, RemoteProcess] = {}
 
-    def run(self, traffic: Traffic) -> RunLogs:
+    def run(self, traffic: PktgenTraffic) -> RunLogs:
         """Blast once; the logs of all.
 
         Raises:
@@ -44,7 +44,7 @@ class Blaster:
                 raise InfraError(f"ssh lost a sender under traffic: {_end(log)}")
         return logs
 
-    def under_traffic(self, traffic: Traffic, action: Callable[[], _Result]) -> _Result:
+    def under_traffic(self, traffic: PktgenTraffic, action: Callable[[], _Result]) -> _Result:
         """Do something from when traffic is seen to pass the DUT, and stop the traffic then.
 
         Raises:
@@ -61,7 +61,7 @@ class Blaster:
         self.stop()
         return result
 
-    def _begin(self, traffic: Traffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
+    def _begin(self, traffic: PktgenTraffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
         """Receiver first, and the senders when it polls its ring and all links are up."""
         limits = self._settings.limits
         lifetime_s = limits.receiver_s + traffic.duration_s + 2 * limits.margin_s

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.hardware.archive import KernelArchive
-from buildbot_bench.lab.hardware.image import Image
+from buildbot_bench.lab.hardware.image import SliceImage
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings
 from buildbot_bench.lab.hardware.sysctl import read_sysctls
@@ -47,7 +47,7 @@ def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> N
     _compare_descriptions(remote, archive, told)
 
 
-def verify_image(remote: Remote, image: Image) -> None:
+def verify_image(remote: Remote, image: SliceImage) -> None:
     """Compare the running kernel's self-descriptions with an image; InfraError for another's.
 
     That it runs from the slice under test was seen when it booted.
@@ -73,7 +73,7 @@ def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
 
 
 def _compare_descriptions(
-    remote: Remote, artefact: KernelArchive | Image, told: Mapping[str, str]
+    remote: Remote, artefact: KernelArchive | SliceImage, told: Mapping[str, str]
 ) -> None:
     for name in _SELF_DESCRIPTIONS:
         if not artefact.holds(told.get(name, "")):

@@ -16,9 +16,9 @@ from pathlib import Path
 from buildbot_bench.core.elf import Section, sections
 
 _WIDE, _LITTLE_ENDIAN = 2, 1  # in the header: 64 bits; the order of bytes
-_SYMBOL_TABLE, _NOTES = 2, 7
-_NO_TYPE, _FUNCTION = 0, 2
-_BUILD_ID = 3
+_SYMBOL_TABLE, _NOTES = 2, 7  # sh_type
+_NO_TYPE, _FUNCTION = 0, 2  # the lower half of st_info
+_BUILD_ID = 3  # type of a note of GNU's
 _UNKNOWN = "?"
 
 

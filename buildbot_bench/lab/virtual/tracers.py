@@ -11,7 +11,7 @@ from typing import Protocol
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.virtual.checkup import qemu_version
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.monitor import Monitor
 from buildbot_bench.lab.virtual.phases import LONGEST, Executed
 from buildbot_bench.lab.virtual.plugin import Plugin, compiled_plugin
@@ -122,7 +122,7 @@ class Tracing:
         library, _ = self._library()
         return None if library is None else Plugin(library, self._home / "logs")
 
-    def tracer(self, machine: Machine) -> Tracer:
+    def tracer(self, machine: VirtualMachine) -> Tracer:
         """What traces a machine that was started with that plugin, or with none."""
         if machine.plugin is None:
             return LogTracer(machine.monitor, self._home / "logs" / "trace")

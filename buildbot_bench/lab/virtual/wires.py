@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 import time
 
-from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, Traffic, addressed
+from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, BurstTraffic, addressed
 
-_PING_S = 0.1
-_GULP = 1 << 16
+_PING_S = 0.1  # for an answer to one packet
+_GULP = 1 << 16  # bytes at once
 
 
 class Lost(Exception):  # noqa: N818 - what happened, of which somebody else makes an error
@@ -27,7 +27,7 @@ class Wires:
         sender: socket.socket,
         receiver: socket.socket,
         stall_s: float,
-        traffic: Traffic = IPV4,
+        traffic: BurstTraffic = IPV4,
     ) -> None:
         self._sender = sender
         self._receiver = receiver

@@ -17,7 +17,7 @@ from buildbot_bench.lab.virtual.frames import (
     RECEIVER,
     SOURCE_4,
     SOURCE_6,
-    Traffic,
+    BurstTraffic,
 )
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT
 
@@ -35,7 +35,7 @@ class VirtualWorkload:
     those that can be asked for it: what is no FreeBSD sets itself up.
     """
 
-    traffic: Traffic
+    traffic: BurstTraffic
     commands: Callable[[str, str], Sequence[str]]
     module: str = ""
     systems: frozenset[str] = frozenset({FREEBSD})

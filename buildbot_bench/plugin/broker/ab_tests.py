@@ -9,7 +9,7 @@ from buildbot_bench.core.ab_test import AbTestSide, Block, next_block
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import Priority, ask_probe, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     AbTestState,
@@ -37,7 +37,9 @@ class AbTests:
 
     async def advance(self) -> None:
         """Look at each comparison that has not ended."""
-        running = await self._farm.store.ab_tests(states=("running", "cancelling"))
+        running = await self._farm.store.ab_tests(
+            states=(AbTestState.RUNNING, AbTestState.CANCELLING)
+        )
         await for_each(running, self._advance, "comparison of variants")
 
     async def _advance(self, ab_test: AbTestRow) -> None:
@@ -92,15 +94,17 @@ class AbTests:
         is_base = block.side is AbTestSide.BASE
         await ask_probe(
             self._farm,
-            f"ab-test:{ab_test.id}:{testbed}:{workload}:{serial}",
-            image,
-            testbed=testbed,
-            workload=workload,
-            iterations=block.iterations,
-            reason=ProbeReason.PERSON,
-            priority=Priority.PERSON,
-            tunables=ab_test.base_tunables if is_base else ab_test.new_tunables,
-            ab_test_id=ab_test.id,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=testbed,
+                workload=workload,
+                iterations=block.iterations,
+                reason=ProbeReason.PERSON,
+                priority=Priority.PERSON,
+                tunables=ab_test.base_tunables if is_base else ab_test.new_tunables,
+                ab_test_id=ab_test.id,
+                serial=serial,
+            ),
         )
 
     async def _end(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import uuid4
 
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
 
 
@@ -72,7 +72,7 @@ async def cancel_probes(
         if probe.state not in OPEN_PROBES:
             continue
         await farm.store.change_probe(
-            probe, state="cancelled", failure=failure or probe.failure, ended_at=farm.now()
+            probe, state=ProbeState.CANCELLED, failure=failure or probe.failure, ended_at=farm.now()
         )
         await call_off(farm, probe.brid, why)
 
@@ -83,33 +83,6 @@ async def call_off(farm: Farm, brid: int | None, why: str) -> None:
         await farm.master.data.control("cancel", {"reason": why}, ("buildrequests", str(brid)))
 
 
-async def ask_probe(
-    farm: Farm,
-    key: str,
-    image: ImageRow,
-    *,
-    testbed: str,
-    workload: str,
-    iterations: int,
-    reason: ProbeReason,
-    priority: Priority,
-    search_id: int | None = None,
-    tunables: str = "",
-    ab_test_id: int | None = None,
-) -> ProbeRow:
-    """Iterations of an image; the same key asks for the same ones, however often."""
-    return await farm.store.ensure_probe(
-        key=key,
-        token=uuid4().hex,
-        image_id=image.id,
-        testbed=testbed,
-        workload=workload,
-        epoch="",
-        iterations=iterations,
-        priority=priority,
-        reason=reason,
-        search_id=search_id,
-        tunables=tunables,
-        ab_test_id=ab_test_id,
-        now=farm.now(),
-    )
+async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
+    """Ask for iterations of an image; the same request asks for the same ones, however often."""
+    return await farm.store.ensure_probe(request, token=uuid4().hex, now=farm.now())

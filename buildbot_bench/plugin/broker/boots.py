@@ -12,7 +12,7 @@ from buildbot_bench.core.search import Measure
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
@@ -130,14 +130,16 @@ class Boots:
         row = await ask_image(self.farm, wanted, image)
         await ask_probe(
             self.farm,
-            f"search:{search.id}:{serial}",
-            row,
-            testbed=search.testbed,
-            workload=search.workload,
-            iterations=iterations,
-            reason=reason,
-            priority=priority,
-            search_id=search.id,
+            ProbeRequest(
+                image_id=row.id,
+                testbed=search.testbed,
+                workload=search.workload,
+                iterations=iterations,
+                reason=reason,
+                priority=priority,
+                search_id=search.id,
+                serial=serial,
+            ),
         )
         if row.state == ImageState.WANTED:
             await self.capacity.make_room(build_s=inputs.costs.build_s)

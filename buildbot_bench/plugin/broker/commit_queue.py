@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.noise import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
@@ -153,7 +153,9 @@ class CommitQueue:
         busy_testbeds = {probe.testbed for probe in open_probes}
         searched = {
             search.testbed
-            for search in await self._farm.store.searches(states=("running", "cancelling"))
+            for search in await self._farm.store.searches(
+                states=(SearchState.RUNNING, SearchState.CANCELLING)
+            )
         }
         push = self._farm.workflow.on.push
         for branch in push.branches if push else ():
@@ -192,14 +194,15 @@ class CommitQueue:
         lost = sum(probe.state in GONE_PROBES for probe in tries)
         await ask_probe(
             self._farm,
-            f"commit:{commit.sha}:{series.testbed}:{series.workload}"
-            + (f"@{lost}" if lost else ""),
-            image,
-            testbed=series.testbed,
-            workload=series.workload,
-            iterations=series.iterations or await self._auto(series, commit.position),
-            reason=reason,
-            priority=priority,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=series.testbed,
+                workload=series.workload,
+                iterations=series.iterations or await self._auto(series, commit.position),
+                reason=reason,
+                priority=priority,
+                serial=lost,
+            ),
         )
 
     async def _auto(self, series: Series, position: int) -> int:

@@ -5,6 +5,8 @@ An alarm becomes a search, unless one that is known already explains it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from twisted.python import log
 
 from buildbot_bench.core.judge import Alarm
@@ -12,8 +14,14 @@ from buildbot_bench.core.report import PROOF_ITERATIONS
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.boots import built_for
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.finding_rows import (
+    JudgementRow,
+    MarkRow,
+    NewSearch,
+    SearchRow,
+    VerdictGrounds,
+)
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
@@ -58,20 +66,22 @@ async def _start(
     if earlier is not None and earlier.state in GIVEN_UP:
         key += f"@{judgement.rounds}"  # judged anew, and a master that dies here finds it again
     return await farm.store.add_search(
-        key=key,
-        branch=farm.branch,
-        testbed=testbed,
-        workload=judgement.workload,
-        unit=unit,
-        old_sha=anchor.sha,
-        old_position=anchor.position,
-        new_sha=judgement.new_sha,
-        new_position=judgement.new_position,
-        claimed=alarm.effect,
-        min_effect=farm.workflow.min_effect_on(testbed),
-        error=farm.workflow.regression.error,
-        reason=SearchReason.ALARM,
-        requester="",
+        NewSearch(
+            key=key,
+            branch=farm.branch,
+            testbed=testbed,
+            workload=judgement.workload,
+            unit=unit,
+            old_sha=anchor.sha,
+            old_position=anchor.position,
+            new_sha=judgement.new_sha,
+            new_position=judgement.new_position,
+            claimed=alarm.effect,
+            min_effect=farm.workflow.min_effect_on(testbed),
+            error=farm.workflow.regression.error,
+            reason=SearchReason.ALARM,
+            requester="",
+        ),
         now=farm.now(),
     )
 
@@ -82,10 +92,8 @@ def explains(search: SearchRow, old_position: int, new_position: int) -> bool:
         return False
     if search.ended_at is None:
         return search.old_position < new_position and old_position < search.new_position
-    answer = search.answer or {}
     return any(
-        old_position < search.old_position + step["new"] <= new_position
-        for step in answer.get("steps", ())
+        old_position < search.old_position + step.new <= new_position for step in search.steps
     )
 
 
@@ -121,22 +129,24 @@ class Remeasuring:
     async def _search_again(self, mark: MarkRow, doubted: SearchRow) -> None:
         """Search the range anew, from what is known and fresh boots next to what was found."""
         search = await self._farm.store.add_search(
-            key=f"again:{mark.id}",
-            branch=doubted.branch,
-            testbed=doubted.testbed,
-            workload=doubted.workload,
-            unit=doubted.unit,
-            old_sha=doubted.old_sha,
-            old_position=doubted.old_position,
-            new_sha=doubted.new_sha,
-            new_position=doubted.new_position,
-            claimed=doubted.claimed,
-            min_effect=doubted.min_effect,
-            error=doubted.error,
-            reason=SearchReason.PERSON,
-            requester=mark.author,
-            fix_sha=doubted.fix_sha,
-            fix_patch=doubted.fix_patch,
+            NewSearch(
+                key=f"again:{mark.id}",
+                branch=doubted.branch,
+                testbed=doubted.testbed,
+                workload=doubted.workload,
+                unit=doubted.unit,
+                old_sha=doubted.old_sha,
+                old_position=doubted.old_position,
+                new_sha=doubted.new_sha,
+                new_position=doubted.new_position,
+                claimed=doubted.claimed,
+                min_effect=doubted.min_effect,
+                error=doubted.error,
+                reason=SearchReason.PERSON,
+                requester=mark.author,
+                fix_sha=doubted.fix_sha,
+                fix_patch=doubted.fix_patch,
+            ),
             now=self._farm.now(),
         )
         span = await self._farm.git(span_of, self._farm, doubted)
@@ -144,14 +154,16 @@ class Remeasuring:
             wanted = await built_for(self._farm, search, span.revisions[position])
             await ask_probe(
                 self._farm,
-                f"again:{mark.id}:{position}",
-                await ask_image(self._farm, wanted),
-                testbed=search.testbed,
-                workload=search.workload,
-                iterations=PROOF_ITERATIONS,
-                reason=ProbeReason.SEARCH,
-                priority=Priority.SEARCH,
-                search_id=search.id,
+                ProbeRequest(
+                    image_id=(await ask_image(self._farm, wanted)).id,
+                    testbed=search.testbed,
+                    workload=search.workload,
+                    iterations=PROOF_ITERATIONS,
+                    reason=ProbeReason.SEARCH,
+                    priority=Priority.SEARCH,
+                    search_id=search.id,
+                    name=f"mark {mark.id}: position {position}",
+                ),
             )
 
     async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
@@ -162,30 +174,34 @@ class Remeasuring:
         if judged is None:
             return
         asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
-        known = row.verdict or {"image": judged.id}
+        known = row.verdict or VerdictGrounds(image=judged.id)
         await store.change_judgement(
             row,
             now=self._farm.now(),
             state=JudgementState.SUSPICION,
-            verdict=known | {"probes": asked, "reason": f"{mark.author} wants it measured again"},
+            verdict=replace(
+                known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"
+            ),
         )
 
     async def _boot(self, mark: MarkRow, row: JudgementRow, image: ImageRow) -> int:
         probe = await ask_probe(
             self._farm,
-            f"confirm:{row.id}:again-{mark.id}:{image.id}",
-            image,
-            testbed=row.testbed,
-            workload=row.workload,
-            iterations=PROOF_ITERATIONS,
-            reason=ProbeReason.CONFIRM,
-            priority=Priority.CONFIRM,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=row.testbed,
+                workload=row.workload,
+                iterations=PROOF_ITERATIONS,
+                reason=ProbeReason.CONFIRM,
+                priority=Priority.CONFIRM,
+                judgement_id=row.id,
+                name=f"mark {mark.id}: image {image.id}",
+            ),
         )
         return probe.id
 
 
 def doubted_positions(search: SearchRow, span: RevisionRange) -> tuple[int, int]:
     """The two sides of the largest step that a search found, or else the ends of its range."""
-    steps = (search.answer or {}).get("steps", [])
-    largest = max(steps, key=lambda step: abs(step["effect"]), default=None)
-    return (0, span.n) if largest is None else (largest["old"], largest["new"])
+    largest = max(search.steps, key=lambda step: abs(step.effect), default=None)
+    return (0, span.n) if largest is None else (largest.old, largest.new)

@@ -14,9 +14,10 @@ from twisted.python import log
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.quarantine import is_let_through
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, ProbeState
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementState, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.evidence import is_alike
@@ -59,15 +60,17 @@ class NoOps:
         reason = f"no-op change: same kernel as {twin.label}"
         # First what a reader is told: a master that dies in between tells it again.
         await self._farm.store.ensure_judgement(
-            testbed=probe.testbed,
-            workload=probe.workload,
-            unit="",
-            old_sha=twin.sha,
-            old_position=twin.position,
-            new_sha=image.sha,
-            new_position=image.position,
-            state=JudgementState.NOTHING,
-            verdict={"image": image.id, "probes": [], "reason": reason},
+            NewJudgement(
+                testbed=probe.testbed,
+                workload=probe.workload,
+                unit="",
+                old_sha=twin.sha,
+                old_position=twin.position,
+                new_sha=image.sha,
+                new_position=image.position,
+                state=JudgementState.NOTHING,
+                verdict=VerdictGrounds(image=image.id, reason=reason),
+            ),
             now=self._farm.now(),
         )
         await self._end(probe, reason)
@@ -96,21 +99,25 @@ class Issuer:
 
     async def issue(self) -> None:
         """Ask for what is wanted and not yet asked for."""
-        images = {image.id: image for image in await self._farm.store.images(state="wanted")}
+        images = {
+            image.id: image for image in await self._farm.store.images(state=ImageState.WANTED)
+        }
         urgency: dict[int, int] = {}
         held = await held_testbeds(self._farm)
-        for probe in await self._farm.store.probes(state="new"):
+        for probe in await self._farm.store.probes(state=ProbeState.NEW):
             if probe.image_id in images:
                 known = urgency.get(probe.image_id, Priority.BACKFILL)
                 urgency[probe.image_id] = max(known, probe.priority)
                 continue
             image = await self._farm.store.image(probe.image_id)
-            if image is None or image.state != "built" or not is_let_through(probe, held):
+            if image is None or image.state is not ImageState.BUILT:
+                continue
+            if not is_let_through(probe, held):
                 continue
             # Here and not in a cycle's earlier part: the image may have been built since.
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
-        for ab_test in await self._farm.store.ab_tests(states=("running",)):
+        for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
             urgency |= dict.fromkeys((ab_test.base_image_id, ab_test.new_image_id), Priority.PERSON)
         for image in images.values():
             await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
@@ -132,7 +139,7 @@ class Issuer:
         )
         if brid is not None:
             await self._farm.store.change_image(
-                image, now=self._farm.now(), state="building", brid=brid
+                image, now=self._farm.now(), state=ImageState.BUILDING, brid=brid
             )
 
     async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> None:
@@ -151,7 +158,7 @@ class Issuer:
         )
         if brid is not None:
             await self._farm.store.change_probe(
-                probe, state="issued", brid=brid, issued_at=self._farm.now()
+                probe, state=ProbeState.ISSUED, brid=brid, issued_at=self._farm.now()
             )
 
     async def request(

@@ -19,8 +19,8 @@ from buildbot_bench.core.noise import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
-from buildbot_bench.plugin.db.finding_rows import JudgementRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
@@ -42,15 +42,11 @@ class Judging:
         store = self._farm.store
         await for_each(await store.unjudged_probes(), self._judge_probe, "the judgement of probe")
         suspicions = await store.judgements(state=JudgementState.SUSPICION)
-        open_keys = [
-            probe.key for state in OPEN_PROBES for probe in await store.probes(state=state)
-        ]
-        # Fresh boots that the lab lost are asked for again under a key that begins alike.
-        answered = [
-            judgement
-            for judgement in suspicions
-            if not any(key.startswith(_confirms(judgement)) for key in open_keys)
-        ]
+        # Boots that the lab lost are asked for again for the same judgement.
+        waiting = {
+            probe.judgement_id for state in OPEN_PROBES for probe in await store.probes(state=state)
+        }
+        answered = [judgement for judgement in suspicions if judgement.id not in waiting]
         await for_each(answered, self._judge_again, "the judgement of suspicion")
 
     async def _judge_probe(self, probe: ProbeRow) -> None:
@@ -60,7 +56,8 @@ class Judging:
         await self._farm.store.change_probe(probe, judged=True)
 
     async def _judge_again(self, judgement: JudgementRow) -> None:
-        image = await self._farm.store.image(judgement.verdict["image"])
+        judged = judgement.grounds.image
+        image = None if judged is None else await self._farm.store.image(judged)
         if image is not None:
             await self._judge(image, judgement.testbed, judgement.workload, judgement)
 
@@ -120,7 +117,7 @@ class Judging:
     ) -> JudgePolicy:
         """The workflow's thresholds; further images that cannot be had are not asked for again."""
         old = predecessor(history, new)
-        asked = earlier.verdict["probes"] if earlier else []
+        asked = earlier.grounds.probes if earlier else ()
         probes = [await self._farm.store.probe(number) for number in asked]
         lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
         relinks = await relinks_of(self._farm, image.variant, image.position)
@@ -141,14 +138,16 @@ class Judging:
         old = predecessor(history, new)
         old_image = await store.image_at(self._farm.branch, old.position) if old else None
         return await store.ensure_judgement(
-            testbed=new.testbed,
-            workload=new.workload,
-            unit=new.metric.unit,
-            old_sha=old_image.sha if old_image else "",
-            old_position=old.position if old else 0,
-            new_sha=image.sha,
-            new_position=image.position,
-            state=JudgementState.NOTHING,
+            NewJudgement(
+                testbed=new.testbed,
+                workload=new.workload,
+                unit=new.metric.unit,
+                old_sha=old_image.sha if old_image else "",
+                old_position=old.position if old else 0,
+                new_sha=image.sha,
+                new_position=image.position,
+                state=JudgementState.NOTHING,
+            ),
             now=self._farm.now(),
         )
 
@@ -166,7 +165,7 @@ class Judging:
             high=change.high if change else None,
             probability=change.probability if change else None,
             p_value=verdict.comparison.p_value if verdict.comparison else None,
-            verdict={"image": image.id, "probes": probes, "reason": verdict.reason},
+            verdict=VerdictGrounds(image=image.id, probes=tuple(probes), reason=verdict.reason),
         )
 
     async def _ask(self, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:
@@ -178,19 +177,17 @@ class Judging:
         image = await ask_image(self._farm, revision, relinks.next(wanted.image))
         return await ask_probe(
             self._farm,
-            f"{_confirms(judgement)}{judgement.rounds}:{image.id}",
-            image,
-            testbed=judgement.testbed,
-            workload=judgement.workload,
-            iterations=wanted.iterations,
-            reason=ProbeReason.CONFIRM,
-            priority=Priority.CONFIRM,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=judgement.testbed,
+                workload=judgement.workload,
+                iterations=wanted.iterations,
+                reason=ProbeReason.CONFIRM,
+                priority=Priority.CONFIRM,
+                judgement_id=judgement.id,
+                serial=judgement.rounds,
+            ),
         )
-
-
-def _confirms(judgement: JudgementRow) -> str:
-    """How the keys of a suspicion's fresh boots begin."""
-    return f"confirm:{judgement.id}:"
 
 
 def split(samples: Sequence[Sample], image: ImageRow) -> tuple[Sample | None, list[Sample]]:

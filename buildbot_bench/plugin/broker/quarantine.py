@@ -15,11 +15,11 @@ from twisted.python import log
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
-from buildbot_bench.plugin.db.rows import ProbeRow, QuarantineRow
+from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow, QuarantineRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
-from buildbot_bench.plugin.queries.control_images import ControlState, base_key, control_state
+from buildbot_bench.plugin.queries.control_images import ControlState, control_state
 
 
 def is_let_through(probe: ProbeRow, held: Collection[str]) -> bool:
@@ -152,7 +152,7 @@ class ControlImages:
         self._farm.wake()
 
     async def _ask_if_due(self, state: ControlState) -> None:
-        firsts = [probe for probe in state.asked if base_key(probe) == probe.key]
+        firsts = [probe for probe in state.asked if probe.round == 0]
         if firsts and self._farm.now() < firsts[-1].created_at + _pause_s(state):
             return
         revision = await self._farm.git(self._farm.history.resolve, state.control.revision)
@@ -160,16 +160,18 @@ class ControlImages:
             self._farm,
             BuildTarget(sha=revision.sha, position=revision.position, label=revision.label),
         )
-        serial = int(firsts[-1].key.rpartition(":")[2]) + 1 if firsts else 1
+        serial = firsts[-1].serial + 1 if firsts else 1
         await ask_probe(
             self._farm,
-            f"control:{state.testbed}:{serial}",
-            image,
-            testbed=state.testbed,
-            workload=state.workload,
-            iterations=state.control.iterations,
-            reason=ProbeReason.CONTROL,
-            priority=Priority.CONTROL,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=state.testbed,
+                workload=state.workload,
+                iterations=state.control.iterations,
+                reason=ProbeReason.CONTROL,
+                priority=Priority.CONTROL,
+                serial=serial,
+            ),
         )
 
 

@@ -9,6 +9,7 @@ stopped, and then ends its job itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from buildbot.util.service import AsyncService, ReconfigurableServiceMixin
@@ -118,7 +119,7 @@ class RemovedTestbeds:
                 row,
                 now=self._farm.now(),
                 state=JudgementState.UNFIT,
-                verdict=(row.verdict or {}) | {"reason": why},
+                verdict=replace(row.grounds, reason=why),
             )
 
     async def _quarantine(self, row: QuarantineRow) -> None:

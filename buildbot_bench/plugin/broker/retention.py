@@ -86,8 +86,7 @@ async def _needed(farm: Farm) -> set[int]:
 
 def _of_report(search: SearchRow) -> set[int]:
     """The ends of a search and both sides of each step that it found."""
-    steps = (search.answer or {}).get("steps", ())
-    sides = {side for step in steps for side in (step["old"], step["new"])}
+    sides = {side for step in search.steps for side in (step.old, step.new)}
     return {search.old_position, search.new_position} | {
         search.old_position + side for side in sides
     }

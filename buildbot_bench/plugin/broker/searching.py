@@ -6,7 +6,7 @@ The step that a report is about must stand on enough boots of both sides to be b
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 
 from twisted.internet.defer import Deferred
@@ -116,10 +116,14 @@ class Searching:
 
     async def advance(self) -> None:
         """Look at each search that has not ended."""
-        searches = await self._farm.store.searches(states=("running", "cancelling"))
+        searches = await self._farm.store.searches(
+            states=(SearchState.RUNNING, SearchState.CANCELLING)
+        )
         held = await held_testbeds(self._farm)
         # What a search asks of a testbed that is not to be believed would have to wait anyway.
-        going_on = [s for s in searches if s.state == "cancelling" or s.testbed not in held]
+        going_on = [
+            s for s in searches if s.state is SearchState.CANCELLING or s.testbed not in held
+        ]
         await for_each(going_on, self._advance, "search")
 
     async def _advance(self, search: SearchRow) -> None:
@@ -161,7 +165,7 @@ class Searching:
                         serial=len(probes) + 1,
                     )
                     return
-                await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+                await self._end(search, outcome(decision, search.error), answer=decision)
 
     async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> None:
         """Use a testbed that would idle while the next probe waits for its image or its testbed.
@@ -180,7 +184,7 @@ class Searching:
                 await self._fill_in(search, inputs, waiting, serial=serial)
         elif lab_idles and _lacking(decision, inputs) is None:
             await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
-            await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+            await self._end(search, outcome(decision, search.error), answer=decision)
 
     async def _fill_in(
         self, search: SearchRow, inputs: SearchInputs, waiting: list[ProbeRow], *, serial: int
@@ -238,7 +242,7 @@ class Searching:
         search: SearchRow,
         state: SearchState,
         *,
-        answer: dict[str, object] | None = None,
+        answer: Answer | None = None,
         detail: str | None = None,
     ) -> None:
         """One compare-and-swap: two masters that think alike write one answer."""

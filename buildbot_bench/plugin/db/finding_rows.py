@@ -5,10 +5,11 @@ Field names, times and `version` are those of rows; the rows know no SQL and tak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
@@ -21,10 +22,40 @@ from buildbot_bench.plugin.db.states import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgementRow:
-    """A sample judged against an older one; `effect`, `low`, `high` are relative to the older."""
+class VerdictGrounds:
+    """What a judgement rests on: the image that was judged, and the fresh boots asked for.
 
-    id: int
+    `probes` are the ids of the latter's requests; `reason` is for a reader.
+    """
+
+    image: int | None = None
+    probes: tuple[int, ...] = ()
+    reason: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """What json.loads gives, as it was stored."""
+        return cls(
+            image=stored.get("image"),
+            probes=tuple(stored.get("probes", ())),
+            reason=stored.get("reason", ""),
+        )
+
+
+def answer_from(stored: Mapping[str, Any]) -> Answer:
+    """The answer of a search, of what json.loads gives."""
+    return Answer(
+        steps=tuple(Step(**step) for step in stored["steps"]),
+        reproduced=stored["reproduced"],
+        unresolved=tuple((old, new) for old, new in stored["unresolved"]),
+        reason=stored["reason"],
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewJudgement:
+    """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level."""
+
     testbed: str
     workload: str
     unit: str
@@ -33,27 +64,39 @@ class JudgementRow:
     new_sha: str
     new_position: int
     state: JudgementState
-    effect: float | None
-    low: float | None
-    high: float | None
-    p_value: float | None
-    probability: float | None
-    rounds: int
-    verdict: Any
-    created_at: float
-    changed_at: float
-    search_id: int | None
-    version: int
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    probability: float | None = None
+    rounds: int = 0
+    verdict: VerdictGrounds | None = None
+    search_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SearchRow:
-    """What was asked: a range on one testbed and workload, by whom, how sure; and its answer.
-
-    `fix_sha` is a commit that is carried along, `fix_patch` the SHA-256 of its patch.
-    """
+class JudgementRow(NewJudgement):
+    """A judgement, as stored."""
 
     id: int
+    created_at: float
+    changed_at: float
+    version: int
+
+    @property
+    def grounds(self) -> VerdictGrounds:
+        """What the verdict rests on; nothing, of a judgement without one."""
+        return self.verdict or VerdictGrounds()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewSearch:
+    """A search that is asked for: over (old, new] on a testbed and workload.
+
+    `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
+    effect that started it; `fix_sha` and `fix_patch` are carried along.
+    """
+
     key: str | None
     branch: str
     testbed: str
@@ -63,20 +106,32 @@ class SearchRow:
     old_position: int
     new_sha: str
     new_position: int
-    claimed: float | None
     min_effect: float
     error: float
     reason: SearchReason
     requester: str
+    claimed: float | None = None
+    forecast: Any = None
+    fix_sha: str | None = None
+    fix_patch: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchRow(NewSearch):
+    """A search, as stored: its state, and the answer that it came to."""
+
+    id: int
     state: SearchState
-    answer: Any
-    forecast: Any
+    answer: Answer | None
     detail: str | None
     created_at: float
     ended_at: float | None
     version: int
-    fix_sha: str | None = None
-    fix_patch: str | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that it found, positions counted from its old end."""
+        return () if self.answer is None else self.answer.steps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

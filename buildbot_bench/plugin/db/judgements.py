@@ -7,56 +7,24 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, NewJudgement
 from buildbot_bench.plugin.db.schema import JUDGEMENT, MARK, SEARCH
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.sql import (
+    by_id,
+    compare_and_swap,
+    ensure,
+    fetch,
+    fetch_all,
+    values_of,
+)
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchState
 
 
-def ensure_judgement(
-    conn: sa.Connection,
-    *,
-    testbed: str,
-    workload: str,
-    unit: str,
-    old_sha: str,
-    old_position: int,
-    new_sha: str,
-    new_position: int,
-    state: JudgementState | str,
-    now: float,
-    effect: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    p_value: float | None = None,
-    probability: float | None = None,
-    rounds: int = 0,
-    verdict: Any = None,
-    search_id: int | None = None,
-) -> JudgementRow:
+def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> JudgementRow:
     """The judgement of two revisions on a testbed and workload; a known one stays as it is."""
-    return ensure(
-        conn,
-        JUDGEMENT,
-        JudgementRow,
-        {"testbed": testbed, "workload": workload, "new_sha": new_sha, "old_sha": old_sha},
-        {
-            "unit": unit,
-            "old_position": old_position,
-            "new_position": new_position,
-            "state": state,
-            "effect": effect,
-            "low": low,
-            "high": high,
-            "p_value": p_value,
-            "probability": probability,
-            "rounds": rounds,
-            "verdict": verdict,
-            "search_id": search_id,
-            "created_at": now,
-            "changed_at": now,
-        },
-    )
+    values = values_of(new) | {"created_at": now, "changed_at": now}
+    key = {name: values.pop(name) for name in ("testbed", "workload", "new_sha", "old_sha")}
+    return ensure(conn, JUDGEMENT, JudgementRow, key, values)
 
 
 def judgement(conn: sa.Connection, judgement_id: int) -> JudgementRow | None:

@@ -11,56 +11,31 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.schema import CAPTURE, PROBE, PROFILE
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.sql import (
+    by_id,
+    compare_and_swap,
+    ensure,
+    fetch,
+    fetch_all,
+    values_of,
+)
 from buildbot_bench.plugin.db.states import ProbeReason, ProbeState, ProfileState
 
 # Who measures a commit for its own sake.
 OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL)
 
 
-def ensure_probe(
-    conn: sa.Connection,
-    *,
-    key: str,
-    token: str,
-    image_id: int,
-    testbed: str,
-    workload: str,
-    epoch: str,
-    iterations: int,
-    priority: int,
-    reason: ProbeReason | str,
-    search_id: int | None,
-    now: float,
-    attempt: int = 0,
-    tunables: str = "",
-    ab_test_id: int | None = None,
-) -> ProbeRow:
-    """The probe with that key, new if it was not known; a known one stays as it is."""
-    return ensure(
-        conn,
-        PROBE,
-        ProbeRow,
-        {"key": key},
-        {
-            "token": token,
-            "image_id": image_id,
-            "testbed": testbed,
-            "workload": workload,
-            "epoch": epoch,
-            "iterations": iterations,
-            "priority": priority,
-            "reason": reason,
-            "search_id": search_id,
-            "state": ProbeState.NEW,
-            "attempt": attempt,
-            "tunables": tunables,
-            "ab_test_id": ab_test_id,
-            "created_at": now,
-        },
-    )
+def ensure_probe(conn: sa.Connection, request: ProbeRequest, *, token: str, now: float) -> ProbeRow:
+    """The probe of a request, new if nobody made it before; a known one stays as it is.
+
+    `token` names the job of a new one on the lab worker.
+    """
+    columns = values_of(request)
+    del columns["name"]
+    new = {"token": token, "state": ProbeState.NEW, "attempt": request.round, "created_at": now}
+    return ensure(conn, PROBE, ProbeRow, {"key": request.key}, columns | new)
 
 
 def probe(conn: sa.Connection, probe_id: int) -> ProbeRow | None:

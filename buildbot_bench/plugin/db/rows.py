@@ -134,12 +134,46 @@ class PatchRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRow:
-    """One request for iterations of one image on one testbed and workload.
+class ProbeRequest:
+    """What is asked of the lab: so many iterations of an image on a testbed and workload.
 
-    `key` names the request, whoever repeats it; `token` names its job on the lab worker;
-    `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared;
-    `tunables` are set before the traffic, as core.variant writes them.
+    At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
+    requests for it, or for its testbed; `round` counts the jobs for this request that the lab gave
+    up. `name` tells apart what nothing else does. `tunables` are set before the traffic, as
+    core.variant writes them.
+    """
+
+    image_id: int
+    testbed: str
+    workload: str
+    iterations: int
+    reason: ProbeReason
+    priority: int
+    search_id: int | None = None
+    ab_test_id: int | None = None
+    judgement_id: int | None = None
+    serial: int = 0
+    round: int = 0
+    name: str = ""
+    tunables: str = ""
+    epoch: str = ""
+
+    @property
+    def key(self) -> str:
+        """What two requests have in common that are one, repeated: it is compared, never read."""
+        if self.name:
+            return self.name
+        parents = (self.search_id, self.ab_test_id, self.judgement_id)
+        parts = (self.reason, *(parent or 0 for parent in parents), self.testbed, self.workload)
+        return ":".join(map(str, (*parts, self.image_id, self.serial, self.round)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRow:
+    """One request for iterations of one image on one testbed and workload, as stored.
+
+    `key`, `serial`, `round` and the ids are a ProbeRequest's; `token` names its job on the lab
+    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared.
     """
 
     id: int
@@ -165,6 +199,9 @@ class ProbeRow:
     version: int
     tunables: str = ""
     ab_test_id: int | None = None
+    judgement_id: int | None = None
+    serial: int = 0
+    round: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,60 +7,28 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewSearch, SearchRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, ITERATION, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchReason, SearchState
+from buildbot_bench.plugin.db.sql import (
+    by_id,
+    compare_and_swap,
+    ensure,
+    fetch,
+    fetch_all,
+    values_of,
+)
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchState
 
 
-def add_search(
-    conn: sa.Connection,
-    *,
-    key: str | None,
-    branch: str,
-    testbed: str,
-    workload: str,
-    unit: str,
-    old_sha: str,
-    old_position: int,
-    new_sha: str,
-    new_position: int,
-    min_effect: float,
-    error: float,
-    reason: SearchReason | str,
-    requester: str,
-    now: float,
-    claimed: float | None = None,
-    forecast: Any = None,
-    fix_sha: str | None = None,
-    fix_patch: str | None = None,
-) -> SearchRow:
+def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:
     """Ask for a search, running from now on; a known key gives the search that has it.
 
     Without a key every call is another search.
     """
-    values = {
-        "branch": branch,
-        "testbed": testbed,
-        "workload": workload,
-        "unit": unit,
-        "old_sha": old_sha,
-        "old_position": old_position,
-        "new_sha": new_sha,
-        "new_position": new_position,
-        "claimed": claimed,
-        "min_effect": min_effect,
-        "error": error,
-        "reason": reason,
-        "requester": requester,
-        "state": SearchState.RUNNING,
-        "forecast": forecast,
-        "fix_sha": fix_sha,
-        "fix_patch": fix_patch,
-        "created_at": now,
-    }
+    values = values_of(wanted) | {"state": SearchState.RUNNING, "created_at": now}
+    key = values.pop("key")
     if key is not None:
         return ensure(conn, SEARCH, SearchRow, {"key": key}, values)
     added = conn.execute(sa.insert(SEARCH).values(**values).returning(*SEARCH.c))

@@ -11,6 +11,7 @@ is our own: Buildbot's is left alone. It knows no query, no table and no single 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import fields
 from enum import IntEnum
 from functools import wraps
 from pathlib import Path
@@ -99,6 +100,11 @@ def ensure(
     insert_unless_known(conn, table, {**key, **others})
     query = sa.select(table).where(*(table.c[name] == value for name, value in key.items()))
     return kind(**conn.execute(query).mappings().one())
+
+
+def values_of(new: Any) -> dict[str, Any]:
+    """The fields of a dataclass by their names, which are those of columns; values as they are."""
+    return {field.name: getattr(new, field.name) for field in fields(new)}
 
 
 def compare_and_swap(

@@ -2,8 +2,7 @@
 
 A row that fails comes again in the next cycle and holds up no other. A delivery comes again after a
 wait. A probe is one job on the lab: builds that end before the job does are followed by others that
-attach to it; a job that the lab itself gave up is followed by another probe, whose key ends in "~"
-and a number.
+attach to it; a job that the lab itself gave up is followed by another probe, of the next round.
 """
 
 from __future__ import annotations
@@ -25,19 +24,9 @@ def recorded_of(rows: Iterable[IterationRow]) -> int:
     return len({row.ordinal for row in rows})
 
 
-def next_key(probe: ProbeRow) -> str:
-    """The key of the probe that asks for what the lab still owes when it gave this one up."""
-    return f"{probe.key.partition('~')[0]}~{jobs_before(probe) + 1}"
-
-
-def jobs_before(probe: ProbeRow) -> int:
-    """How many jobs the lab gave up before this one."""
-    return int(probe.key.partition("~")[2] or 0)
-
-
 def may_have_another_job(probe: ProbeRow) -> bool:
     """Whether what the lab still owes may become a job of its own, when it gave this one up."""
-    return jobs_before(probe) + 1 < MAX_ATTEMPTS
+    return probe.round + 1 < MAX_ATTEMPTS
 
 
 def may_be_followed_again(probe: ProbeRow, recorded: int) -> bool:
@@ -46,7 +35,7 @@ def may_be_followed_again(probe: ProbeRow, recorded: int) -> bool:
     Each iteration that was `recorded` makes up for one build: those in a row count that brought
     nothing.
     """
-    return probe.attempt - jobs_before(probe) + 1 < MAX_ATTEMPTS + recorded
+    return probe.attempt - probe.round + 1 < MAX_ATTEMPTS + recorded
 
 
 class Numbered(Protocol):

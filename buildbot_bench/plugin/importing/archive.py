@@ -28,7 +28,7 @@ from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import change_image, ensure_image
 from buildbot_bench.plugin.db.probes import change_probe, ensure_probe, probe_by_key
-from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.rows import NewCommit, ProbeRequest
 from buildbot_bench.plugin.db.samples import add_iteration
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 
@@ -226,20 +226,17 @@ def keep(
         reason = "its measurements were imported; there is no artefact"
         change_image(conn, image, now=now, state=ImageState.FAILED, reason=reason)
     begun_at_s = group.built_at_s or float(revision.committed_at_s)
-    probe = ensure_probe(
-        conn,
-        key=_key(group, revision, series),
-        token="",
+    request = ProbeRequest(
         image_id=image.id,
         testbed=series.testbed,
         workload=series.workload,
-        epoch=series.epoch,
         iterations=len(group.boots),
-        priority=0,
         reason=ProbeReason.BACKFILL,
-        search_id=None,
-        now=now,
+        priority=0,
+        name=_key(group, revision, series),
+        epoch=series.epoch,
     )
+    probe = ensure_probe(conn, request, token="", now=now)
     ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
     probe = change_probe(conn, probe, **ended) or probe
     for ordinal, boot in enumerate(group.boots):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from twisted.internet.threads import deferToThread
@@ -106,11 +107,6 @@ def as_of(state: ControlState, row: QuarantineRow) -> ControlState:
     return replace(state, rounds=rounds, quarantines=earlier, chart=chart_then)
 
 
-def base_key(probe: ProbeRow) -> str:
-    """The key of the request whose missing iterations a probe asks for, or its own."""
-    return probe.key.split("~")[0]
-
-
 def _rounds(
     probes: Sequence[ProbeRow], iterations: Sequence[IterationRow], image: ImageRow | None
 ) -> list[ControlRound]:
@@ -119,7 +115,9 @@ def _rounds(
     for row in iterations:
         by_probe.setdefault(row.probe_id, []).append(row)
     rounds = []
-    for _, group in groupby(sorted(probes, key=lambda p: (base_key(p), p.id)), key=base_key):
+    for _, group in groupby(
+        sorted(probes, key=attrgetter("serial", "id")), key=attrgetter("serial")
+    ):
         parts = list(group)
         boots = [row for probe in parts for row in by_probe.get(probe.id, [])]
         if all(probe.state in _ENDED for probe in parts) and (one := _round(parts, boots, image)):

@@ -18,20 +18,20 @@ from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 
 
-def patched(search: SearchRow, sha: str) -> str:
+def patched(search: NewSearch, sha: str) -> str:
     """What an image of a revision with the search's fix is called in the tables."""
     return Recipe(sha=sha, patches=(search.fix_patch or "",)).text
 
 
 async def images_for(
-    farm: Farm, search: SearchRow, span: RevisionRange, images: Iterable[ImageRow]
+    farm: Farm, search: NewSearch, span: RevisionRange, images: Iterable[ImageRow]
 ) -> dict[int, ImageRow]:
     """Those images of a range that the search would build, by their ids.
 
@@ -49,7 +49,7 @@ async def images_for(
     return without | with_fix
 
 
-async def carried(farm: Farm, search: SearchRow, images: Iterable[ImageRow]) -> Carried | None:
+async def carried(farm: Farm, search: NewSearch, images: Iterable[ImageRow]) -> Carried | None:
     """What became of a search's fix in the images that it built; None without one."""
     if search.fix_sha is None:
         return None
@@ -132,18 +132,18 @@ class SearchInputs:
     samples: tuple[Sample, ...]
 
 
-async def gather(farm: Farm, search: SearchRow) -> SearchInputs:
+async def gather(farm: Farm, search: NewSearch) -> SearchInputs:
     """Read everything that is known of a search's range."""
     span = await farm.git(span_of, farm, search)
     return await gather_span(farm, search, span)
 
 
-def span_of(farm: Farm, search: SearchRow) -> RevisionRange:
+def span_of(farm: Farm, search: NewSearch) -> RevisionRange:
     """The revisions of a search, in a thread that may ask the mirror."""
     return farm.span(search.old_sha, search.new_sha)
 
 
-async def gather_span(farm: Farm, search: SearchRow, span: RevisionRange) -> SearchInputs:
+async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> SearchInputs:
     """Read what is known of a range; images of a rewritten history do not count."""
     first = span.old.position
     built = await farm.store.all_images_between(first, span.new.position)
@@ -237,7 +237,7 @@ def _assumed(min_effect: float) -> Prior:
     )
 
 
-async def _policy(farm: Farm, search: SearchRow, *, images: bool) -> SearchPolicy:
+async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolicy:
     samples = await farm.store.samples(
         testbed=search.testbed,
         workload=search.workload,

@@ -220,16 +220,15 @@ async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
 
 async def culprits_of(farm: Farm, search: SearchRow) -> list[Mark]:
     """The steps that a search found, in the order of its answer."""
-    steps = (search.answer or {}).get("steps", [])
     return [
         Mark(
             kind="culprit",
-            position=search.old_position + step["new"],
-            label=await _label(farm, search.old_position + step["new"]),
-            effect=step["effect"],
+            position=search.old_position + step.new,
+            label=await _label(farm, search.old_position + step.new),
+            effect=step.effect,
             searchid=search.id,
         )
-        for step in steps
+        for step in search.steps
     ]
 
 

@@ -95,7 +95,7 @@ def _verdict(row: JudgementRow) -> Json:
         "rounds": row.rounds,
         "searchid": row.search_id,
         "position": row.new_position,
-        "reason": (row.verdict or {}).get("reason", ""),
+        "reason": row.grounds.reason,
         "at": row.changed_at,
     }
 
@@ -136,6 +136,6 @@ def _judgement_json(row: JudgementRow) -> Json:
         "p_value": row.p_value,
         "probability": row.probability,
         "searchid": row.search_id,
-        "reason": (row.verdict or {}).get("reason", ""),
+        "reason": row.grounds.reason,
         "at": row.changed_at,
     }

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from buildbot_bench.core.report import ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.sample import PPS
-from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
@@ -51,13 +51,7 @@ def answer_of(search: SearchRow) -> Answer:
             unresolved=(),
             reason=search.detail or f"the search was {search.state}",
         )
-    stored = search.answer
-    return Answer(
-        steps=tuple(Step(**step) for step in stored["steps"]),
-        reproduced=stored["reproduced"],
-        unresolved=tuple((old, new) for old, new in stored["unresolved"]),
-        reason=stored["reason"],
-    )
+    return search.answer
 
 
 async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:

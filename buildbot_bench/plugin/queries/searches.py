@@ -244,7 +244,7 @@ async def reports(farm: Farm, limit: int) -> list[Json]:
             await views.summarise(search)
             | {
                 "reason": str(search.reason),
-                "detail": search.detail or (search.answer or {}).get("reason", ""),
+                "detail": search.detail or (search.answer.reason if search.answer else ""),
                 "culprits": [asdict(mark) for mark in await culprits_of(farm, search)],
                 "flame_graphs": await flame_graphs_of_search(farm, search.id),
                 "mail": str(mail.state) if mail else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -16,7 +16,8 @@ from buildbot_bench.core.search import forecast
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.boots import built_for
-from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import NewSearch
+from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
@@ -58,12 +59,8 @@ class SearchRequests:
         """Start a search and say what it will cost."""
         draft = await self._draft(question, requester=requester)
         cost = await self._forecast(draft, await gather(self._farm, draft))
-        fields = asdict(replace(draft, forecast=cost))
-        known = {"id", "state", "answer", "detail", "created_at", "ended_at", "version"}
-        search = await self._farm.store.add_search(
-            **{name: value for name, value in fields.items() if name not in known},
-            now=self._farm.now(),
-        )
+        wanted = replace(draft, forecast=cost)
+        search = await self._farm.store.add_search(wanted, now=self._farm.now())
         self._farm.wake()
         return {"searchid": search.id, "forecast": cost}
 
@@ -77,7 +74,7 @@ class SearchRequests:
         await self._farm.store.change_search(search, state=SearchState.CANCELLING)
         self._farm.wake()
 
-    async def _draft(self, question: SearchQuestion, *, requester: str) -> SearchRow:
+    async def _draft(self, question: SearchQuestion, *, requester: str) -> NewSearch:
         series = self._series(question)
         named = question.testbed if question.testbed in series.pool else None
         testbed = named or await least_loaded(self._farm, series)
@@ -85,8 +82,7 @@ class SearchRequests:
         old, new = await self._farm.git(self._resolve, question)
         fix_sha, fix_patch = await self._fix(question, old, requester)
         workflow = self._farm.workflow
-        return SearchRow(
-            id=0,
+        return NewSearch(
             key=None,
             branch=self._farm.branch,
             testbed=testbed,
@@ -101,13 +97,6 @@ class SearchRequests:
             error=question.error or workflow.regression.error,
             reason=SearchReason.PERSON,
             requester=requester,
-            state=SearchState.RUNNING,
-            answer=None,
-            forecast=None,
-            detail=None,
-            created_at=self._farm.now(),
-            ended_at=None,
-            version=0,
             fix_sha=fix_sha,
             fix_patch=fix_patch,
         )
@@ -158,7 +147,7 @@ class SearchRequests:
             hint=f"this farm measures {listed}",
         )
 
-    async def _forecast(self, search: SearchRow, inputs: SearchInputs) -> Json:
+    async def _forecast(self, search: NewSearch, inputs: SearchInputs) -> Json:
         expected = await deferToThread(
             forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
         )
@@ -209,14 +198,18 @@ async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
     wanted = await built_for(farm, search, revision)
     probe = await ask_probe(
         farm,
-        f"person:{uuid4().hex}",
-        await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=wish.fresh)),
-        testbed=search.testbed,
-        workload=search.workload,
-        iterations=wish.iterations,
-        reason=ProbeReason.PERSON,
-        priority=Priority.PERSON,
-        search_id=search.id,
+        ProbeRequest(
+            image_id=(
+                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=wish.fresh))
+            ).id,
+            testbed=search.testbed,
+            workload=search.workload,
+            iterations=wish.iterations,
+            reason=ProbeReason.PERSON,
+            priority=Priority.PERSON,
+            search_id=search.id,
+            name=f"person {uuid4().hex}",
+        ),
     )
     farm.wake()
     return {"probeid": probe.id, "label": wanted.label}

@@ -22,6 +22,7 @@ from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
@@ -144,7 +145,9 @@ class Patch(Restartable, ShellMixin, BuildStep):
     async def _refuse(self, image: ImageRow, reason: str) -> int:
         farm = farm_of(self.master)
         self.descriptionDone = [reason]
-        await farm.store.change_image(image, now=farm.now(), state="untestable", reason=reason)
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )
         return FAILURE
 
 
@@ -202,5 +205,7 @@ class Compile(Restartable, ShellMixin, BuildStep):
         if kind is FailureKind.INFRASTRUCTURE:
             await farm.store.change_image(image, now=farm.now(), reason=reason)
             return EXCEPTION
-        await farm.store.change_image(image, now=farm.now(), state="untestable", reason=reason)
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )
         return FAILURE

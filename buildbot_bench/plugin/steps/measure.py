@@ -15,7 +15,14 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_PROFILES, ProbeReason
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    ImageState,
+    ProbeReason,
+    ProbeState,
+    ProfileState,
+)
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.farm.retries import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of, probe_of, profile_of
@@ -80,7 +87,7 @@ class Measure(Restartable, ShellMixin, BuildStep):
         probe = await probe_of(self)
         if failure is None:
             await store.change_probe(
-                probe, state="done", ended_at=now, failure=None, failure_kind=None
+                probe, state=ProbeState.DONE, ended_at=now, failure=None, failure_kind=None
             )
             return SUCCESS
         kind, reason = failure
@@ -89,9 +96,9 @@ class Measure(Restartable, ShellMixin, BuildStep):
             # With a tunable set, a failure says nothing of the kernel as it is; a control image
             # has shown before that it boots: there it says something of the lab.
             if not probe.tunables and probe.reason != ProbeReason.CONTROL:
-                await store.change_image(image, now=now, state="untestable", reason=reason)
+                await store.change_image(image, now=now, state=ImageState.UNTESTABLE, reason=reason)
             await store.change_probe(
-                probe, state="done", ended_at=now, failure=reason, failure_kind=kind
+                probe, state=ProbeState.DONE, ended_at=now, failure=reason, failure_kind=kind
             )
             return FAILURE
         await store.change_probe(probe, failure=reason, failure_kind=kind)
@@ -189,13 +196,13 @@ class Profile(Restartable, ShellMixin, BuildStep):
             return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
         if reader.taken is not None and isinstance(reader.ending, Finished):
             await store.change_profile(
-                row, state="done", digest=reader.taken, failure=None, ended_at=now()
+                row, state=ProfileState.DONE, digest=reader.taken, failure=None, ended_at=now()
             )
             return SUCCESS
         failure = failure_text(reader.ending, reader.fault or "the lab told of no capture")
         reason = failure[1] if failure else "the lab told of no capture"
         self.descriptionDone = [reason]
-        await store.change_profile(row, state="failed", failure=reason, ended_at=now())
+        await store.change_profile(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
         return FAILURE
 
     async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
@@ -207,7 +214,7 @@ class Profile(Restartable, ShellMixin, BuildStep):
             reason = why or "the lab's testbed is not set up for captures: see `bench-lab profile`"
             self.descriptionDone = [reason]
             await farm.store.change_profile(
-                row, state="failed", failure=reason, ended_at=farm.now()
+                row, state=ProfileState.FAILED, failure=reason, ended_at=farm.now()
             )
             return FAILURE
         if why:

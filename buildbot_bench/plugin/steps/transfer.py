@@ -15,6 +15,7 @@ from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactGoneError
 from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
 
@@ -111,7 +112,7 @@ class Upload(Restartable, FileUpload):
         await farm.store.change_image(
             image,
             now=farm.now(),
-            state="built",
+            state=ImageState.BUILT,
             digest=artefact.digest,
             size=artefact.size,
             kernel_digest=held.kernel_digest,
@@ -123,4 +124,6 @@ class Upload(Restartable, FileUpload):
 
     async def _is_untestable(self, farm: Farm, image: ImageRow, reason: str) -> None:
         self.descriptionDone = [reason]
-        await farm.store.change_image(image, now=farm.now(), state="untestable", reason=reason)
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )

@@ -133,7 +133,7 @@ async def test_on_a_testbed_that_comes_back_new_requests_work(cycle, past, farm,
     assert (await farm.store.search(ended.id)).state == "cancelled"
     found = await farm.store.search(again)
     assert found.state == "found"
-    assert found.answer["steps"][0]["new"] == 6
+    assert found.answer.steps[0].new == 6
     measured = await farm.store.measured("apu", "forwarding", "pps", 1, 11)
     assert {row.position for row in measured} == set(range(1, 12))
 

@@ -97,8 +97,8 @@ async def test_the_culprit_is_found_where_nothing_works_without_the_fix(farm, pa
     booted = await searched(farm, past)
     search = await farm.store.search(told["searchid"])
     assert search.state == "found"
-    (step,) = search.answer["steps"]
-    assert (step["old"], step["new"]) == (SLOW_FROM - 2, SLOW_FROM - 1)  # r6 and r7, from r1
+    (step,) = search.answer.steps
+    assert (step.old, step.new) == (SLOW_FROM - 2, SLOW_FROM - 1)  # r6 and r7, from r1
     fix = story[1][REPAIRED - 1][:12]
     assert (f"r6+commit:{fix}", True) in booted
     assert {label for label, patched in booted if not patched} >= {"r1", "r12"}
@@ -108,8 +108,8 @@ async def test_without_it_the_culprit_is_one_of_those_that_panic(farm, past):
     told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12"), "ann")
     await searched(farm, past)
     search = await farm.store.search(told["searchid"])
-    (step,) = search.answer["steps"]
-    assert step["new"] - step["old"] > 1
+    (step,) = search.answer.steps
+    assert step.new - step.old > 1
 
 
 async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past, story):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
+from buildbot_bench.plugin.db.finding_rows import NewJudgement
+from buildbot_bench.plugin.db.states import JudgementState
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 HISTORY = range(1, 11)
@@ -57,7 +59,7 @@ async def test_of_the_first_sample_nothing_can_be_said(judging, past, farm):
     await judging.advance()
     row = await verdict(farm, 1)
     assert (row.state, row.old_sha, row.p_value) == ("nothing", "", None)
-    assert "no earlier sample" in row.verdict["reason"]
+    assert "no earlier sample" in row.verdict.reason
 
 
 async def test_an_unchanged_level_is_nothing_and_is_compared_with_its_predecessor(
@@ -93,7 +95,7 @@ async def test_a_drop_is_a_suspicion_first_and_fresh_boots_are_asked_of_both_sid
     assert NEW in positions
     assert min(positions) < NEW
     assert {str(probe.reason) for probe in asked} == {"confirm"}
-    assert sorted(row.verdict["probes"]) == sorted(probe.id for probe in asked)
+    assert sorted(row.verdict.probes) == sorted(probe.id for probe in asked)
     assert await farm.store.searches() == []
 
 
@@ -177,7 +179,7 @@ async def test_another_epoch_of_the_lab_is_not_compared(judging, past, farm):
 
 
 async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
-    seen = await farm.store.ensure_judgement(
+    new = NewJudgement(
         testbed="xeon",
         workload="forwarding",
         unit="pps",
@@ -185,9 +187,9 @@ async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
         old_position=3,
         new_sha="b" * 40,
         new_position=8,
-        state="nothing",
-        now=0.0,
+        state=JudgementState.NOTHING,
     )
+    seen = await farm.store.ensure_judgement(new, now=0.0)
     assert not await farm.store.alarmed_elsewhere("apu", 4, 6)
     await farm.store.change_judgement(seen, now=1.0, state="regression")
     assert await farm.store.alarmed_elsewhere("apu", 4, 6)

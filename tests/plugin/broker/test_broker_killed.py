@@ -136,7 +136,7 @@ async def test_a_suspicion_asks_for_its_fresh_boots_once(killed_anywhere, farm, 
         (row,) = await farm.store.judgements()
         probes = await farm.store.probes(state="new")
         asked = sorted((p.image_id, p.iterations) for p in probes)
-        return row.state, asked, sorted(row.verdict["probes"]) == sorted(p.id for p in probes)
+        return row.state, asked, sorted(row.verdict.probes) == sorted(p.id for p in probes)
 
     seen = only(await killed_anywhere(Judging(farm).advance, look))
     assert seen[0] == "suspicion"
@@ -206,10 +206,10 @@ async def test_a_control_image_is_asked_for_once(killed_anywhere, controlled):
     store = controlled.farm.store
 
     async def look():
-        return [(probe.key, probe.state) for probe in await store.probes()]
+        return [(probe.reason, probe.serial, probe.state) for probe in await store.probes()]
 
     seen = only(await killed_anywhere(ControlImages(controlled.farm).advance, look))
-    assert seen == [("control:apu:1", "new")]
+    assert seen == [("control", 1, "new")]
 
 
 async def test_a_testbed_goes_into_quarantine_once(killed_anywhere, controlled):

@@ -163,7 +163,7 @@ async def test_an_answer_that_came_meanwhile_ends_the_wait(searching, past, farm
     await searching.advance()
     ended = await farm.store.search(search.id)
     assert ended.state == "found"
-    assert [(step["old"], step["new"]) for step in ended.answer["steps"]] == [(8, 9)]
+    assert [(step.old, step.new) for step in ended.steps] == [(8, 9)]
     assert (await farm.store.probe(probe.id)).state == "cancelled"
 
 

@@ -44,15 +44,15 @@ async def lasting(farm):
     return await farm.store.quarantines(open_only=True)
 
 
-async def asked(farm) -> list[str]:
-    return [probe.key for probe in await farm.store.probes() if probe.reason == "control"]
+async def asked(farm) -> list[int]:
+    return [probe.serial for probe in await farm.store.probes() if probe.reason == "control"]
 
 
 async def test_the_control_image_is_asked_for_as_bench_yml_says(controls, farm, past):
     await controls.advance()
     await controls.advance()
     (probe,) = await farm.store.probes()
-    assert (probe.key, probe.reason, probe.iterations) == ("control:apu:1", "control", 3)
+    assert (probe.serial, probe.reason, probe.iterations) == (1, "control", 3)
     assert (probe.testbed, probe.workload) == ("apu", "forwarding")
     image = await farm.store.image(probe.image_id)
     assert (image.sha, image.ordinal) == (past.shas[4], 0)
@@ -70,10 +70,10 @@ async def test_it_is_asked_for_again_when_its_time_has_come(controls, farm, past
     (first,) = await farm.store.probes()
     master.reactor.advance(first.created_at + DAY_S - farm.now() - 1)
     await controls.advance()
-    assert await asked(farm) == ["control:apu:1"]
+    assert await asked(farm) == [1]
     master.reactor.advance(1)
     await controls.advance()
-    assert await asked(farm) == ["control:apu:1", "control:apu:2"]
+    assert await asked(farm) == [1, 2]
 
 
 async def test_a_testbed_without_a_control_image_asks_for_none(make_farm):

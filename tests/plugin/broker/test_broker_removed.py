@@ -72,7 +72,7 @@ async def test_a_suspicion_is_not_followed_any_more(cycle, past, farm, reconfigu
     reconfigure(farm, *replaced)
     await cycle.run()
     ended = await farm.store.judgement(row.id)
-    assert (ended.state, ended.verdict["reason"]) == ("unfit", why)
+    assert (ended.state, ended.verdict.reason) == ("unfit", why)
     asked = await farm.store.probes()
     assert {p.state for p in asked if p.reason == "confirm"} == {"cancelled"}
 
@@ -87,7 +87,7 @@ async def test_what_was_measured_before_is_judged_and_starts_nothing(
     reconfigure(farm, *replaced)
     await cycle.run()
     (row,) = await farm.store.judgements()
-    assert (row.state, row.verdict["reason"]) == ("unfit", why)
+    assert (row.state, row.verdict.reason) == ("unfit", why)
     assert [p for p in await farm.store.probes() if p.reason == "confirm"] == []
     assert await farm.store.searches() == []
 
@@ -108,7 +108,7 @@ async def test_an_alarm_is_kept_and_no_search_begins(past, farm, reconfigure, tm
     reconfigure(farm, *replaced)
     await judging.advance()
     (row,) = await farm.store.judgements(state="regression")
-    assert row.verdict["reason"].endswith(f"fresh boots of both sides show it; not searched: {why}")
+    assert row.verdict.reason.endswith(f"fresh boots of both sides show it; not searched: {why}")
     assert (row.search_id, await farm.store.searches()) == (None, [])
 
 

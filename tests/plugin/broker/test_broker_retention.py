@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 
 import pytest
 
@@ -88,7 +87,7 @@ async def test_ends_and_culprits_of_searches_stay(farm, store_kernel, past):
     images = {position: await store_kernel(position) for position in range(1, 12)}
     step = Step(old=4, new=5, effect=-0.2, low=-0.21, high=-0.19, probability=0.99)
     answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="")
-    await past.search(old=1, new=11, state="found", answer=asdict(answer))
+    await past.search(old=1, new=11, state="found", answer=answer)
     later(farm, 100)
     await Retention(farm).advance()
     left = [position for position, image in images.items() if (await there(farm, image))[0]]

@@ -83,8 +83,8 @@ async def test_the_iterations_of_a_comparison_come_in_the_order_measured(
     store, an_ab_test, a_probe
 ):
     ab_test = await an_ab_test()
-    first = await a_probe(key="comparison:1", ab_test_id=ab_test.id)
-    other = await a_probe(key="commit")
+    first = await a_probe(name="comparison:1", ab_test_id=ab_test.id)
+    other = await a_probe(name="commit")
     for ordinal, value in enumerate((3.0, 1.0)):
         await measure(store, first, ordinal, value)
     await measure(store, other)
@@ -96,8 +96,8 @@ async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel
     store, an_image, a_probe
 ):
     image = await an_image(7)
-    await measure(store, await a_probe(image, key="plain"), value=5e5)
-    await measure(store, await a_probe(image, key="tuned", tunables="net.x=1"), value=9e5)
+    await measure(store, await a_probe(image, name="plain"), value=5e5)
+    await measure(store, await a_probe(image, name="tuned", tunables="net.x=1"), value=9e5)
     (sample,) = await store.samples(**SPAN)
     assert sample.values == (5e5,)
     (sample,) = await store.samples_of_images(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.finding_rows import NewJudgement
 
 
 @pytest.fixture
@@ -19,9 +20,8 @@ def a_verdict(store):
             "new_sha": "b" * 40,
             "new_position": 2,
             "state": "regression",
-            "now": 1.0,
         }
-        return await store.ensure_judgement(**values | columns)
+        return await store.ensure_judgement(NewJudgement(**values | columns), now=1.0)
 
     return make
 

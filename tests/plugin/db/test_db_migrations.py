@@ -249,10 +249,14 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     _upgrade_to(empty, "0013")
     _fill(empty, before)
     _upgrade_to(empty, "head")
-    assert _rows(empty) == {
-        _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
-        for table, rows in before.items()
-    }
+    after = _rows(empty)
+    assert after.keys() == {_RENAMED_TABLES.get(table, table) for table in before}
+    for table, rows in before.items():
+        known = [_renamed(table, row) for row in rows]
+        kept = after[_RENAMED_TABLES.get(table, table)]
+        assert [
+            {name: row[name] for name in then} for row, then in zip(kept, known, strict=True)
+        ] == known
 
 
 def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):

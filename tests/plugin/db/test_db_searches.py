@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from tests.fakes.database import sha
+
+GROUNDS = VerdictGrounds(image=1, probes=(4, 5), reason="it fell")
+ANSWER = Answer(steps=(), reproduced=False, unresolved=((2, 4),), reason="the ends do not differ")
 
 
 @pytest.fixture
@@ -13,9 +18,9 @@ def a_judgement(store):
         values = {
             "testbed": "apu", "workload": "forwarding", "unit": "pps", "old_sha": sha(10),
             "old_position": 10, "new_sha": sha(11), "new_position": 11, "state": "suspicion",
-            "effect": -0.256, "verdict": {"p": 0.001}, "now": 3.0,
+            "effect": -0.256, "verdict": GROUNDS,
         }  # fmt: skip
-        return await store.ensure_judgement(**values | columns)
+        return await store.ensure_judgement(NewJudgement(**values | columns), now=3.0)
 
     return make
 
@@ -36,7 +41,7 @@ async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, 
     first = await a_judgement()
     assert await a_judgement(state="nothing", effect=0.0) == first
     assert (await a_judgement(workload="pf-statefull")).id != first.id
-    assert first.verdict == {"p": 0.001}
+    assert first.verdict == first.grounds == GROUNDS
     assert await store.judgement(first.id) == first
 
 
@@ -75,7 +80,7 @@ async def test_searches_without_a_key_are_each_their_own(store, a_search):
 
 async def test_searches_are_listed_by_state_newest_first(store, a_search):
     first, second, third = [await a_search(key=str(n)) for n in range(3)]
-    found = await store.change_search(second, state="found", answer={"steps": []}, ended_at=9.0)
+    found = await store.change_search(second, state="found", answer=ANSWER, ended_at=9.0)
     assert await store.searches() == [third, found, first]
     assert await store.searches(states=("running", "cancelling")) == [third, first]
     assert await store.searches(states={"found"}, limit=1) == [found]

@@ -6,6 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
+from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, WEEK_S, write_alive, write_quarantines
 from tests.fakes.control import CONTROLLED, WITH_CONTROL, answer_control
@@ -37,7 +38,11 @@ async def test_the_owner_is_told_once_what_happened_and_what_is_in_doubt(past, f
     await measured(past, *[LEVEL] * 5)
     await past.commits(7)
     await past.measured(7, boots(0.95 * LEVEL))
-    search = await past.search(state="found", ended_at=farm.now(), answer={"steps": []})
+    search = await past.search(
+        state="found",
+        ended_at=farm.now(),
+        answer=Answer(steps=(), reproduced=False, unresolved=(), reason=""),
+    )
     await measured(past, 0.95 * LEVEL)
     await write_quarantines(farm, farm.workflow.mail)
     await write_quarantines(farm, farm.workflow.mail)

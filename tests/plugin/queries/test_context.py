@@ -24,8 +24,7 @@ async def answered(past: Past):
     search = await past.search()
     for position, level in {1: 1e6, 11: 0.8e6, 6: 1e6, 7: 0.8e6}.items():
         await past.measured(position, boots(level), reason="search", search_id=search.id)
-    answer = {"steps": [], "reproduced": True, "unresolved": [], "reason": "located"}
-    answer["steps"] = [{name: getattr(DROP, name) for name in DROP.__slots__}]
+    answer = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
     return await past.farm.store.change_search(search, state="found", answer=answer, ended_at=9.0)
 
 

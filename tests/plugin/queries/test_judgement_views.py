@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.queries.judgements import verdicts
 from buildbot_bench.plugin.queries.searches import reports
 from tests.fakes.past import boots
@@ -35,7 +36,9 @@ async def test_searches_are_told_newest_first_with_what_they_found(farm, past):
 
 
 async def test_verdicts_worth_a_look_are_told_newest_first(farm, past):
-    await past.judgement(1, 2, state="regression", effect=-0.1, verdict={"reason": "it fell"})
+    await past.judgement(
+        1, 2, state="regression", effect=-0.1, verdict=VerdictGrounds(reason="it fell")
+    )
     await past.judgement(2, 3, state="nothing")
     await past.judgement(3, 4, state="suspicion")
     newest, oldest = await verdicts(farm, 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.queries.judgements import newest_judgements
 from buildbot_bench.plugin.queries.searches import SearchViews
 from tests.fakes.past import boots
@@ -130,7 +131,9 @@ async def test_the_newest_probes_of_all_are_shown_first_and_no_more_than_asked_f
 
 
 async def test_verdicts_are_shown_with_their_reasons(farm, past):
-    await past.judgement(3, 4, state="nothing", verdict={"reason": "it lies within the noise"})
+    await past.judgement(
+        3, 4, state="nothing", verdict=VerdictGrounds(reason="it lies within the noise")
+    )
     await past.judgement(4, 5, state="regression", effect=-0.1)
     newest, older = await newest_judgements(farm, 10)
     assert (newest["state"], newest["effect"], newest["reason"]) == ("regression", -0.1, "")

@@ -146,7 +146,7 @@ async def test_a_doubted_verdict_is_judged_again_when_its_fresh_boots_are_there(
     await requests.mark_verdict(verdict.id, "again", author="ann", fixed_by="")
     await Remeasuring(farm).advance()
     suspicion = await farm.store.judgement(verdict.id)
-    assert (suspicion.state, suspicion.verdict["reason"]) == (
+    assert (suspicion.state, suspicion.verdict.reason) == (
         "suspicion",
         "ann wants it measured again",
     )

@@ -16,6 +16,7 @@ from twisted.web.resource import getChildForRequest
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
@@ -86,7 +87,7 @@ async def live(past, farm) -> None:
     search = await past.answered(FOUND)
     await past.measured(6, boots(1e6, series=20), reason="search", search_id=search.id)
     await MarkRequests(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
-    await past.judgement(6, 7, verdict={"image": 1, "probes": [], "reason": "it fell"})
+    await past.judgement(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
     question = ComparisonQuestion(base="r6", new="r7")
     ab_test_id = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for position in (6, 7):

@@ -8,6 +8,8 @@ columns read alike on SQLite and PostgreSQL.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
@@ -84,3 +86,28 @@ METADATA = sa.MetaData(
 def version() -> sa.Column[int]:
     """How often a row was changed, for compare-and-swap."""
     return sa.Column("version", sa.Integer, nullable=False, default=0)
+
+
+class StoredValue(sa.TypeDecorator[Any]):
+    """A frozen dataclass kept as JSON text: `decode` makes it of what json.loads gives."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, decode: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.decode = decode
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        """Write None as NULL.
+
+        Raises:
+            ValueError: NaN or an infinity is in it.
+        """
+        del dialect
+        return None if value is None else json.dumps(asdict(value), allow_nan=False)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        """Read what was written."""
+        del dialect
+        return None if value is None else self.decode(json.loads(value))

@@ -6,11 +6,13 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.revision import SHA_LENGTH
 from buildbot_bench.plugin.db import states
+from buildbot_bench.plugin.db.finding_rows import VerdictGrounds, answer_from
 from buildbot_bench.plugin.db.schema.columns import (
     DIGEST_LENGTH,
     METADATA,
     HostileText,
     JsonText,
+    StoredValue,
     choice,
     version,
 )
@@ -33,7 +35,7 @@ JUDGEMENT = sa.Table(
     sa.Column("p_value", sa.Double),
     sa.Column("probability", sa.Double),
     sa.Column("rounds", sa.Integer, nullable=False),
-    sa.Column("verdict", JsonText),
+    sa.Column("verdict", StoredValue(VerdictGrounds.of)),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("changed_at", sa.Double, nullable=False),
     sa.Column("search_id", sa.ForeignKey("bench_search.id")),
@@ -62,7 +64,7 @@ SEARCH = sa.Table(
     sa.Column("reason", choice(states.SearchReason), nullable=False),
     sa.Column("requester", HostileText, nullable=False),
     sa.Column("state", choice(states.SearchState), nullable=False),
-    sa.Column("answer", JsonText),
+    sa.Column("answer", StoredValue(answer_from)),
     sa.Column("forecast", JsonText),
     sa.Column("detail", HostileText),
     sa.Column("created_at", sa.Double, nullable=False),

@@ -1,4 +1,4 @@
-"""Which files and lines of a commit meet some functions; it compiles and runs nothing.
+"""Which files and lines of a commit overlap some functions; it compiles and runs nothing.
 
 It goes by names, and by the file that a function is in where that is known. A name is no proof: the
 compiler inlines what is called once, and a change of a structure moves the cycles of functions that
@@ -39,7 +39,7 @@ class ChangedLine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Meeting:
+class Overlap:
     """One file of a commit: the functions that it changes within, likely, and those it names.
 
     A function that is changed is not told a second time as one that is named. `lines` are those
@@ -52,30 +52,30 @@ class Meeting:
     lines: tuple[ChangedLine, ...] = ()
 
 
-def meetings(
+def overlaps(
     diff: str, names: Collection[str], places: Mapping[str, str] = _NOWHERE
-) -> tuple[Meeting, ...]:
-    """The files of a diff, as `git diff -U0` writes it, that meet any of the names.
+) -> tuple[Overlap, ...]:
+    """The files of a diff, as `git diff -U0` writes it, that overlap any of the names.
 
     Those that change one come first; a file's names stand in the order of `names`. A function
     whose place (`path:line`) is known is changed in that file and in no other. A damaged diff
     meets none.
     """
     try:
-        met = [_met(file, names, places) for file in read_diff(diff)]
+        met = [_overlap(file, names, places) for file in read_diff(diff)]
     except UsageError:
         return ()
-    found = [meeting for meeting in met if meeting.changed or meeting.named]
-    return tuple(sorted(found, key=lambda meeting: not meeting.changed))
+    found = [overlap for overlap in met if overlap.changed or overlap.named]
+    return tuple(sorted(found, key=lambda overlap: not overlap.changed))
 
 
-def _met(file: PatchedFile, names: Collection[str], places: Mapping[str, str]) -> Meeting:
+def _overlap(file: PatchedFile, names: Collection[str], places: Mapping[str, str]) -> Overlap:
     known = frozenset(names)
     path, lines = file.path, [line for hunk in file for line in _changed_lines(hunk)]
     within = known & {line.function for line in lines}
     words = known & {word for line in lines for word in _WORD.findall(line.text)}
     changed = {name for name in within if name not in places or lies_in(places[name], path)}
-    return Meeting(
+    return Overlap(
         path=path,
         changed=tuple(name for name in names if name in changed),
         named=tuple(name for name in names if name in words - within),
