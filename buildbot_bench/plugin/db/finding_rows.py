@@ -13,7 +13,6 @@ from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.states import (
     ComparisonState,
     MarkKind,
-    NoticeKind,
     ReportState,
     SearchReason,
     SearchState,
@@ -220,7 +219,7 @@ class NoticeRow:
 
     id: int
     search_id: int
-    kind: NoticeKind
+    kind: str
     target: str
     body: str
     state: ReportState
