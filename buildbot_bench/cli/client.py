@@ -19,7 +19,7 @@ from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, Usag
 from buildbot_bench.core.legible import long_line
 
 SEARCHES = "api/v2/bench/searches"
-TRIALS = "api/v2/bench/trials"
+COMPARISONS = "api/v2/bench/comparisons"
 TESTBEDS = "api/v2/bench/testbeds"
 INVALID_PARAMS, INTERNAL_ERROR, NOT_YET = -32602, -32603, -32001
 
@@ -43,12 +43,12 @@ class NoSuchSearchError(UsageError):
         super().__init__("the farm knows no such search", hint=hint)
 
 
-class NoSuchTrialError(UsageError):
-    """The farm knows no such trial."""
+class NoSuchComparisonError(UsageError):
+    """The farm knows no such comparison."""
 
     def __init__(self) -> None:
         hint = "`bench-compare --list` shows those it knows"
-        super().__init__("the farm knows no such trial", hint=hint)
+        super().__init__("the farm knows no such comparison", hint=hint)
 
 
 class FarmUnreachableError(InfraError):
@@ -56,7 +56,7 @@ class FarmUnreachableError(InfraError):
 
 
 class FarmClient:
-    """A farm's searches and trials, as a context manager that closes its connections.
+    """A farm's searches and comparisons, as a context manager that closes its connections.
 
     Every method raises UsageError for what the farm refuses, NotYetError for what it cannot answer
     before its mirror is made, FarmUnreachableError when it does not answer (5xx among them) and
@@ -130,36 +130,36 @@ class FarmClient:
         """All probes of a search."""
         return self._collection(f"{SEARCHES}/{search_id}/probes", "probes")
 
-    def start_trial(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a comparison; the answer has its trialid. Never sent twice."""
-        return self._control(TRIALS, "start", question)
+    def start_comparison(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a comparison; the answer has its comparisonid. Never sent twice."""
+        return self._control(COMPARISONS, "start", question)
 
-    def cancel_trial(self, trial_id: int) -> None:
-        """Ask that a trial end without an answer."""
-        self._control(f"{TRIALS}/{trial_id}", "cancel", {})
+    def cancel_comparison(self, comparison_id: int) -> None:
+        """Ask that a comparison end without an answer."""
+        self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})
 
-    def decide_trial(self, trial_id: int, decision: str) -> None:
-        """`approve` or `reject` the patches of a trial."""
-        self._control(f"{TRIALS}/{trial_id}", decision, {})
+    def decide_comparison(self, comparison_id: int, decision: str) -> None:
+        """`approve` or `reject` the patches of a comparison."""
+        self._control(f"{COMPARISONS}/{comparison_id}", decision, {})
 
-    def trials(self, *, limit: int) -> list[dict[str, Any]]:
-        """The newest trials."""
-        return self._collection(TRIALS, "trials", limit=limit)
+    def comparisons(self, *, limit: int) -> list[dict[str, Any]]:
+        """The newest comparisons."""
+        return self._collection(COMPARISONS, "comparisons", limit=limit)
 
-    def trial(self, trial_id: int) -> dict[str, Any]:
-        """One trial as it stands.
+    def comparison(self, comparison_id: int) -> dict[str, Any]:
+        """One comparison as it stands.
 
         Raises:
-            NoSuchTrialError: When the farm knows none of that number.
+            NoSuchComparisonError: When the farm knows none of that number.
         """
-        found = self._collection(f"{TRIALS}/{trial_id}", "trials")
+        found = self._collection(f"{COMPARISONS}/{comparison_id}", "comparisons")
         if not found:
-            raise NoSuchTrialError
+            raise NoSuchComparisonError
         return found[0]
 
-    def trial_files(self, trial_id: int) -> list[dict[str, Any]]:
-        """The result directory of a trial: path and text of each file."""
-        return self._collection(f"{TRIALS}/{trial_id}/files", "files")
+    def comparison_files(self, comparison_id: int) -> list[dict[str, Any]]:
+        """The result directory of a comparison: path and text of each file."""
+        return self._collection(f"{COMPARISONS}/{comparison_id}/files", "files")
 
     def _control(self, path: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         body = {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": 1}
@@ -233,7 +233,10 @@ class FarmClient:
             if self._credentials is None:
                 hint = "log in with --user NAME --password-file FILE"
             return UsageError(f"{self.url} does not allow this: {message}", hint=hint)
-        for path, nothing in (("/searches/", NoSuchSearchError), ("/trials/", NoSuchTrialError)):
+        for path, nothing in (
+            ("/searches/", NoSuchSearchError),
+            ("/comparisons/", NoSuchComparisonError),
+        ):
             if status == 404 and path in response.url.path and "nvalid path" not in message:
                 return nothing()
         if status in {404, 501}:

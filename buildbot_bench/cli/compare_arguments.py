@@ -47,15 +47,15 @@ examples:
 exit status:
     0  answered: a difference is proven, or is not
     2  the request is wrong or not allowed, or what it needs is not installed
-    3  one of the two cannot be tested, or the trial was cancelled
+    3  one of the two cannot be tested, or the comparison was cancelled
     4  the farm, its lab or the network failed
-  130  interrupted; the trial goes on
+  130  interrupted; the comparison goes on
 
 The answer goes to standard output, everything else to standard error."""
 
 DECISIONS = ("approve", "reject")
 
-# These say how a trial is to begin: beside --follow and its like they would be passed over.
+# These say how a comparison is to begin: beside --follow and its like they would be passed over.
 _FOR_START_ONLY = {
     "testbed": "--testbed",
     "workload": "--workload",
@@ -66,7 +66,7 @@ _FOR_START_ONLY = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StartTrial:
+class StartComparison:
     """Compare two variants; `patches` holds each file that they name, by its name there."""
 
     base: str
@@ -80,33 +80,35 @@ class StartTrial:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FollowTrial:
-    """Show a trial until it ends, and its answer."""
+class FollowComparison:
+    """Show a comparison until it ends, and its answer."""
 
-    trial_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CancelTrial:
-    """End a trial without an answer."""
-
-    trial_id: int
+    comparison_id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DecideTrial:
+class CancelComparison:
+    """End a comparison without an answer."""
+
+    comparison_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecideComparison:
     """`approve` or `reject` the patches that somebody without that right wants built and run."""
 
-    trial_id: int
+    comparison_id: int
     decision: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ListTrials:
-    """Show the newest trials."""
+class ListComparisons:
+    """Show the newest comparisons."""
 
 
-TrialRequest = StartTrial | FollowTrial | CancelTrial | DecideTrial | ListTrials
+ComparisonRequest = (
+    StartComparison | FollowComparison | CancelComparison | DecideComparison | ListComparisons
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +118,7 @@ class CompareCommand:
     `form` is text, markdown or json; `output` a directory for the result, or None.
     """
 
-    request: TrialRequest
+    request: ComparisonRequest
     form: str
     output: Path | None
     farm: FarmAccess
@@ -144,14 +146,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("variants", nargs="*", metavar="BASE NEW", help="see below")
     add_version(parser)
-    _add_trial_options(parser)
+    _add_comparison_options(parser)
     _add_answer_options(parser)
     add_farm_options(parser)
     return parser
 
 
-def _add_trial_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the trial")
+def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the comparison")
     for name in ("testbed", "workload"):
         group.add_argument(
             f"--{name}",
@@ -162,11 +164,11 @@ def _add_trial_options(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument("-n", dest="iterations", metavar="N", type=int, help="boots of each (5)")
     add_min_effect(group)
-    add_no_wait(group, "trial")
+    add_no_wait(group, "comparison")
     known = group.add_mutually_exclusive_group()
-    add_follow_and_cancel(known, "trial", "bench-compare")
+    add_follow_and_cancel(known, "comparison", "bench-compare")
     known.add_argument("--list", action="store_true", help="show the newest ones")
-    number = known_number("trial", "bench-compare")
+    number = known_number("comparison", "bench-compare")
     for decision in DECISIONS:
         known.add_argument(
             f"--{decision}", metavar="ID", type=number, help=f"{decision} a stranger's patches"
@@ -183,7 +185,7 @@ def _add_answer_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _request(options: argparse.Namespace) -> TrialRequest:
+def _request(options: argparse.Namespace) -> ComparisonRequest:
     known = [options.follow, options.cancel, options.approve, options.reject]
     if not options.list and not any(known):
         return _start(options)
@@ -191,21 +193,21 @@ def _request(options: argparse.Namespace) -> TrialRequest:
         raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
     refuse_beside_known(options, _FOR_START_ONLY, ends="BASE NEW")
     if options.follow is not None:
-        return FollowTrial(trial_id=options.follow)
+        return FollowComparison(comparison_id=options.follow)
     if options.cancel is not None:
-        return CancelTrial(trial_id=options.cancel)
+        return CancelComparison(comparison_id=options.cancel)
     for decision in DECISIONS:
-        if trial_id := getattr(options, decision):
-            return DecideTrial(trial_id=trial_id, decision=decision)
-    return ListTrials()
+        if comparison_id := getattr(options, decision):
+            return DecideComparison(comparison_id=comparison_id, decision=decision)
+    return ListComparisons()
 
 
-def _start(options: argparse.Namespace) -> StartTrial:
+def _start(options: argparse.Namespace) -> StartComparison:
     example = "bench-compare r317849 r317849+VIMAGE"
     sides = two_of(options.variants, sort="variants", what="comparison", example=example)
     patches: dict[str, bytes] = {}
     base, new = (_packed(text, patches) for text in sides)
-    return StartTrial(
+    return StartComparison(
         base=base,
         new=new,
         testbeds=tuple(options.testbed),

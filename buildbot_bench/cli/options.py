@@ -74,14 +74,14 @@ def add_min_effect(group: argparse._ArgumentGroup) -> None:
 
 
 def add_no_wait(group: argparse._ArgumentGroup, what: str) -> None:
-    """Start a search or a trial, and leave it to the farm."""
+    """Start a search or a comparison, and leave it to the farm."""
     group.add_argument(
         "--no-wait", action="store_true", help=f"print the {what}'s number and do not wait for it"
     )
 
 
 def add_follow_and_cancel(group: argparse._ActionsContainer, what: str, command: str) -> None:
-    """Come back to a search or a trial that the farm knows, or end it."""
+    """Come back to a search or a comparison that the farm knows, or end it."""
     number = known_number(what, command)
     group.add_argument("--follow", metavar="ID", type=number, help=f"come back to a {what}")
     group.add_argument("--cancel", metavar="ID", type=number, help="end it without an answer")
@@ -151,7 +151,7 @@ def two_of(given: Sequence[str], *, sort: str, what: str, example: str) -> tuple
 
 
 def known_number(what: str, command: str) -> Callable[[str], int]:
-    """Reads the number of a search or a trial, from 1 on; the complaint names the command."""
+    """Reads the number of a search or a comparison, from 1 on; the complaint names the command."""
 
     def read(text: str) -> int:
         if not re.fullmatch(r"[1-9][0-9]{0,17}", text):

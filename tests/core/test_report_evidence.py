@@ -18,7 +18,7 @@ from buildbot_bench.core.report.stages import MOST_STAGES
 from buildbot_bench.core.sample import Iteration
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Suspect
 from tests.fakes import reports
-from tests.fakes.reports import SETTING, answer, history, images, lane, revision, samples, step
+from tests.fakes.reports import SETTING, answer, history, images, revision, samples, series, step
 
 FIVE = (1000.0, 1004, 996, 1001, 999)
 LESS = (750.0, 752, 748, 751, 749)
@@ -207,7 +207,7 @@ def test_scope_tells_changed_from_unchanged_from_unclear_from_not_measured():
 
 def test_scope_borrows_from_further_revisions_until_students_t_has_enough():
     values = {-2: (1000.0,), -1: (1001.0,), 0: (999.0,), 1: (750.0,), 2: (751.0,), 5: (749.0,)}
-    (_, row) = composed(lanes=(lane("apu2", "pf", values),)).scope
+    (_, row) = composed(series=(series("apu2", "pf", values),)).scope
     assert (row.old, row.new, row.commits) == ("r311846", "r311853", 7)
     assert row.reach.value == "changed"
 

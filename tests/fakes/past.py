@@ -11,9 +11,9 @@ from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.finding_rows import ComparisonRow, NewJudgement, NewSearch, SearchRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 
 TESTBED, WORKLOAD = "apu", "forwarding"
@@ -174,7 +174,7 @@ class Past:
         ended = {"state": state, "answer": answer, "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
 
-    async def comparison(self, old: int, new: int, **columns) -> ComparisonRow:
+    async def judgement(self, old: int, new: int, **columns) -> JudgementRow:
         """A verdict on a revision, by default that it made things worse."""
         new_one = NewJudgement(
             testbed=TESTBED,
@@ -184,6 +184,6 @@ class Past:
             old_position=old,
             new_sha=self.shas[new],
             new_position=new,
-            **{"state": ComparisonState.REGRESSION} | columns,
+            **{"state": JudgementState.REGRESSION} | columns,
         )
-        return await self.farm.store.ensure_comparison(new_one, now=self.farm.now())
+        return await self.farm.store.ensure_judgement(new_one, now=self.farm.now())

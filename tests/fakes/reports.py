@@ -19,10 +19,10 @@ from buildbot_bench.core.report import (
     Context,
     ControlRecord,
     ImageRecord,
-    LaneSamples,
     ProbeRecord,
     Report,
     SearchStage,
+    SeriesSamples,
     Setting,
     compose,
 )
@@ -173,8 +173,8 @@ def images(
     )
 
 
-def lane(testbed: str, workload: str, values: Mapping[int, Sequence[float]]) -> LaneSamples:
-    return LaneSamples(testbed=testbed, workload=workload, samples=tuple(samples(values)))
+def series(testbed: str, workload: str, values: Mapping[int, Sequence[float]]) -> SeriesSamples:
+    return SeriesSamples(testbed=testbed, workload=workload, samples=tuple(samples(values)))
 
 
 def besides() -> Context:
@@ -183,11 +183,11 @@ def besides() -> Context:
     times = iter(probe.at_s for probe in log(IFLIB))
     return Context(
         images=images(IFLIB),
-        lanes=(
-            lane("apu2", "ipfw-statefull", {0: (401e3, 399e3, 400e3), 1: (340e3, 342e3, 341e3)}),
-            lane("apu2", "pf-statefull", {-20: (280e3, 281e3, 280e3), 9: (281e3, 280e3, 281e3)}),
-            lane("xeon", "forwarding", {0: (9.0e6, 9.4e6, 9.2e6), 1: (9.3e6, 9.1e6, 8.7e6)}),
-            lane("xeon", "pf-statefull", {0: (8.0e6,)}),
+        series=(
+            series("apu2", "ipfw-statefull", {0: (401e3, 399e3, 400e3), 1: (340e3, 342e3, 341e3)}),
+            series("apu2", "pf-statefull", {-20: (280e3, 281e3, 280e3), 9: (281e3, 280e3, 281e3)}),
+            series("xeon", "forwarding", {0: (9.0e6, 9.4e6, 9.2e6), 1: (9.3e6, 9.1e6, 8.7e6)}),
+            series("xeon", "pf-statefull", {0: (8.0e6,)}),
         ),
         tip=revision(1604),
         stages=tuple(
@@ -335,7 +335,7 @@ def hostile() -> Report:
         untestable={2: HOSTILE},
         known=Context(
             images=images(values, **{HOSTILE: HOSTILE}),
-            lanes=(lane(HOSTILE, HOSTILE, values), lane(HOSTILE, "pf", {})),
+            series=(series(HOSTILE, HOSTILE, values), series(HOSTILE, "pf", {})),
             tip=revision(2, subject=HOSTILE),
             captures=hostile_captures(),
         ),

@@ -7,8 +7,8 @@ from buildbot_bench.core.report.context import (
     Context,
     ControlRecord,
     ImageRecord,
-    LaneSamples,
     SearchStage,
+    SeriesSamples,
 )
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
@@ -67,7 +67,6 @@ __all__ = [
     "FunctionCost",
     "ImageRecord",
     "ImageValues",
-    "LaneSamples",
     "Level",
     "Line",
     "Opinion",
@@ -81,6 +80,7 @@ __all__ = [
     "Sampled",
     "ScopeRow",
     "SearchStage",
+    "SeriesSamples",
     "Setting",
     "Side",
     "Skipped",

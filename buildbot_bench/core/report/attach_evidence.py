@@ -65,7 +65,7 @@ def attach_evidence(
         candidates=_candidates(step, between, known),
         disclaimer=words.disclaimer(checks),
         checks=checks,
-        scope=scope(step, old, new, known.lanes, report.setting),
+        scope=scope(step, old, new, known.series, report.setting),
         setup=_setup(known, before, after),
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),

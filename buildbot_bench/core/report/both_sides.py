@@ -12,7 +12,7 @@ from dataclasses import replace
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.report.context import ImageRecord, LaneSamples
+from buildbot_bench.core.report.context import ImageRecord, SeriesSamples
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
     Cost,
@@ -89,13 +89,13 @@ def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
 
 
 def scope(
-    step: StepReport, old: int, new: int, lanes: Sequence[LaneSamples], setting: Setting
+    step: StepReport, old: int, new: int, all_series: Sequence[SeriesSamples], setting: Setting
 ) -> tuple[ScopeRow, ...]:
-    """The reported row, then one for each other lane; none when there is no other.
+    """The reported row, then one for each other series; none when there is no other.
 
     `old` and `new` are the positions of the step.
     """
-    others = [_row(lane, old, new, setting) for lane in lanes]
+    others = [_row(series, old, new, setting) for series in all_series]
     if not others:
         return ()
     reported = ScopeRow(
@@ -112,14 +112,14 @@ def scope(
     return (reported, *sorted(others, key=lambda row: (row.testbed, row.workload)))
 
 
-def _row(lane: LaneSamples, old: int, new: int, setting: Setting) -> ScopeRow:
+def _row(series: SeriesSamples, old: int, new: int, setting: Setting) -> ScopeRow:
     row = ScopeRow(
-        testbed=one_line(lane.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(lane.workload, columns=_NAME_COLUMNS),
+        testbed=one_line(series.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(series.workload, columns=_NAME_COLUMNS),
         reach=Reach.NOT_MEASURED,
     )
-    before = _nearest(sorted(_up_to(lane.samples, old), key=lambda sample: -sample.position))
-    after = _nearest(sorted(_from(lane.samples, new), key=lambda sample: sample.position))
+    before = _nearest(sorted(_up_to(series.samples, old), key=lambda sample: -sample.position))
+    after = _nearest(sorted(_from(series.samples, new), key=lambda sample: sample.position))
     try:
         held = ministat.compare(_values(before), _values(after), confidence=setting.confidence)
     except UsageError:  # too few values on a side, or none that a t-test can take

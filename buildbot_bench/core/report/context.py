@@ -36,7 +36,7 @@ class ImageRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LaneSamples:
+class SeriesSamples:
     """What another workload or testbed measured in and around the range."""
 
     testbed: str
@@ -87,7 +87,7 @@ class Context:
     """
 
     images: tuple[ImageRecord, ...] = ()
-    lanes: tuple[LaneSamples, ...] = ()
+    series: tuple[SeriesSamples, ...] = ()
     later: tuple[Sample, ...] = ()
     tip: Revision | None = None
     stages: tuple[SearchStage, ...] = ()

@@ -13,7 +13,7 @@ from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason, TrialState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
@@ -82,9 +82,11 @@ class Capacity:
         return [probe for state in OPEN_PROBES for probe in await store.probes(state=state)]
 
     async def _awaited_images(self) -> set[int]:
-        """The images that a probe or a trial waits for."""
-        trials = await self.farm.store.trials(states=(TrialState.RUNNING,))
-        sides = {side for trial in trials for side in (trial.base_image_id, trial.new_image_id)}
+        """The images that a probe or a comparison waits for."""
+        ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
+        sides = {
+            side for ab_test in ab_tests for side in (ab_test.base_image_id, ab_test.new_image_id)
+        }
         return sides | {probe.image_id for probe in await self._open_probes()}
 
     async def _drop(self, image: ImageRow) -> None:

@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from buildbot_bench.core.trial import TrialSide
+from buildbot_bench.core.ab_test import AbTestSide
 from buildbot_bench.plugin.broker.ask import Priority, ask_image
 from buildbot_bench.plugin.broker.boots import built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.db.finding_rows import SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
 from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.db.states import (
+    AbTestState,
     ImageState,
     ProfileState,
     SearchState,
-    TrialState,
 )
 from buildbot_bench.plugin.farm import Farm, profile_builder
 from buildbot_bench.plugin.farm.retries import for_each
@@ -49,8 +49,8 @@ class CaptureRequests:
         store = self._farm.store
         found = await store.searches(states=(SearchState.FOUND,), limit=_NEWEST)
         await for_each([one for one in found if mail_waits(self._farm, one)], self._want, "search")
-        running = await store.trials(states=(TrialState.RUNNING,))
-        await for_each(running, self._want_of_trial, "comparison of variants")
+        running = await store.ab_tests(states=(AbTestState.RUNNING,))
+        await for_each(running, self._want_of_ab_test, "comparison of variants")
         await for_each(await store.profiles(state=ProfileState.ISSUED), self._collect, "capture")
         await for_each(await store.profiles(state=ProfileState.NEW), self._issue, "capture")
 
@@ -72,34 +72,34 @@ class CaptureRequests:
                 now=self._farm.now(),
             )
 
-    async def _want_of_trial(self, trial: TrialRow) -> None:
-        """Both sides, each lane, while the boots go on: the captures are there when they end."""
+    async def _want_of_ab_test(self, ab_test: AbTestRow) -> None:
+        """Both sides, each series, while the boots go on: the captures are there when they end."""
         store = self._farm.store
-        base = await store.image(trial.base_image_id), trial.base_tunables
-        new = await store.image(trial.new_image_id), trial.new_tunables
+        base = await store.image(ab_test.base_image_id), ab_test.base_tunables
+        new = await store.image(ab_test.new_image_id), ab_test.new_tunables
         sides = [(image, tunables) for image, tunables in (base, new) if image is not None]
         kernels = {(image.digest, tunables) for image, tunables in sides}
         if len(kernels) < 2 or any(image.state != ImageState.BUILT for image, _ in sides):
             return
-        for testbed, workload in trial.lanes:
+        for testbed, workload in ab_test.series:
             if captures_removal_reason(self._farm, testbed, workload):
                 continue
-            for side, (image, tunables) in zip(TrialSide, sides, strict=True):
+            for side, (image, tunables) in zip(AbTestSide, sides, strict=True):
                 await store.ensure_profile(
-                    key=f"trial:{trial.id}:{testbed}:{workload}:{side}",
+                    key=f"ab-test:{ab_test.id}:{testbed}:{workload}:{side}",
                     token=uuid4().hex,
                     image_id=image.id,
                     testbed=testbed,
                     workload=workload,
                     tunables=tunables,
-                    trial_id=trial.id,
+                    ab_test_id=ab_test.id,
                     now=self._farm.now(),
                 )
 
     async def _issue(self, row: ProfileRow) -> None:
-        if row.trial_id is not None:
-            trial = await self._farm.store.trial(row.trial_id)
-            if trial is None or trial.state in {TrialState.CANCELLING, TrialState.CANCELLED}:
+        if row.ab_test_id is not None:
+            ab_test = await self._farm.store.ab_test(row.ab_test_id)
+            if ab_test is None or ab_test.state in {AbTestState.CANCELLING, AbTestState.CANCELLED}:
                 await self._fail(row, "its comparison was cancelled")
                 return
         image = await self._farm.store.image(row.image_id)
@@ -113,7 +113,7 @@ class CaptureRequests:
             builder=profile_builder(row.testbed),
             revision=image.sha,
             reason=f"see where the cycles of {image.label} go: {row.workload}",
-            priority=Priority.SEARCH if row.trial_id is None else Priority.PERSON,
+            priority=Priority.SEARCH if row.ab_test_id is None else Priority.PERSON,
             properties={
                 "bench_profile": row.id,
                 "bench_image": image.id,

@@ -113,7 +113,7 @@ class Collector:
             reason=probe.reason,
             priority=probe.priority,
             search_id=probe.search_id,
-            trial_id=probe.trial_id,
+            ab_test_id=probe.ab_test_id,
             judgement_id=probe.judgement_id,
             serial=probe.serial,
             round=probe.round + 1,

@@ -15,7 +15,7 @@ from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, a
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Lane, held_testbeds, lanes
+from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
 
 
@@ -61,38 +61,40 @@ _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
 
 
 async def newest_let_through(
-    farm: Farm, branch: str, lane: Lane, waiting: Sequence[CommitRow]
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
 ) -> CommitRow | None:
-    """The first of some commits, newest first, that the gates of a lane do not hold back."""
-    if not waiting or not lane.gates:
+    """The first of some commits, newest first, that the gates of a series do not hold back."""
+    if not waiting or not series.gates:
         return next(iter(waiting), None)
-    measured, gates = await _before(farm, branch, lane, waiting[0].position)
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
     through = first_let_through((commit.position for commit in waiting), measured, gates)
     return next((commit for commit in waiting if commit.position == through), None)
 
 
 async def said_of(
-    farm: Farm, branch: str, lane: Lane, waiting: Sequence[CommitRow]
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
 ) -> list[tuple[CommitRow, dict[str, Ruling]]]:
-    """What each gate of a lane, by its testbed, says of some commits, newest first."""
+    """What each gate of a series, by its testbed, says of some commits, newest first."""
     if not waiting:
         return []
-    measured, gates = await _before(farm, branch, lane, waiting[0].position)
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
     ruled = rulings((commit.position for commit in waiting), measured, gates)
     return [
-        (commit, dict(zip(lane.gates, said, strict=True)))
+        (commit, dict(zip(series.gates, said, strict=True)))
         for commit, (_, said) in zip(waiting, ruled, strict=True)
     ]
 
 
-async def _before(farm: Farm, branch: str, lane: Lane, newest: int) -> tuple[list[int], list[Gate]]:
-    """What is known behind the gates of a lane and at each of them, up to a position."""
+async def _before(
+    farm: Farm, branch: str, series: Series, newest: int
+) -> tuple[list[int], list[Gate]]:
+    """What is known behind the gates of a series and at each of them, up to a position."""
     first = max(0, newest - WINDOW_COMMITS)
-    known = await _asked(farm, branch, lane.testbed, lane.workload, first)
+    known = await _asked(farm, branch, series.testbed, series.workload, first)
     held = await held_testbeds(farm)
     gates = [
-        await _gate(farm, branch, testbed, lane.workload, first, held=testbed in held)
-        for testbed in lane.gates
+        await _gate(farm, branch, testbed, series.workload, first, held=testbed in held)
+        for testbed in series.gates
     ]
     measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
     return measured, gates
@@ -138,13 +140,13 @@ ASK_AGAIN_AFTER_S = 3600.0
 
 
 class CommitQueue:
-    """Keeps one commit under measurement in each lane, and a second only when the lab is idle."""
+    """Keeps one commit under measurement in each series, and a second only when the lab is idle."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
 
     async def advance(self) -> None:
-        """Ask for the newest commit of each lane that has none, else for an old one if idle."""
+        """Ask for the newest commit of each series that has none, else for an old one if idle."""
         open_probes = [
             probe for state in OPEN_PROBES for probe in await self._farm.store.probes(state=state)
         ]
@@ -157,56 +159,56 @@ class CommitQueue:
         }
         push = self._farm.workflow.on.push
         for branch in push.branches if push else ():
-            for lane in lanes(self._farm.workflow.bench_jobs):
-                if _has_commit(open_probes, lane):
+            for series in all_series(self._farm.workflow.bench_jobs):
+                if _has_commit(open_probes, series):
                     continue
-                idle = lane.testbed not in busy_testbeds | searched
-                await self._want(branch, lane, idle=idle)
+                idle = series.testbed not in busy_testbeds | searched
+                await self._want(branch, series, idle=idle)
 
-    async def _want(self, branch: str, lane: Lane, *, idle: bool) -> None:
+    async def _want(self, branch: str, series: Series, *, idle: bool) -> None:
         store = self._farm.store
         waiting = await store.unmeasured(
             branch,
-            lane.testbed,
-            lane.workload,
+            series.testbed,
+            series.workload,
             lost_before=self._farm.now() - ASK_AGAIN_AFTER_S,
-            limit=WINDOW_COMMITS if lane.gates else 1,
+            limit=WINDOW_COMMITS if series.gates else 1,
         )
-        newest = await newest_let_through(self._farm, branch, lane, waiting)
+        newest = await newest_let_through(self._farm, branch, series, waiting)
         if newest is None:
             return
-        measured = await store.newest_asked_position(branch, lane.testbed, lane.workload)
+        measured = await store.newest_asked_position(branch, series.testbed, series.workload)
         if measured is None or newest.position > measured:
-            await self._ask(newest, lane, ProbeReason.COMMIT, Priority.COMMIT)
+            await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
         elif idle:
-            await self._ask(newest, lane, ProbeReason.BACKFILL, Priority.BACKFILL)
+            await self._ask(newest, series, ProbeReason.BACKFILL, Priority.BACKFILL)
 
     async def _ask(
-        self, commit: CommitRow, lane: Lane, reason: ProbeReason, priority: Priority
+        self, commit: CommitRow, series: Series, reason: ProbeReason, priority: Priority
     ) -> None:
         revision = BuildTarget(
             sha=commit.sha, position=commit.position, label=commit.revision.label
         )
         image = await ask_image(self._farm, revision)
-        tries = await self._farm.store.probes_of([image.id], lane.testbed, lane.workload)
+        tries = await self._farm.store.probes_of([image.id], series.testbed, series.workload)
         lost = sum(probe.state in GONE_PROBES for probe in tries)
         await ask_probe(
             self._farm,
             ProbeRequest(
                 image_id=image.id,
-                testbed=lane.testbed,
-                workload=lane.workload,
-                iterations=lane.iterations or await self._auto(lane, commit.position),
+                testbed=series.testbed,
+                workload=series.workload,
+                iterations=series.iterations or await self._auto(series, commit.position),
                 reason=reason,
                 priority=priority,
                 serial=lost,
             ),
         )
 
-    async def _auto(self, lane: Lane, position: int) -> int:
+    async def _auto(self, series: Series, position: int) -> int:
         samples = await self._farm.store.samples(
-            testbed=lane.testbed,
-            workload=lane.workload,
+            testbed=series.testbed,
+            workload=series.workload,
             first_position=max(0, position - WINDOW_COMMITS),
             last_position=position,
             branch=self._farm.branch,
@@ -214,9 +216,9 @@ class CommitQueue:
         return auto_iterations(learn(comparable_samples(samples)))
 
 
-def _has_commit(open_probes: list[ProbeRow], lane: Lane) -> bool:
+def _has_commit(open_probes: list[ProbeRow], series: Series) -> bool:
     return any(
-        (probe.testbed, probe.workload) == (lane.testbed, lane.workload)
+        (probe.testbed, probe.workload) == (series.testbed, series.workload)
         and probe.reason in (ProbeReason.COMMIT, ProbeReason.BACKFILL)
         for probe in open_probes
     )

@@ -15,25 +15,25 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.boots import built_for
 from buildbot_bench.plugin.db.finding_rows import (
-    ComparisonRow,
+    JudgementRow,
     MarkRow,
     NewSearch,
     SearchRow,
     VerdictGrounds,
 )
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
-from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import lane_of, least_loaded, removal_reason
+from buildbot_bench.plugin.farm.series import least_loaded, removal_reason, series_at
 from buildbot_bench.plugin.queries.evidence import span_of
 
 GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
 
 
 async def search_for(
-    farm: Farm, alarm: Alarm, comparison: ComparisonRow, unit: str
-) -> ComparisonRow | None:
+    farm: Farm, alarm: Alarm, judgement: JudgementRow, unit: str
+) -> JudgementRow | None:
     """Start the search for what an alarm saw, or link the alarm to the search that saw it too.
 
     Gives the linked row; None when the anchor is unknown, or another master was quicker.
@@ -41,41 +41,41 @@ async def search_for(
     anchor = await farm.store.image_at(farm.branch, alarm.anchor)
     if anchor is None:
         return None
-    lane = lane_of(farm, comparison.testbed, comparison.workload)
+    series = series_at(farm, judgement.testbed, judgement.workload)
     known = [
         search
-        for testbed in dict.fromkeys((comparison.testbed, *lane.pool))
+        for testbed in dict.fromkeys((judgement.testbed, *series.pool))
         for search in await farm.store.searches_over(
             testbed=testbed,
-            workload=comparison.workload,
+            workload=judgement.workload,
             old_position=alarm.anchor,
-            new_position=comparison.new_position,
+            new_position=judgement.new_position,
         )
-        if explains(search, alarm.anchor, comparison.new_position)
+        if explains(search, alarm.anchor, judgement.new_position)
     ]
-    search = known[0] if known else await _start(farm, alarm, comparison, anchor, unit)
-    return await farm.store.change_comparison(comparison, now=farm.now(), search_id=search.id)
+    search = known[0] if known else await _start(farm, alarm, judgement, anchor, unit)
+    return await farm.store.change_judgement(judgement, now=farm.now(), search_id=search.id)
 
 
 async def _start(
-    farm: Farm, alarm: Alarm, comparison: ComparisonRow, anchor: ImageRow, unit: str
+    farm: Farm, alarm: Alarm, judgement: JudgementRow, anchor: ImageRow, unit: str
 ) -> SearchRow:
-    testbed = await least_loaded(farm, lane_of(farm, comparison.testbed, comparison.workload))
-    key = f"alarm:{comparison.id}"
+    testbed = await least_loaded(farm, series_at(farm, judgement.testbed, judgement.workload))
+    key = f"alarm:{judgement.id}"
     earlier = await farm.store.search_by_key(key)
     if earlier is not None and earlier.state in GIVEN_UP:
-        key += f"@{comparison.rounds}"  # judged anew, and a master that dies here finds it again
+        key += f"@{judgement.rounds}"  # judged anew, and a master that dies here finds it again
     return await farm.store.add_search(
         NewSearch(
             key=key,
             branch=farm.branch,
             testbed=testbed,
-            workload=comparison.workload,
+            workload=judgement.workload,
             unit=unit,
             old_sha=anchor.sha,
             old_position=anchor.position,
-            new_sha=comparison.new_sha,
-            new_position=comparison.new_position,
+            new_sha=judgement.new_sha,
+            new_position=judgement.new_position,
             claimed=alarm.effect,
             min_effect=farm.workflow.min_effect_on(testbed),
             error=farm.workflow.regression.error,
@@ -113,13 +113,13 @@ class Remeasuring:
             search = await store.search(mark.search_id)
             if search is not None and not self._is_gone(mark, search):
                 await self._search_again(mark, search)
-        elif mark.comparison_id is not None:
-            row = await store.comparison(mark.comparison_id)
+        elif mark.judgement_id is not None:
+            row = await store.judgement(mark.judgement_id)
             if row is not None and not self._is_gone(mark, row):
                 await self._confirm_again(mark, row)
         await store.change_mark(mark, pending=False)
 
-    def _is_gone(self, mark: MarkRow, doubted: SearchRow | ComparisonRow) -> bool:
+    def _is_gone(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
         """Whether there is nothing any more to boot on."""
         why = removal_reason(self._farm, doubted.testbed, doubted.workload)
         if why:
@@ -166,7 +166,7 @@ class Remeasuring:
                 ),
             )
 
-    async def _confirm_again(self, mark: MarkRow, row: ComparisonRow) -> None:
+    async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
         """Make the verdict a suspicion, which the judge looks at when the fresh boots are there."""
         store, branch = self._farm.store, self._farm.branch
         judged = await store.image_at(branch, row.new_position)
@@ -175,16 +175,16 @@ class Remeasuring:
             return
         asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
         known = row.verdict or VerdictGrounds(image=judged.id)
-        await store.change_comparison(
+        await store.change_judgement(
             row,
             now=self._farm.now(),
-            state=ComparisonState.SUSPICION,
+            state=JudgementState.SUSPICION,
             verdict=replace(
                 known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"
             ),
         )
 
-    async def _boot(self, mark: MarkRow, row: ComparisonRow, image: ImageRow) -> int:
+    async def _boot(self, mark: MarkRow, row: JudgementRow, image: ImageRow) -> int:
         probe = await ask_probe(
             self._farm,
             ProbeRequest(

@@ -17,7 +17,7 @@ from buildbot_bench.plugin.broker.quarantine import is_let_through
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ComparisonState, ImageState, ProbeState, TrialState
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementState, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.evidence import is_alike
@@ -38,8 +38,8 @@ class NoOps:
         """
         store = self._farm.store
         if probe.reason in OF_COMMITS:
-            lane = {"testbed": probe.testbed, "workload": probe.workload}
-            twin = await store.measured_twin(image, branch=self._farm.branch, **lane)
+            series = {"testbed": probe.testbed, "workload": probe.workload}
+            twin = await store.measured_twin(image, branch=self._farm.branch, **series)
             if twin is not None:
                 await self._close(probe, image, twin)
             return twin is not None
@@ -59,7 +59,7 @@ class NoOps:
     async def _close(self, probe: ProbeRow, image: ImageRow, twin: ImageRow) -> None:
         reason = f"no-op change: same kernel as {twin.label}"
         # First what a reader is told: a master that dies in between tells it again.
-        await self._farm.store.ensure_comparison(
+        await self._farm.store.ensure_judgement(
             NewJudgement(
                 testbed=probe.testbed,
                 workload=probe.workload,
@@ -68,7 +68,7 @@ class NoOps:
                 old_position=twin.position,
                 new_sha=image.sha,
                 new_position=image.position,
-                state=ComparisonState.NOTHING,
+                state=JudgementState.NOTHING,
                 verdict=VerdictGrounds(image=image.id, reason=reason),
             ),
             now=self._farm.now(),
@@ -117,8 +117,8 @@ class Issuer:
             # Here and not in a cycle's earlier part: the image may have been built since.
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
-        for trial in await self._farm.store.trials(states=(TrialState.RUNNING,)):
-            urgency |= dict.fromkeys((trial.base_image_id, trial.new_image_id), Priority.PERSON)
+        for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
+            urgency |= dict.fromkeys((ab_test.base_image_id, ab_test.new_image_id), Priority.PERSON)
         for image in images.values():
             await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
 

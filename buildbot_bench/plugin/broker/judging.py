@@ -19,12 +19,12 @@ from buildbot_bench.core.noise import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
-from buildbot_bench.plugin.db.finding_rows import ComparisonRow, NewJudgement, VerdictGrounds
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ComparisonState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
-from buildbot_bench.plugin.farm.series import lanes, removal_reason
+from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
@@ -32,7 +32,7 @@ MAX_ROUNDS = 12
 
 
 class Judging:
-    """Turns samples into comparisons, suspicions into fresh boots and alarms into searches."""
+    """Turns samples into judgements, suspicions into fresh boots and alarms into searches."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
@@ -41,7 +41,7 @@ class Judging:
         """Judge what was measured since, and what was re-measured on suspicion."""
         store = self._farm.store
         await for_each(await store.unjudged_probes(), self._judge_probe, "the judgement of probe")
-        suspicions = await store.comparisons(state=ComparisonState.SUSPICION)
+        suspicions = await store.judgements(state=JudgementState.SUSPICION)
         # Boots that the lab lost are asked for again for the same judgement.
         waiting = {
             probe.judgement_id for state in OPEN_PROBES for probe in await store.probes(state=state)
@@ -55,14 +55,14 @@ class Judging:
             await self._judge(image, probe.testbed, probe.workload, None)
         await self._farm.store.change_probe(probe, judged=True)
 
-    async def _judge_again(self, comparison: ComparisonRow) -> None:
-        judged = comparison.grounds.image
+    async def _judge_again(self, judgement: JudgementRow) -> None:
+        judged = judgement.grounds.image
         image = None if judged is None else await self._farm.store.image(judged)
         if image is not None:
-            await self._judge(image, comparison.testbed, comparison.workload, comparison)
+            await self._judge(image, judgement.testbed, judgement.workload, judgement)
 
     async def _judge(
-        self, image: ImageRow, testbed: str, workload: str, earlier: ComparisonRow | None
+        self, image: ImageRow, testbed: str, workload: str, earlier: JudgementRow | None
     ) -> None:
         samples = await self._farm.store.samples(
             testbed=testbed,
@@ -91,7 +91,7 @@ class Judging:
         await self._follow(verdict, row, image, new.metric.unit)
 
     async def _follow(
-        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, unit: str
+        self, verdict: Verdict, row: JudgementRow, image: ImageRow, unit: str
     ) -> None:
         """Ask for what a verdict wants, then write it down: a master may die between."""
         probes: list[ProbeRow | None] = []
@@ -113,7 +113,7 @@ class Judging:
         image: ImageRow,
         new: Sample,
         history: Sequence[Sample],
-        earlier: ComparisonRow | None,
+        earlier: JudgementRow | None,
     ) -> JudgePolicy:
         """The workflow's thresholds; further images that cannot be had are not asked for again."""
         old = predecessor(history, new)
@@ -126,18 +126,18 @@ class Judging:
             confidence=regression.confidence,
             min_effect=self._farm.workflow.min_effect_on(new.testbed),
             higher_is_better=new.metric.higher_is_better,
-            series=len(lanes(self._farm.workflow.bench_jobs)),
+            series=len(all_series(self._farm.workflow.bench_jobs)),
             corroborated=old is not None
             and await self._farm.store.alarmed_elsewhere(new.testbed, old.position, new.position),
             images=relinks.more and not lost,
         )
 
-    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> ComparisonRow:
+    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> JudgementRow:
         """The row of a sample and its predecessor; a new one says nothing yet."""
         store = self._farm.store
         old = predecessor(history, new)
         old_image = await store.image_at(self._farm.branch, old.position) if old else None
-        return await store.ensure_comparison(
+        return await store.ensure_judgement(
             NewJudgement(
                 testbed=new.testbed,
                 workload=new.workload,
@@ -146,16 +146,16 @@ class Judging:
                 old_position=old.position if old else 0,
                 new_sha=image.sha,
                 new_position=image.position,
-                state=ComparisonState.NOTHING,
+                state=JudgementState.NOTHING,
             ),
             now=self._farm.now(),
         )
 
     async def _record(
-        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, probes: list[int]
+        self, verdict: Verdict, row: JudgementRow, image: ImageRow, probes: list[int]
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
-        await self._farm.store.change_comparison(
+        await self._farm.store.change_judgement(
             row,
             now=self._farm.now(),
             state=state_of(verdict),
@@ -168,7 +168,7 @@ class Judging:
             verdict=VerdictGrounds(image=image.id, probes=tuple(probes), reason=verdict.reason),
         )
 
-    async def _ask(self, wanted: Remeasure, comparison: ComparisonRow) -> ProbeRow | None:
+    async def _ask(self, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:
         known = await self._farm.store.image_at(self._farm.branch, wanted.position)
         if known is None:
             return None
@@ -179,13 +179,13 @@ class Judging:
             self._farm,
             ProbeRequest(
                 image_id=image.id,
-                testbed=comparison.testbed,
-                workload=comparison.workload,
+                testbed=judgement.testbed,
+                workload=judgement.workload,
                 iterations=wanted.iterations,
                 reason=ProbeReason.CONFIRM,
                 priority=Priority.CONFIRM,
-                judgement_id=comparison.id,
-                serial=comparison.rounds,
+                judgement_id=judgement.id,
+                serial=judgement.rounds,
             ),
         )
 
@@ -209,14 +209,14 @@ def predecessor(history: Sequence[Sample], new: Sample) -> Sample | None:
     return max(earlier, key=lambda sample: sample.position, default=None)
 
 
-def state_of(verdict: Verdict) -> ComparisonState:
+def state_of(verdict: Verdict) -> JudgementState:
     """The word for a verdict in the tables."""
     match verdict:
         case Suspicion():
-            return ComparisonState.SUSPICION
+            return JudgementState.SUSPICION
         case Alarm():
-            return ComparisonState(verdict.direction)
+            return JudgementState(verdict.direction)
         case Unfit():
-            return ComparisonState.UNFIT
+            return JudgementState.UNFIT
         case Nothing():
-            return ComparisonState.NOTHING
+            return JudgementState.NOTHING

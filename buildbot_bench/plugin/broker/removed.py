@@ -19,15 +19,15 @@ from twisted.python import log
 
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import ComparisonRow, SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, JudgementRow, SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow, QuarantineRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
-    ComparisonState,
+    AbTestState,
+    JudgementState,
     ProfileState,
     SearchState,
-    TrialState,
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.retries import for_each
@@ -50,11 +50,11 @@ class RemovedTestbeds:
         store = self._farm.store
         running = await store.searches(states=(SearchState.RUNNING,))
         await for_each(running, self._search, "the end of search")
-        trials = await store.trials(states=(TrialState.RUNNING, TrialState.AWAITING))
-        await for_each(trials, self._trial, "the end of comparison of variants")
+        ab_tests = await store.ab_tests(states=(AbTestState.RUNNING, AbTestState.AWAITING))
+        await for_each(ab_tests, self._ab_test, "the end of comparison of variants")
         await for_each(await self._probes(), self._probe, "the end of probe")
         await for_each(await self._captures(), self._capture, "the end of capture")
-        suspicions = await store.comparisons(state=ComparisonState.SUSPICION)
+        suspicions = await store.judgements(state=JudgementState.SUSPICION)
         await for_each(suspicions, self._suspicion, "the end of suspicion")
         lasting = await store.quarantines(open_only=True)
         await for_each(lasting, self._quarantine, "the end of quarantine")
@@ -88,14 +88,14 @@ class RemovedTestbeds:
                 search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
             )
 
-    async def _trial(self, trial: TrialRow) -> None:
-        """One that has lanes left goes on with those."""
-        reasons = removal_reasons(self._farm, trial.lanes)
+    async def _ab_test(self, ab_test: AbTestRow) -> None:
+        """One that has series left goes on with those."""
+        reasons = removal_reasons(self._farm, ab_test.series)
         if all(reasons):
             why = in_one_line(reasons)
-            await self._cancel(await self._farm.store.probes_of_trial(trial.id), why)
-            await self._farm.store.change_trial(
-                trial, state=TrialState.CANCELLED, detail=why, ended_at=self._farm.now()
+            await self._cancel(await self._farm.store.probes_of_ab_test(ab_test.id), why)
+            await self._farm.store.change_ab_test(
+                ab_test, state=AbTestState.CANCELLED, detail=why, ended_at=self._farm.now()
             )
 
     async def _probe(self, probe: ProbeRow) -> None:
@@ -112,13 +112,13 @@ class RemovedTestbeds:
             )
             await call_off(self._farm, row.brid, why)
 
-    async def _suspicion(self, row: ComparisonRow) -> None:
+    async def _suspicion(self, row: JudgementRow) -> None:
         """Without fresh boots it can neither be confirmed nor refuted."""
         if why := removal_reason(self._farm, row.testbed, row.workload):
-            await self._farm.store.change_comparison(
+            await self._farm.store.change_judgement(
                 row,
                 now=self._farm.now(),
-                state=ComparisonState.UNFIT,
+                state=JudgementState.UNFIT,
                 verdict=replace(row.grounds, reason=why),
             )
 

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
 from twisted.internet.task import LoopingCall
 from twisted.python import log
 
-from buildbot_bench.plugin.broker.ab_tests import Trials
+from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue, CommitWatch
@@ -43,7 +43,7 @@ class Cycle:
             ("again", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
-            ("compare", Trials(farm).advance),
+            ("compare", AbTests(farm).advance),
             ("want", CommitQueue(farm).advance),
             ("issue", issuer.issue),
             ("profile", CaptureRequests(farm, scheduler.master, issuer).advance),

@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.states import (
-    ComparisonState,
+    AbTestState,
+    JudgementState,
     MarkKind,
     ReportState,
     SearchReason,
     SearchState,
-    TrialState,
 )
 
 
@@ -62,7 +62,7 @@ class NewJudgement:
     old_position: int
     new_sha: str
     new_position: int
-    state: ComparisonState
+    state: JudgementState
     effect: float | None = None
     low: float | None = None
     high: float | None = None
@@ -74,7 +74,7 @@ class NewJudgement:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ComparisonRow(NewJudgement):
+class JudgementRow(NewJudgement):
     """A judgement, as stored."""
 
     id: int
@@ -157,8 +157,8 @@ class ReportRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrialRow:
-    """Two variants to be compared: `lanes` are pairs of testbed and workload, `iterations` is n.
+class AbTestRow:
+    """Two variants to be compared: `series` are pairs of testbed and workload, `iterations` is n.
 
     A label is the variant as it was written, its base's name in the usual form. `decided_by` is who
     approved or rejected the patches; None when nobody had to.
@@ -171,12 +171,12 @@ class TrialRow:
     new_image_id: int
     new_tunables: str
     new_label: str
-    lanes: Sequence[Sequence[str]]
+    series: Sequence[Sequence[str]]
     iterations: int
     confidence: float
     min_effect: float
     requester: str
-    state: TrialState
+    state: AbTestState
     detail: str | None
     created_at: float
     ended_at: float | None
@@ -193,13 +193,13 @@ class TrialRow:
 class MarkRow:
     """What somebody said of a search's report or of a verdict; the newest word counts.
 
-    One of `search_id` and `comparison_id` is set. The `fixed_*` are those of the commit that
+    One of `search_id` and `judgement_id` is set. The `fixed_*` are those of the commit that
     mended it; `pending` says that fresh boots were asked for and the broker has not seen to it.
     """
 
     id: int
     search_id: int | None
-    comparison_id: int | None
+    judgement_id: int | None
     kind: MarkKind
     fixed_sha: str | None
     fixed_label: str | None

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow, PatchRow
 from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
     ARTEFACT,
     COMMIT,
     IMAGE,
@@ -17,7 +18,6 @@ from buildbot_bench.plugin.db.schema import (
     PATCH,
     PROBE,
     PROFILE,
-    TRIAL,
 )
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
@@ -207,15 +207,15 @@ def forget_artefact(conn: sa.Connection, digest: str) -> None:
 
 
 def needed_images(conn: sa.Connection) -> set[int]:
-    """The images that a probe or a profile waits for, all sides of trials, and control images."""
+    """The images that a probe or a profile waits for, sides of comparisons, and control images."""
     open_probes = PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED])
     of_control = PROBE.c.reason == ProbeReason.CONTROL
     open_profiles = PROFILE.c.state.in_([ProfileState.NEW, ProfileState.ISSUED])
     queries = (
         sa.select(PROBE.c.image_id).where(sa.or_(open_probes, of_control)),
         sa.select(PROFILE.c.image_id).where(open_profiles),
-        sa.select(TRIAL.c.base_image_id),
-        sa.select(TRIAL.c.new_image_id),
+        sa.select(AB_TEST.c.base_image_id),
+        sa.select(AB_TEST.c.new_image_id),
     )
     return {image for query in queries for image in conn.execute(query).scalars()}
 

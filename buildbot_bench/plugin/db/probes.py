@@ -136,7 +136,7 @@ def ensure_profile(
     workload: str,
     now: float,
     search_id: int | None = None,
-    trial_id: int | None = None,
+    ab_test_id: int | None = None,
     tunables: str = "",
 ) -> ProfileRow:
     """The request with that key, new if it was not known; a known one stays as it is."""
@@ -151,7 +151,7 @@ def ensure_profile(
             "testbed": testbed,
             "workload": workload,
             "search_id": search_id,
-            "trial_id": trial_id,
+            "ab_test_id": ab_test_id,
             "tunables": tunables,
             "state": ProfileState.NEW,
             "created_at": now,
@@ -176,9 +176,9 @@ def profiles_of_search(conn: sa.Connection, search_id: int) -> list[ProfileRow]:
     return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
 
 
-def profiles_of_trial(conn: sa.Connection, trial_id: int) -> list[ProfileRow]:
-    """The requests of a trial: lane after lane, the base's first."""
-    query = sa.select(PROFILE).where(PROFILE.c.trial_id == trial_id)
+def profiles_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProfileRow]:
+    """The requests of a comparison: series after series, the base's first."""
+    query = sa.select(PROFILE).where(PROFILE.c.ab_test_id == ab_test_id)
     return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
 
 

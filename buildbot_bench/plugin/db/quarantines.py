@@ -67,7 +67,7 @@ def begin_quarantine(
     reason: str,
     now: float,
 ) -> QuarantineRow:
-    """The quarantine that a control measurement began; a known one stays as it is."""
+    """The quarantine that a round of the control image began; a known one stays as it is."""
     return ensure(
         conn,
         QUARANTINE,
@@ -118,7 +118,7 @@ def change_quarantine(
 
 
 def doubted(conn: sa.Connection, row: QuarantineRow) -> tuple[int, int]:
-    """How many iterations a quarantine puts in doubt, and of how many images; controls apart."""
+    """How many iterations a quarantine puts in doubt, of how many images but control images."""
     query = sa.select(
         sa.func.count(sa.distinct(ITERATION.c.id)), sa.func.count(sa.distinct(ITERATION.c.image_id))
     ).where(

@@ -137,7 +137,7 @@ class PatchRow:
 class ProbeRequest:
     """What is asked of the lab: so many iterations of an image on a testbed and workload.
 
-    At most one of `search_id`, `trial_id` and `judgement_id` says for what; `serial` counts the
+    At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
     requests for it, or for its testbed; `round` counts the jobs for this request that the lab gave
     up. `name` tells apart what nothing else does. `tunables` are set before the traffic, as
     core.variant writes them.
@@ -150,7 +150,7 @@ class ProbeRequest:
     reason: ProbeReason
     priority: int
     search_id: int | None = None
-    trial_id: int | None = None
+    ab_test_id: int | None = None
     judgement_id: int | None = None
     serial: int = 0
     round: int = 0
@@ -163,7 +163,7 @@ class ProbeRequest:
         """What two requests have in common that are one, repeated: it is compared, never read."""
         if self.name:
             return self.name
-        parents = (self.search_id, self.trial_id, self.judgement_id)
+        parents = (self.search_id, self.ab_test_id, self.judgement_id)
         parts = (self.reason, *(parent or 0 for parent in parents), self.testbed, self.workload)
         return ":".join(map(str, (*parts, self.image_id, self.serial, self.round)))
 
@@ -198,7 +198,7 @@ class ProbeRow:
     judged: bool
     version: int
     tunables: str = ""
-    trial_id: int | None = None
+    ab_test_id: int | None = None
     judgement_id: int | None = None
     serial: int = 0
     round: int = 0
@@ -246,7 +246,7 @@ class MeasuredRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuarantineRow:
-    """A span in which a testbed was not to be believed, since a control measurement showed it.
+    """A span in which a testbed was not to be believed, since its control image showed it.
 
     `probe_id` is the request of that measurement, `since_s` when the last good one before it
     ended: what the testbed measured after it is in doubt, unless `trusted` says that it was a
@@ -292,7 +292,7 @@ class ProfileRow:
     """One request for a capture of one image on one testbed and workload.
 
     `key` names the request, whoever repeats it; `token` names its job on the lab worker; `digest`
-    is the capture's, None until there is one. It was asked for by a search or a trial.
+    is the capture's, None until there is one. It was asked for by a search or a comparison.
     """
 
     id: int
@@ -300,7 +300,7 @@ class ProfileRow:
     token: str
     image_id: int
     search_id: int | None
-    trial_id: int | None
+    ab_test_id: int | None
     testbed: str
     workload: str
     tunables: str

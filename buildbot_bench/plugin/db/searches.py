@@ -7,10 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewSearch, SearchRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH, TRIAL
+from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import (
     by_id,
     compare_and_swap,
@@ -19,7 +19,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import ImageState, SearchState, TrialState
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchState
 
 
 def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:
@@ -94,7 +94,7 @@ def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> Sea
     return compare_and_swap(conn, SEARCH, row, columns)
 
 
-def add_trial(
+def add_ab_test(
     conn: sa.Connection,
     *,
     base_image_id: int,
@@ -103,14 +103,14 @@ def add_trial(
     new_image_id: int,
     new_tunables: str,
     new_label: str,
-    lanes: Sequence[Sequence[str]],
+    series: Sequence[Sequence[str]],
     iterations: int,
     confidence: float,
     min_effect: float,
     requester: str,
     now: float,
-    state: TrialState = TrialState.RUNNING,
-) -> TrialRow:
+    state: AbTestState = AbTestState.RUNNING,
+) -> AbTestRow:
     """Ask for a comparison of two variants; it runs from now on, or waits to be approved."""
     values = {
         "base_image_id": base_image_id,
@@ -119,7 +119,7 @@ def add_trial(
         "new_image_id": new_image_id,
         "new_tunables": new_tunables,
         "new_label": new_label,
-        "lanes": [list(lane) for lane in lanes],
+        "series": [list(one) for one in series],
         "iterations": iterations,
         "confidence": confidence,
         "min_effect": min_effect,
@@ -127,44 +127,44 @@ def add_trial(
         "state": state,
         "created_at": now,
     }
-    added = conn.execute(sa.insert(TRIAL).values(**values).returning(*TRIAL.c))
-    return TrialRow(**added.mappings().one())
+    added = conn.execute(sa.insert(AB_TEST).values(**values).returning(*AB_TEST.c))
+    return AbTestRow(**added.mappings().one())
 
 
-def trial(conn: sa.Connection, trial_id: int) -> TrialRow | None:
-    """The trial with that id."""
-    return by_id(conn, TRIAL, TrialRow, trial_id)
+def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
+    """The comparison with that id."""
+    return by_id(conn, AB_TEST, AbTestRow, ab_test_id)
 
 
-def trials(
+def ab_tests(
     conn: sa.Connection,
-    states: Collection[TrialState | str] | None = None,
+    states: Collection[AbTestState | str] | None = None,
     limit: int | None = None,
-) -> list[TrialRow]:
-    """The trials in certain states, or all; newest first."""
-    query = sa.select(TRIAL).order_by(TRIAL.c.id.desc()).limit(limit)
+) -> list[AbTestRow]:
+    """The comparisons in certain states, or all; newest first."""
+    query = sa.select(AB_TEST).order_by(AB_TEST.c.id.desc()).limit(limit)
     if states is not None:
-        query = query.where(TRIAL.c.state.in_(states))
-    return fetch_all(conn, query, TrialRow)
+        query = query.where(AB_TEST.c.state.in_(states))
+    return fetch_all(conn, query, AbTestRow)
 
 
-def change_trial(conn: sa.Connection, /, row: TrialRow, **columns: Any) -> TrialRow | None:
-    """The trial with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, TRIAL, row, columns)
+def change_ab_test(conn: sa.Connection, /, row: AbTestRow, **columns: Any) -> AbTestRow | None:
+    """The comparison with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, AB_TEST, row, columns)
 
 
-def probes_of_trial(conn: sa.Connection, trial_id: int) -> list[ProbeRow]:
-    """All probes of a trial, in the order in which they were asked for."""
-    query = sa.select(PROBE).where(PROBE.c.trial_id == trial_id).order_by(PROBE.c.id)
+def probes_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProbeRow]:
+    """All probes of a comparison, in the order in which they were asked for."""
+    query = sa.select(PROBE).where(PROBE.c.ab_test_id == ab_test_id).order_by(PROBE.c.id)
     return fetch_all(conn, query, ProbeRow)
 
 
-def iterations_of_trial(conn: sa.Connection, trial_id: int) -> list[IterationRow]:
-    """What a trial asked for and can believe, in the primary units, in the order measured."""
+def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:
+    """What a comparison asked for and can believe, in the primary units, in the order measured."""
     query = (
         sa.select(ITERATION)
         .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
-        .where(PROBE.c.trial_id == trial_id, ITERATION.c.is_primary, ~in_doubt())
+        .where(PROBE.c.ab_test_id == ab_test_id, ITERATION.c.is_primary, ~in_doubt())
         .order_by(ITERATION.c.at_s, ITERATION.c.id)
     )
     return fetch_all(conn, query, IterationRow)

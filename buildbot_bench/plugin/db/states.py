@@ -43,7 +43,7 @@ class ProbeReason(StrEnum):
     CONTROL = "control"
 
 
-class ComparisonState(StrEnum):
+class JudgementState(StrEnum):
     """What Student's t and the policy made of two samples."""
 
     NOTHING = "nothing"
@@ -65,7 +65,7 @@ class SearchState(StrEnum):
     FAILED = "failed"
 
 
-class TrialState(StrEnum):
+class AbTestState(StrEnum):
     """`running` and `cancelling` are the ones that the broker still works on.
 
     `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.

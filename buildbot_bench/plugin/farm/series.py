@@ -19,7 +19,7 @@ from buildbot_bench.workflow import BenchJob, DeclaredTestbed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lane:
+class Series:
     """One workload on one testbed: what is measured side by side with nothing else.
 
     Two machines of one kind are two testbeds: their levels differ, so no history mixes them. A
@@ -37,27 +37,27 @@ class Lane:
     gates: tuple[str, ...] = ()
 
 
-def lanes(jobs: tuple[BenchJob, ...]) -> tuple[Lane, ...]:
+def all_series(jobs: tuple[BenchJob, ...]) -> tuple[Series, ...]:
     """Every (testbed, workload) that the workflow's jobs measure.
 
     The workloads of a job are dealt to the testbeds of a pool in turn.
     """
-    alone = {job.name: _lanes(job) for job in jobs}
+    alone = {job.name: _series_of_job(job) for job in jobs}
     return tuple(
-        replace(lane, gates=_gates(lane, (alone[name] for name in job.needs if name in alone)))
+        replace(series, gates=_gates(series, (alone[name] for name in job.needs if name in alone)))
         for job in jobs
-        for lane in alone[job.name]
+        for series in alone[job.name]
     )
 
 
-def _gates(lane: Lane, needed: Iterable[tuple[Lane, ...]]) -> tuple[str, ...]:
-    found = (gate.testbed for gates in needed for gate in gates if gate.workload == lane.workload)
+def _gates(series: Series, needed: Iterable[tuple[Series, ...]]) -> tuple[str, ...]:
+    found = (gate.testbed for gates in needed for gate in gates if gate.workload == series.workload)
     return tuple(dict.fromkeys(found))
 
 
-def _lanes(job: BenchJob) -> tuple[Lane, ...]:
+def _series_of_job(job: BenchJob) -> tuple[Series, ...]:
     return tuple(
-        Lane(
+        Series(
             testbed=pool[number % len(pool)],
             workload=workload,
             iterations=None if job.iterations == "auto" else job.iterations,
@@ -78,9 +78,9 @@ def removal_reason(farm: Farm, testbed: str, workload: str) -> str:
     return ""
 
 
-def removal_reasons(farm: Farm, lanes: Iterable[Sequence[str]]) -> list[str]:
+def removal_reasons(farm: Farm, all_series: Iterable[Sequence[str]]) -> list[str]:
     """Of each testbed and workload why it cannot be measured any more; empty where it can."""
-    return [removal_reason(farm, testbed, workload) for testbed, workload in lanes]
+    return [removal_reason(farm, testbed, workload) for testbed, workload in all_series]
 
 
 def in_one_line(reasons: Iterable[str]) -> str:
@@ -96,9 +96,11 @@ def captures_removal_reason(farm: Farm, testbed: str, workload: str) -> str:
     return f"testbed {testbed} no longer takes captures: it has no `profile` in bench.yml"
 
 
-async def removed_lanes(farm: Farm) -> list[tuple[str, str]]:
+async def removed_series(farm: Farm) -> list[tuple[str, str]]:
     """The testbeds and workloads that were measured and cannot be any more."""
-    return [lane for lane in await farm.store.measured_lanes() if removal_reason(farm, *lane)]
+    return [
+        series for series in await farm.store.measured_series() if removal_reason(farm, *series)
+    ]
 
 
 def testbed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
@@ -106,24 +108,26 @@ def testbed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
     return farm.workflow.testbeds.get(testbed, DeclaredTestbed())
 
 
-def lane_of(farm: Farm, testbed: str, workload: str) -> Lane:
-    """The lane whose home or pool a testbed is; one of its own when bench.yml forgot it."""
-    known = [lane for lane in lanes(farm.workflow.bench_jobs) if lane.workload == workload]
-    at_home = [lane for lane in known if lane.testbed == testbed]
-    around = [lane for lane in known if testbed in lane.pool]
-    alone = Lane(testbed=testbed, workload=workload, iterations=None, pool=(testbed,))
+def series_at(farm: Farm, testbed: str, workload: str) -> Series:
+    """The series whose home or pool a testbed is; one of its own when bench.yml forgot it."""
+    known = [
+        series for series in all_series(farm.workflow.bench_jobs) if series.workload == workload
+    ]
+    at_home = [series for series in known if series.testbed == testbed]
+    around = [series for series in known if testbed in series.pool]
+    alone = Series(testbed=testbed, workload=workload, iterations=None, pool=(testbed,))
     return next(iter((*at_home, *around)), alone)
 
 
-async def least_loaded(farm: Farm, lane: Lane) -> str:
-    """The testbed of a lane's pool with the fewest searches; its home, which has a history, first.
+async def least_loaded(farm: Farm, series: Series) -> str:
+    """The testbed of a series' pool with the fewest searches; its home, which has a history, first.
 
     One in quarantine comes last: nothing would be measured there until that ends.
     """
     held = await held_testbeds(farm)
     running = await farm.store.searches(states=(SearchState.RUNNING, SearchState.CANCELLING))
     load = Counter(search.testbed for search in running)
-    return min((lane.testbed, *lane.pool), key=lambda bed: (bed in held, load[bed]))
+    return min((series.testbed, *series.pool), key=lambda bed: (bed in held, load[bed]))
 
 
 async def held_testbeds(farm: Farm) -> frozenset[str]:

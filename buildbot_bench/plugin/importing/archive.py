@@ -187,7 +187,7 @@ _DURATION_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lane:
+class ImportedSeries:
     """Where the farm would have measured it."""
 
     branch: str
@@ -196,21 +196,23 @@ class Lane:
     epoch: str
 
 
-def is_kept(conn: sa.Connection, group: Group, revision: Revision, lane: Lane) -> bool:
+def is_kept(conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries) -> bool:
     """Whether this group was kept before."""
-    return probe_by_key(conn, _key(group, revision, lane)) is not None
+    return probe_by_key(conn, _key(group, revision, series)) is not None
 
 
-def keep(conn: sa.Connection, group: Group, revision: Revision, lane: Lane, *, now: float) -> bool:
+def keep(
+    conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries, *, now: float
+) -> bool:
     """Keep it, in the caller's transaction; False when it was kept before.
 
     There is no artefact: the image counts as one whose builders failed, so that whoever asks for
     boots of it has it built. The commit counts as unimportant: nobody measures it elsewhere.
     """
-    if is_kept(conn, group, revision, lane):
+    if is_kept(conn, group, revision, series):
         return False
     commit = NewCommit.of(revision, important=False, arrived_at=now)
-    add_commits(conn, lane.branch, [commit])
+    add_commits(conn, series.branch, [commit])
     image = ensure_image(
         conn,
         sha=revision.sha,
@@ -226,13 +228,13 @@ def keep(conn: sa.Connection, group: Group, revision: Revision, lane: Lane, *, n
     begun_at_s = group.built_at_s or float(revision.committed_at_s)
     request = ProbeRequest(
         image_id=image.id,
-        testbed=lane.testbed,
-        workload=lane.workload,
+        testbed=series.testbed,
+        workload=series.workload,
         iterations=len(group.boots),
         reason=ProbeReason.BACKFILL,
         priority=0,
-        name=_key(group, revision, lane),
-        epoch=lane.epoch,
+        name=_key(group, revision, series),
+        epoch=series.epoch,
     )
     probe = ensure_probe(conn, request, token="", now=now)
     ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
@@ -253,8 +255,8 @@ def keep(conn: sa.Connection, group: Group, revision: Revision, lane: Lane, *, n
     return True
 
 
-def _key(group: Group, revision: Revision, lane: Lane) -> str:
+def _key(group: Group, revision: Revision, series: ImportedSeries) -> str:
     """What names it wherever the archive lies: where it is kept and what was measured."""
     content = [group.series, group.configuration, group.uname, *(str(b.value) for b in group.boots)]
     digest = hashlib.sha256("\0".join(content).encode()).hexdigest()
-    return f"import:{lane.testbed}:{lane.workload}:{revision.sha}:{digest[:32]}"
+    return f"import:{series.testbed}:{series.workload}:{revision.sha}:{digest[:32]}"

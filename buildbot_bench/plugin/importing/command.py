@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.commits import newest_commit
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock
 from buildbot_bench.plugin.importing.archive import (
     Group,
-    Lane,
+    ImportedSeries,
     Refused,
     is_kept,
     keep,
@@ -125,13 +125,13 @@ def _import(options: argparse.Namespace) -> Tally:
                     if workload is None:
                         tally.left_out += 1
                         continue
-                    lane = Lane(
+                    series = ImportedSeries(
                         branch=branch,
                         testbed=options.testbed,
                         workload=workload,
                         epoch=options.epoch or found.series,
                     )
-                    _take(engine, found, lane, history, tally, dry_run=options.dry_run)
+                    _take(engine, found, series, history, tally, dry_run=options.dry_run)
     return tally
 
 
@@ -145,7 +145,7 @@ def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
 def _take(
     engine: sa.Engine,
     group: Group,
-    lane: Lane,
+    series: ImportedSeries,
     history: MirrorHistory,
     tally: Tally,
     *,
@@ -158,10 +158,10 @@ def _take(
         return
     with engine.begin() as conn:
         if dry_run:
-            new = not is_kept(conn, group, revision, lane)
+            new = not is_kept(conn, group, revision, series)
         else:
             take_write_lock(conn)
-            new = keep(conn, group, revision, lane, now=time.time())
+            new = keep(conn, group, revision, series, now=time.time())
     if not new:
         tally.known += 1
         return

@@ -1,7 +1,7 @@
 """Buildbot's www plugin `bench`: the browser's files, pictures and metrics; it only reads.
 
 Buildbot's authorisation does not reach what lies under /plugins/, so nothing here changes anything:
-the pages act through the REST control methods.
+the pages act through the actions of REST.
 """
 
 from __future__ import annotations

@@ -21,9 +21,15 @@ from twisted.web.resource import Resource
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
-from buildbot_bench.plugin.farm.series import lanes
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.answer import Answer
-from buildbot_bench.plugin.queries.history import Mark, Series, as_arrays, marks_of, read_series
+from buildbot_bench.plugin.queries.history import (
+    Mark,
+    SeriesPoints,
+    as_arrays,
+    marks_of,
+    read_series,
+)
 
 # Of two iterations the later number may be in the table first: so many back, one is no surprise.
 _LATE = 1000
@@ -65,11 +71,13 @@ class Histories:
 
         Gives how many series are kept.
         """
-        wanted = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
-        for lane in wanted:
-            await self.read(farm, *lane)
-        for lane in self._told.keys() - wanted:
-            del self._told[lane]
+        wanted = [
+            (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
+        ]
+        for series in wanted:
+            await self.read(farm, *series)
+        for series in self._told.keys() - wanted:
+            del self._told[series]
         return len(self._told)
 
     async def read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
@@ -96,8 +104,8 @@ class Histories:
     async def _news(self, farm: Farm, testbed: str, workload: str) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
-        for lane, iteration in found.items():
-            self._iterations[lane] = max(iteration, self._iterations.get(lane, 0))
+        for series, iteration in found.items():
+            self._iterations[series] = max(iteration, self._iterations.get(series, 0))
         return HistoryVersion(
             branch=farm.branch,
             iteration=self._iterations.get((testbed, workload), 0),
@@ -112,7 +120,7 @@ def histories_of(master: Any) -> Histories:
     return found
 
 
-def _told(testbed: str, workload: str, series: Series, news: HistoryVersion) -> KeptHistory:
+def _told(testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion) -> KeptHistory:
     view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
     return KeptHistory(
@@ -135,17 +143,19 @@ class HistoryTexts(Resource):
         """First a testbed's, then a workload's."""
         names = (*self._names, name.decode("utf-8", "replace"))
         return (
-            _Series(self._master, *names) if len(names) == 2 else type(self)(self._master, *names)
+            _SeriesText(self._master, *names)
+            if len(names) == 2
+            else type(self)(self._master, *names)
         )
 
 
-class _Series(Answer):
+class _SeriesText(Answer):
     def __init__(self, master: Any, testbed: str, workload: str) -> None:
         super().__init__(master)
-        self._lane = (testbed, workload)
+        self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        told = await histories_of(self.master).read(farm_of(self.master), *self._lane)
+        told = await histories_of(self.master).read(farm_of(self.master), *self._series)
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")

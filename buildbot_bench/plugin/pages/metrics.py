@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import lanes
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
 from buildbot_bench.plugin.queries.lab import testbed
@@ -126,10 +126,14 @@ async def _series(farm: Farm) -> list[Gauge]:
     """The mean of each series' newest measured commit."""
     histories = histories_of(farm.master)
     newest: dict[tuple[tuple[str, str], ...], float] = {}
-    for lane in lanes(farm.workflow.bench_jobs):
-        point = (await histories.read(farm, lane.testbed, lane.workload)).newest
+    for series in all_series(farm.workflow.bench_jobs):
+        point = (await histories.read(farm, series.testbed, series.workload)).newest
         if point is not None:
-            labels = (("testbed", lane.testbed), ("workload", lane.workload), ("unit", point.unit))
+            labels = (
+                ("testbed", series.testbed),
+                ("workload", series.workload),
+                ("unit", point.unit),
+            )
             newest[labels] = point.mean
     return [
         Gauge(

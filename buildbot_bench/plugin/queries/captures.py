@@ -10,12 +10,12 @@ from itertools import pairwise
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.ab_test import FlameGraphs
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile import Profile, parse_folded
 from buildbot_bench.core.report import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.trial import FlameGraphs
-from buildbot_bench.plugin.db.finding_rows import SearchRow, TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
 from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState, SearchState
 from buildbot_bench.plugin.farm import Farm
@@ -78,18 +78,18 @@ async def flame_graphs_of_search(farm: Farm, search_id: int) -> dict[str, str] |
     }
 
 
-async def flame_graphs_of(farm: Farm, trial: TrialRow) -> dict[tuple[str, str], FlameGraphs]:
-    """Where a trial's flame graphs are seen, for each lane of which both sides were sampled."""
-    lanes: dict[tuple[str, str], list[ProfileRow]] = {}
-    for row in await farm.store.profiles_of_trial(trial.id):
-        lanes.setdefault((row.testbed, row.workload), []).append(row)
+async def flame_graphs_of(farm: Farm, ab_test: AbTestRow) -> dict[tuple[str, str], FlameGraphs]:
+    """Where a comparison's flame graphs are seen, by series, where both sides were sampled."""
+    all_series: dict[tuple[str, str], list[ProfileRow]] = {}
+    for row in await farm.store.profiles_of_ab_test(ab_test.id):
+        all_series.setdefault((row.testbed, row.workload), []).append(row)
     return {
-        lane: FlameGraphs(
+        series: FlameGraphs(
             base=address(farm, sides[0]),
             new=address(farm, sides[1]),
             difference=address(farm, *sides),
         )
-        for lane, sides in lanes.items()
+        for series, sides in all_series.items()
         if [side.state for side in sides] == [ProfileState.DONE] * 2
     }
 

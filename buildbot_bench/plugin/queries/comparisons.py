@@ -10,174 +10,174 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.legible import spelled_out
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
-from buildbot_bench.core.trial import (
+from buildbot_bench.core.ab_test import (
     GRAPH,
+    AbTestReport,
+    AbTestSide,
     Boot,
-    LaneValues,
     Part,
-    TrialReport,
-    TrialSide,
-    compose_trial,
+    SeriesValues,
+    compose_ab_test,
     image_names,
     markdown,
     parts,
     result_files,
     text,
 )
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.legible import spelled_out
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.variant import parse_recipe
-from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, TrialState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.render.plots import Pair, medians
 
-Lane = tuple[str, str]
+SeriesName = tuple[str, str]
 
 
 def sides_done(
-    trial: TrialRow, iterations: Sequence[IterationRow]
-) -> dict[Lane, Counter[TrialSide]]:
-    """How many boots of each side gave a value, in each lane."""
-    done: dict[Lane, Counter[TrialSide]] = {}
+    ab_test: AbTestRow, iterations: Sequence[IterationRow]
+) -> dict[SeriesName, Counter[AbTestSide]]:
+    """How many boots of each side gave a value, in each series."""
+    done: dict[SeriesName, Counter[AbTestSide]] = {}
     for row in iterations:
         if row.value is not None:
-            done.setdefault((row.testbed, row.workload), Counter())[side_of(trial, row)] += 1
+            done.setdefault((row.testbed, row.workload), Counter())[side_of(ab_test, row)] += 1
     return done
 
 
-def side_of(trial: TrialRow, row: IterationRow) -> TrialSide:
-    """Which variant an iteration of a trial measured; the two differ in image or in tunables."""
-    is_base = (row.image_id, row.tunables) == (trial.base_image_id, trial.base_tunables)
-    return TrialSide.BASE if is_base else TrialSide.NEW
+def side_of(ab_test: AbTestRow, row: IterationRow) -> AbTestSide:
+    """Which variant an iteration measured; the two differ in image or in tunables."""
+    is_base = (row.image_id, row.tunables) == (ab_test.base_image_id, ab_test.base_tunables)
+    return AbTestSide.BASE if is_base else AbTestSide.NEW
 
 
 Json = dict[str, Any]
 
 
-class TrialViews:
+class ComparisonViews:
     """Reads the tables for whoever looks."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
 
-    async def describe(self, trial_id: int) -> Json | None:
-        """A trial as it stands, with its report when it has ended."""
-        trial = await self._farm.store.trial(trial_id)
-        if trial is None:
+    async def describe(self, ab_test_id: int) -> Json | None:
+        """A comparison as it stands, with its report when it has ended."""
+        ab_test = await self._farm.store.ab_test(ab_test_id)
+        if ab_test is None:
             return None
-        summary = await self.summarise(trial)
-        if not trial.ended:
+        summary = await self.summarise(ab_test)
+        if not ab_test.ended:
             nothing = {"report": None, "text": None, "markdown": None}
-            return summary | nothing | {"patches": await self._patches(trial)}
-        report = await self.report(trial)
+            return summary | nothing | {"patches": await self._patches(ab_test)}
+        report = await self.report(ab_test)
         return summary | {
             "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
         }
 
-    async def summarise(self, trial: TrialRow) -> Json:
-        """The part of a trial's description that costs little."""
-        measured = await self._farm.store.iterations_of_trial(trial.id)
+    async def summarise(self, ab_test: AbTestRow) -> Json:
+        """The part of a comparison's description that costs little."""
+        measured = await self._farm.store.iterations_of_ab_test(ab_test.id)
         return {
-            "trialid": trial.id,
-            "state": str(trial.state),
-            "base": trial.base_label,
-            "new": trial.new_label,
-            "lanes": [list(lane) for lane in trial.lanes],
-            "iterations": trial.iterations,
+            "comparisonid": ab_test.id,
+            "state": str(ab_test.state),
+            "base": ab_test.base_label,
+            "new": ab_test.new_label,
+            "series": [list(series) for series in ab_test.series],
+            "iterations": ab_test.iterations,
             "boots_done": sum(row.value is not None for row in measured),
-            "boots": 2 * trial.iterations * len(trial.lanes),
-            "now": trial.detail or ("" if trial.ended else await self._activity(trial)),
-            "created_at": trial.created_at,
-            "ended_at": trial.ended_at,
-            "requester": trial.requester,
+            "boots": 2 * ab_test.iterations * len(ab_test.series),
+            "now": ab_test.detail or ("" if ab_test.ended else await self._activity(ab_test)),
+            "created_at": ab_test.created_at,
+            "ended_at": ab_test.ended_at,
+            "requester": ab_test.requester,
         }
 
-    async def report(self, trial: TrialRow) -> TrialReport:
-        """What a trial came to so far."""
-        rows = await self._farm.store.iterations_of_trial(trial.id)
-        graphs = await flame_graphs_of(self._farm, trial)
-        return compose_trial(
+    async def report(self, ab_test: AbTestRow) -> AbTestReport:
+        """What a comparison came to so far."""
+        rows = await self._farm.store.iterations_of_ab_test(ab_test.id)
+        graphs = await flame_graphs_of(self._farm, ab_test)
+        return compose_ab_test(
             [
-                replace(_lane_values(trial, rows, *lane), flame_graphs=graphs.get(lane))
-                for lane in ((testbed, workload) for testbed, workload in trial.lanes)
+                replace(_series_values(ab_test, rows, *series), flame_graphs=graphs.get(series))
+                for series in ((testbed, workload) for testbed, workload in ab_test.series)
             ],
-            trial_id=trial.id,
-            base=trial.base_label,
-            new=trial.new_label,
-            iterations=trial.iterations,
-            confidence=trial.confidence,
-            min_effect=trial.min_effect,
-            detail=trial.detail or "",
+            comparison_id=ab_test.id,
+            base=ab_test.base_label,
+            new=ab_test.new_label,
+            iterations=ab_test.iterations,
+            confidence=ab_test.confidence,
+            min_effect=ab_test.min_effect,
+            detail=ab_test.detail or "",
             farm=self._farm.workflow.name,
-            url=f"{self._farm.master.config.buildbotURL}api/v2/bench/trials/{trial.id}",
+            url=f"{self._farm.master.config.buildbotURL}api/v2/bench/comparisons/{ab_test.id}",
         )
 
-    async def _patches(self, trial: TrialRow) -> list[Json]:
+    async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""
         found: list[Json] = []
-        if trial.state == TrialState.AWAITING:
-            for digest in await self._held(trial):
+        if ab_test.state == AbTestState.AWAITING:
+            for digest in await self._held(ab_test):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
                     shown = {"digest": digest, "text": spelled_out(patch.body)}
                     found.append({"origin": patch.origin, **shown})
         return found
 
-    async def _held(self, trial: TrialRow) -> list[str]:
-        """The digests of the patches in a trial's images, each once."""
+    async def _held(self, ab_test: AbTestRow) -> list[str]:
+        """The digests of the patches in a comparison's images, each once."""
         images = [
             await self._farm.store.image(number)
-            for number in (trial.base_image_id, trial.new_image_id)
+            for number in (ab_test.base_image_id, ab_test.new_image_id)
         ]
         held = [image.variant for image in images if image and image.state == ImageState.HELD]
         return list(dict.fromkeys(d for variant in held for d in parse_recipe(variant).patches))
 
-    async def _activity(self, trial: TrialRow) -> str:
-        """What is done for a trial at this moment, in a few words."""
-        if trial.state == TrialState.AWAITING:
+    async def _activity(self, ab_test: AbTestRow) -> str:
+        """What is done for a comparison at this moment, in a few words."""
+        if ab_test.state == AbTestState.AWAITING:
             return "its patches await approval"
-        for number in (trial.base_image_id, trial.new_image_id):
+        for number in (ab_test.base_image_id, ab_test.new_image_id):
             image = await self._farm.store.image(number)
             if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
                 return f"building {image.label}"
-        for probe in await self._farm.store.probes_of_trial(trial.id):
+        for probe in await self._farm.store.probes_of_ab_test(ab_test.id):
             image = await self._farm.store.image(probe.image_id)
             if probe.state in OPEN_PROBES and image is not None:
                 return f"measuring {image.label}: {probe.workload} on {probe.testbed}"
         return "planning"
 
 
-def _lane_values(
-    trial: TrialRow, rows: list[IterationRow], testbed: str, workload: str
-) -> LaneValues:
-    """The values of one lane, in the unit in which most of them are."""
+def _series_values(
+    ab_test: AbTestRow, rows: list[IterationRow], testbed: str, workload: str
+) -> SeriesValues:
+    """The values of one series, in the unit in which most of them are."""
     here = [row for row in rows if (row.testbed, row.workload) == (testbed, workload)]
     units = [row.unit for row in here if row.value is not None]
     unit = max(units, key=units.count, default=PPS.unit)
-    values: dict[TrialSide, list[float]] = {side: [] for side in TrialSide}
+    values: dict[AbTestSide, list[float]] = {side: [] for side in AbTestSide}
     for row in here:
         if row.value is not None and row.unit == unit:
-            values[side_of(trial, row)].append(row.value)
-    return LaneValues(
+            values[side_of(ab_test, row)].append(row.value)
+    return SeriesValues(
         testbed=testbed,
         workload=workload,
         metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
-        base=tuple(values[TrialSide.BASE]),
-        new=tuple(values[TrialSide.NEW]),
+        base=tuple(values[AbTestSide.BASE]),
+        new=tuple(values[AbTestSide.NEW]),
         facts=dict(here[0].facts) if here else {},
     )
 
 
-async def directory_of(farm: Farm, trial: TrialRow) -> list[Json]:
-    """The files, as far as the trial was measured, by their paths: texts, and graphs in base64."""
-    report = await TrialViews(farm).report(trial)
-    texts = result_files(report, await _boots(farm, trial))
+async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
+    """The files of what was measured so far, by their paths: texts, and graphs in base64."""
+    report = await ComparisonViews(farm).report(ab_test)
+    texts = result_files(report, await _boots(farm, ab_test))
     rows: list[Json] = [{"path": path, "text": text} for path, text in texts.items()]
     for part in parts(report):
         if part.measured:
@@ -187,14 +187,14 @@ async def directory_of(farm: Farm, trial: TrialRow) -> list[Json]:
     return sorted(rows, key=lambda row: str(row["path"]))
 
 
-async def _boots(farm: Farm, trial: TrialRow) -> list[Boot]:
-    """The boots that gave a value; those of a side and lane are counted in the order measured."""
-    counts: Counter[tuple[str, str, TrialSide]] = Counter()
+async def _boots(farm: Farm, ab_test: AbTestRow) -> list[Boot]:
+    """The boots that gave a value; those of a side and series are counted in the order measured."""
+    counts: Counter[tuple[str, str, AbTestSide]] = Counter()
     boots: list[Boot] = []
-    for row in await farm.store.iterations_of_trial(trial.id):
+    for row in await farm.store.iterations_of_ab_test(ab_test.id):
         if row.value is None:
             continue
-        side = side_of(trial, row)
+        side = side_of(ab_test, row)
         key = (row.testbed, row.workload, side)
         counts[key] += 1
         boots.append(
@@ -209,20 +209,20 @@ async def _boots(farm: Farm, trial: TrialRow) -> list[Boot]:
     return boots
 
 
-def _graph(report: TrialReport, part: Part) -> bytes:
-    """One axis has one unit: lanes that are measured in another than the first have none."""
+def _graph(report: AbTestReport, part: Part) -> bytes:
+    """One axis has one unit: series that are measured in another than the first have none."""
     metric = part.measured[0].metric
     names = image_names(report.base, report.new)
     return medians(
         [
             Pair(
-                workload=lane.workload,
-                values=(tuple(lane.contrast.old.values), tuple(lane.contrast.new.values)),
+                workload=series.workload,
+                values=(tuple(series.contrast.old.values), tuple(series.contrast.new.values)),
             )
-            for lane in part.measured
-            if lane.metric == metric
+            for series in part.measured
+            if series.metric == metric
         ],
-        (names[TrialSide.BASE], names[TrialSide.NEW]),
+        (names[AbTestSide.BASE], names[AbTestSide.NEW]),
         metric,
-        title=f"{report.new} against {report.base} on {part.lanes[0].testbed}",
+        title=f"{report.new} against {report.base} on {part.series[0].testbed}",
     )

@@ -1,4 +1,4 @@
-"""What the tables know around an answer: other lanes, the tip, the lab's facts, the course."""
+"""What the tables know around an answer: other series, the tip, the lab's facts, the course."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from buildbot_bench.core.report import (
     Context,
     ControlRecord,
     ImageRecord,
-    LaneSamples,
     ProbeRecord,
+    SeriesSamples,
     replay_stages,
     runners_up,
 )
@@ -23,12 +23,12 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import lanes, removed_lanes
+from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
 from buildbot_bench.plugin.queries.evidence import SearchInputs, comparable_samples
 
-# How far from a step another lane's nearest measurement still says something of it: what lies
+# How far from a step another series' nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.
 NEAR_COMMITS = 500
 
@@ -50,7 +50,7 @@ async def context_of(
     tip = await farm.store.newest_commit(search.branch)
     return Context(
         images=await _images(farm, search, inputs),
-        lanes=await _other_lanes(farm, search, answer),
+        series=await _other_series(farm, search, answer),
         later=await _later(farm, search, inputs, tip) if tip else (),
         tip=tip.revision if tip else None,
         stages=await deferToThread(_narrowing, *known, times),
@@ -114,27 +114,29 @@ def _built(image: ImageRow) -> frozenset[tuple[str, str]]:
     return Manifest(**image.manifest).facts if image.manifest else frozenset()
 
 
-async def _other_lanes(farm: Farm, search: SearchRow, answer: Answer) -> tuple[LaneSamples, ...]:
-    """What every other lane measured near the steps."""
+async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[SeriesSamples, ...]:
+    """What every other series measured near the steps."""
     if not answer.steps:
         return ()
     near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
     first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
-    there = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
-    found = [await _lane(farm, search, lane, first, last) for lane in there]
+    there = [(series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)]
+    found = [await _series(farm, search, series, first, last) for series in there]
     # Of what is not measured any more, what it said stays.
-    past = [await _lane(farm, search, lane, first, last) for lane in await removed_lanes(farm)]
+    past = [
+        await _series(farm, search, series, first, last) for series in await removed_series(farm)
+    ]
     return tuple(
-        lane
-        for lane in (*found, *(lane for lane in past if lane.samples))
-        if (lane.testbed, lane.workload) != (search.testbed, search.workload)
+        series
+        for series in (*found, *(series for series in past if series.samples))
+        if (series.testbed, series.workload) != (search.testbed, search.workload)
     )
 
 
-async def _lane(
-    farm: Farm, search: SearchRow, lane: tuple[str, str], first: int, last: int
-) -> LaneSamples:
-    testbed, workload = lane
+async def _series(
+    farm: Farm, search: SearchRow, series: tuple[str, str], first: int, last: int
+) -> SeriesSamples:
+    testbed, workload = series
     samples = await farm.store.samples(
         testbed=testbed,
         workload=workload,
@@ -142,7 +144,7 @@ async def _lane(
         last_position=last,
         branch=search.branch,
     )
-    return LaneSamples(
+    return SeriesSamples(
         testbed=testbed,
         workload=workload,
         samples=_shifted(comparable_samples(samples), search),
@@ -152,7 +154,7 @@ async def _lane(
 async def _later(
     farm: Farm, search: SearchRow, inputs: SearchInputs, tip: CommitRow
 ) -> tuple[Sample, ...]:
-    """What the search's own lane measured behind the range, comparable with what lies in it."""
+    """What the search's own series measured behind the range, comparable with what lies in it."""
     if not inputs.samples:
         return ()
     known = inputs.samples[0]

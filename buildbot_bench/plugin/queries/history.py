@@ -18,9 +18,9 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import ComparisonState, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import lanes, removal_reason, removed_lanes
+from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
 from buildbot_bench.plugin.queries.evidence import comparable_samples, span_of
 
 Json = dict[str, Any]
@@ -42,7 +42,7 @@ _NOISE_FROM = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
+class SeriesPoints:
     """The points of the unit that was measured last, by position, and the noise as it is known."""
 
     points: tuple[PointRow, ...]
@@ -54,11 +54,11 @@ class Series:
         return self.points[0].unit if self.points else PPS.unit
 
 
-async def read_series(farm: Farm, testbed: str, workload: str) -> Series:
+async def read_series(farm: Farm, testbed: str, workload: str) -> SeriesPoints:
     """The series as it is now; one without points when there is none of that name."""
     rows = await farm.store.points(testbed, workload, farm.branch)
     points = await deferToThread(_in_newest_unit, rows)
-    return Series(points=points, noise=await _noise(farm, testbed, workload, points))
+    return SeriesPoints(points=points, noise=await _noise(farm, testbed, workload, points))
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
@@ -137,7 +137,7 @@ def _stretches(points: Sequence[PointRow], changes: Sequence[int]) -> Iterable[l
 
 
 _WHOLE_FROM = 10_000.0
-_ALARMS = (ComparisonState.REGRESSION, ComparisonState.IMPROVEMENT)
+_ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,17 +154,19 @@ class Mark:
     searchid: int | None
 
 
-async def lane_list(farm: Farm) -> list[Json]:
+async def series_list(farm: Farm) -> list[Json]:
     """What is measured where, and then what was; `gone` says why that is not any more."""
-    measured = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
-    past = [(*lane, removal_reason(farm, *lane)) for lane in await removed_lanes(farm)]
+    measured = [
+        (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
+    ]
+    past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
     return [
         *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
         *({"testbed": bed, "workload": workload, "gone": why} for bed, workload, why in past),
     ]
 
 
-def as_arrays(series: Series, marks: Sequence[Mark]) -> Json:
+def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
     """A series, one entry a revision and epoch.
 
     Arrays of equal length: positions, labels, means, lows, highs, counts. `bands` are the noise
@@ -204,7 +206,7 @@ async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
     }
     alarms = {}
     for state in _ALARMS:
-        for row in await farm.store.comparisons(state):
+        for row in await farm.store.judgements(state):
             if (row.testbed, row.workload) == (testbed, workload):
                 alarms[row.new_position] = Mark(
                     kind="alarm",

@@ -6,8 +6,8 @@ from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
-from buildbot_bench.plugin.db.finding_rows import ComparisonRow, MarkRow
-from buildbot_bench.plugin.db.states import ComparisonState, MarkKind
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
+from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.history import revision_json
 
@@ -62,29 +62,29 @@ async def record_json(farm: Farm) -> Json:
 
 # A verdict that is nothing is told by the history's chart.
 TOLD = (
-    ComparisonState.REGRESSION,
-    ComparisonState.SUSPICION,
-    ComparisonState.IMPROVEMENT,
-    ComparisonState.UNFIT,
+    JudgementState.REGRESSION,
+    JudgementState.SUSPICION,
+    JudgementState.IMPROVEMENT,
+    JudgementState.UNFIT,
 )
 
 
 async def verdicts(farm: Farm, limit: int) -> list[Json]:
     """The newest verdicts that are worth a look, newest first."""
-    rows: list[ComparisonRow] = []
+    rows: list[JudgementRow] = []
     for state in TOLD:
-        rows += await farm.store.comparisons(state, limit=limit)
+        rows += await farm.store.judgements(state, limit=limit)
     newest = sorted(rows, key=lambda row: row.id, reverse=True)[:limit]
-    marks = {mark.comparison_id: mark_json(mark) for mark in await farm.store.newest_marks()}
+    marks = {mark.judgement_id: mark_json(mark) for mark in await farm.store.newest_marks()}
     return [
         _verdict(row) | {"mark": marks.get(row.id)} | await farm.git(_named, farm, row)
         for row in newest
     ]
 
 
-def _verdict(row: ComparisonRow) -> Json:
+def _verdict(row: JudgementRow) -> Json:
     return {
-        "comparisonid": row.id,
+        "judgementid": row.id,
         "testbed": row.testbed,
         "workload": row.workload,
         "state": str(row.state),
@@ -100,7 +100,7 @@ def _verdict(row: ComparisonRow) -> Json:
     }
 
 
-def _named(farm: Farm, row: ComparisonRow) -> Json:
+def _named(farm: Farm, row: JudgementRow) -> Json:
     """The revision that was judged; of one that a rewritten branch dropped, its hash alone."""
     try:
         return {"new": revision_json(farm.history.resolve(row.new_sha))}
@@ -110,21 +110,21 @@ def _named(farm: Farm, row: ComparisonRow) -> Json:
 
 async def newest_judgements(farm: Farm, limit: int) -> list[Json]:
     """What was made of the newest samples, newest first."""
-    return [_comparison(row) for row in await farm.store.comparisons(limit=limit)]
+    return [_judgement_json(row) for row in await farm.store.judgements(limit=limit)]
 
 
-async def judgement(farm: Farm, comparison_id: int) -> Json | None:
+async def judgement(farm: Farm, judgement_id: int) -> Json | None:
     """What was made of one sample, and what people said of that; None when there is none."""
-    row = await farm.store.comparison(comparison_id)
+    row = await farm.store.judgement(judgement_id)
     if row is None:
         return None
-    marks = await farm.store.marks_of_comparison(comparison_id)
-    return _comparison(row) | {"marks": [mark_json(mark) for mark in marks]}
+    marks = await farm.store.marks_of_judgement(judgement_id)
+    return _judgement_json(row) | {"marks": [mark_json(mark) for mark in marks]}
 
 
-def _comparison(row: ComparisonRow) -> Json:
+def _judgement_json(row: JudgementRow) -> Json:
     return {
-        "comparisonid": row.id,
+        "judgementid": row.id,
         "testbed": row.testbed,
         "workload": row.workload,
         "old_sha": row.old_sha,

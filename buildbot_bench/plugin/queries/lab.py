@@ -36,7 +36,7 @@ async def lab(farm: Farm) -> Json:
 
 
 async def testbed(farm: Farm, name: str) -> Json:
-    """One testbed: its worker, how well it was of late, what it does, its queue, its control."""
+    """One testbed: its worker, how it was of late, what it does, its queue, its control image."""
     bed = testbed_of(farm, name)
     entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
     wait_s = 0.0

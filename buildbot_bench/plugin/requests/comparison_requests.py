@@ -1,4 +1,4 @@
-"""What people may ask of trials: start, cancel, decide; the broker carries it out."""
+"""What people may ask of comparisons: start, cancel, decide; the broker carries it out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import ImageState, TrialState
+from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Lane, lanes, testbed_of
+from buildbot_bench.plugin.farm.series import Series, all_series, testbed_of
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
@@ -46,11 +46,11 @@ class ComparisonRequests:
     async def start(
         self, question: ComparisonQuestion, requester: str, *, trusted: bool = True
     ) -> Json:
-        """Start a trial and say how many boots it takes; raises UsageError for a wrong question.
+        """Start one and say how many boots it takes; raises UsageError for a wrong question.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
         """
-        wanted = self._lanes(question)
+        wanted = self._series_of_job(question)
         base = await self._variant(question.base, question, requester)
         new = await self._variant(question.new, question, requester)
         if (base.built.variant, base.tunables) == (new.built.variant, new.tunables):
@@ -59,63 +59,63 @@ class ComparisonRequests:
         new_image = await self._image(new, trusted=trusted)
         held = ImageState.HELD in {base_image.state, new_image.state}
         regression = self._farm.workflow.regression
-        trial = await self._farm.store.add_trial(
+        ab_test = await self._farm.store.add_ab_test(
             base_image_id=base_image.id,
             base_tunables=base.tunables,
             base_label=base.label,
             new_image_id=new_image.id,
             new_tunables=new.tunables,
             new_label=new.label,
-            lanes=[(lane.testbed, lane.workload) for lane in wanted],
+            series=[(series.testbed, series.workload) for series in wanted],
             iterations=question.iterations,
             confidence=regression.confidence,
             min_effect=question.min_effect or self._min_effect(wanted),
             requester=requester,
             now=self._farm.now(),
-            state=TrialState.AWAITING if held else TrialState.RUNNING,
+            state=AbTestState.AWAITING if held else AbTestState.RUNNING,
         )
         self._farm.wake()
         return {
-            "trialid": trial.id,
-            "state": str(trial.state),
+            "comparisonid": ab_test.id,
+            "state": str(ab_test.state),
             "base": base.label,
             "new": new.label,
-            "lanes": [list(lane) for lane in trial.lanes],
-            "boots": 2 * trial.iterations * len(trial.lanes),
-            "hours": self._hours(wanted, trial.iterations),
+            "series": [list(series) for series in ab_test.series],
+            "boots": 2 * ab_test.iterations * len(ab_test.series),
+            "hours": self._hours(wanted, ab_test.iterations),
         }
 
-    def _min_effect(self, wanted: Sequence[Lane]) -> float:
+    def _min_effect(self, wanted: Sequence[Series]) -> float:
         """That of its testbeds when they have one in common, else the farm's."""
         workflow = self._farm.workflow
-        chosen = {workflow.min_effect_on(lane.testbed) for lane in wanted}
+        chosen = {workflow.min_effect_on(series.testbed) for series in wanted}
         return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
 
-    async def cancel(self, trial_id: int) -> None:
-        """End a trial; one that has ended stays as it is. Raises UsageError when there is none."""
-        trial = await self._farm.store.trial(trial_id)
-        if trial is None:
-            raise UsageError(f"there is no trial {trial_id}")
-        if trial.state in {TrialState.RUNNING, TrialState.AWAITING}:
-            await self._farm.store.change_trial(trial, state=TrialState.CANCELLING)
+    async def cancel(self, ab_test_id: int) -> None:
+        """End one; what has ended stays as it is. Raises UsageError when there is none."""
+        ab_test = await self._farm.store.ab_test(ab_test_id)
+        if ab_test is None:
+            raise UsageError(f"there is no comparison {ab_test_id}")
+        if ab_test.state in {AbTestState.RUNNING, AbTestState.AWAITING}:
+            await self._farm.store.change_ab_test(ab_test, state=AbTestState.CANCELLING)
             self._farm.wake()
 
-    async def decide(self, trial_id: int, by: str, *, approved: bool) -> None:
-        """Let a trial run whose patches await approval, or end it unbuilt.
+    async def decide(self, ab_test_id: int, by: str, *, approved: bool) -> None:
+        """Let a comparison run whose patches await approval, or end it unbuilt.
 
-        Raises UsageError when there is no such trial, or nothing to decide about it.
+        Raises UsageError when there is no such comparison, or nothing to decide about it.
         """
-        trial = await self._farm.store.trial(trial_id)
-        if trial is None:
-            raise UsageError(f"there is no trial {trial_id}")
-        if trial.state != TrialState.AWAITING:
-            raise UsageError(f"trial {trial_id} awaits no approval: it is {trial.state}")
-        decision: Json = {"state": TrialState.RUNNING}
+        ab_test = await self._farm.store.ab_test(ab_test_id)
+        if ab_test is None:
+            raise UsageError(f"there is no comparison {ab_test_id}")
+        if ab_test.state != AbTestState.AWAITING:
+            raise UsageError(f"comparison {ab_test_id} awaits no approval: it is {ab_test.state}")
+        decision: Json = {"state": AbTestState.RUNNING}
         if not approved:
             why = f"its patches were rejected by {by}"
-            decision = {"state": TrialState.REJECTED, "detail": why, "ended_at": self._farm.now()}
-        if await self._farm.store.change_trial(trial, decided_by=by, **decision) is None:
-            raise UsageError(f"somebody else was quicker with trial {trial_id}")
+            decision = {"state": AbTestState.REJECTED, "detail": why, "ended_at": self._farm.now()}
+        if await self._farm.store.change_ab_test(ab_test, decided_by=by, **decision) is None:
+            raise UsageError(f"somebody else was quicker with comparison {ab_test_id}")
         self._farm.wake()
 
     async def _image(self, variant: Variant, *, trusted: bool) -> ImageRow:
@@ -127,11 +127,11 @@ class ComparisonRequests:
             self._farm, written, patches=question.patches, requester=requester
         )
 
-    def _lanes(self, question: ComparisonQuestion) -> list[Lane]:
-        known = lanes(self._farm.workflow.bench_jobs)
+    def _series_of_job(self, question: ComparisonQuestion) -> list[Series]:
+        known = all_series(self._farm.workflow.bench_jobs)
         for what, named, there in (
-            ("testbed", question.testbeds, {lane.testbed for lane in known}),
-            ("workload", question.workloads, {lane.workload for lane in known}),
+            ("testbed", question.testbeds, {series.testbed for series in known}),
+            ("workload", question.workloads, {series.workload for series in known}),
         ):
             if strange := sorted(set(named) - there):
                 raise UsageError(
@@ -139,20 +139,20 @@ class ComparisonRequests:
                     hint=f"it has {', '.join(sorted(there))}",
                 )
         fitting = [
-            lane
-            for lane in known
-            if (not question.testbeds or lane.testbed in question.testbeds)
-            and (not question.workloads or lane.workload in question.workloads)
+            series
+            for series in known
+            if (not question.testbeds or series.testbed in question.testbeds)
+            and (not question.workloads or series.workload in question.workloads)
         ]
         if not fitting:
             raise UsageError("none of these testbeds runs any of these workloads")
         return fitting
 
-    def _hours(self, wanted: list[Lane], iterations: int) -> float:
+    def _hours(self, wanted: list[Series], iterations: int) -> float:
         """How long the busiest testbed boots and blasts; builds come before."""
         spent: dict[str, float] = {}
-        for lane in wanted:
-            bed = testbed_of(self._farm, lane.testbed)
+        for series in wanted:
+            bed = testbed_of(self._farm, series.testbed)
             cost = 2 * iterations * (bed.boot_s + bed.run_s)
-            spent[lane.testbed] = spent.get(lane.testbed, 0.0) + cost
+            spent[series.testbed] = spent.get(series.testbed, 0.0) + cost
         return max(spent.values()) / 3600

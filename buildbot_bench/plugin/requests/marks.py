@@ -38,18 +38,18 @@ class MarkRequests:
         return self._taken(mark)
 
     async def mark_verdict(
-        self, comparison_id: int, kind: str, *, author: str, fixed_by: str
+        self, judgement_id: int, kind: str, *, author: str, fixed_by: str
     ) -> Json:
         """Mark what was made of one sample."""
-        row = await self._farm.store.comparison(comparison_id)
+        row = await self._farm.store.judgement(judgement_id)
         if row is None:
-            raise UsageError(f"there is no verdict {comparison_id}")
+            raise UsageError(f"there is no verdict {judgement_id}")
         self._check(kind, row.testbed, row.workload)
         mark = await self._farm.store.add_mark(
             kind=_kind(kind),
             author=author or NOBODY,
             now=self._farm.now(),
-            comparison_id=comparison_id,
+            judgement_id=judgement_id,
             fix=await self._fix(kind, fixed_by, after=row.old_position),
         )
         return self._taken(mark)

@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Lane, lanes, least_loaded, removal_reason
+from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.history import revision_json
 
@@ -75,9 +75,9 @@ class SearchRequests:
         self._farm.wake()
 
     async def _draft(self, question: SearchQuestion, *, requester: str) -> NewSearch:
-        lane = self._lane(question)
-        named = question.testbed if question.testbed in lane.pool else None
-        testbed = named or await least_loaded(self._farm, lane)
+        series = self._series(question)
+        named = question.testbed if question.testbed in series.pool else None
+        testbed = named or await least_loaded(self._farm, series)
         await self._farm.mirroring.ready()
         old, new = await self._farm.git(self._resolve, question)
         fix_sha, fix_patch = await self._fix(question, old, requester)
@@ -86,7 +86,7 @@ class SearchRequests:
             key=None,
             branch=self._farm.branch,
             testbed=testbed,
-            workload=lane.workload,
+            workload=series.workload,
             unit="",
             old_sha=old.sha,
             old_position=old.position,
@@ -129,18 +129,18 @@ class SearchRequests:
         history.range(old, new)
         return old, new
 
-    def _lane(self, question: SearchQuestion) -> Lane:
-        """The only lane that fits what the person named; else the choice is theirs."""
-        known = lanes(self._farm.workflow.bench_jobs)
+    def _series(self, question: SearchQuestion) -> Series:
+        """The only series that fits what the person named; else the choice is theirs."""
+        known = all_series(self._farm.workflow.bench_jobs)
         fitting = [
-            lane
-            for lane in known
-            if question.testbed in {None, lane.runs_on, *lane.pool}
-            and question.workload in {None, lane.workload}
+            series
+            for series in known
+            if question.testbed in {None, series.runs_on, *series.pool}
+            and question.workload in {None, series.workload}
         ]
         if len(fitting) == 1:
             return fitting[0]
-        listed = ", ".join(f"{lane.runs_on}/{lane.workload}" for lane in fitting or known)
+        listed = ", ".join(f"{series.runs_on}/{series.workload}" for series in fitting or known)
         problem = "several fit" if fitting else "no testbed and workload fit"
         raise UsageError(
             f"{problem} --testbed {question.testbed or '?'} --workload {question.workload or '?'}",

@@ -60,13 +60,13 @@ class BenchAuthz(Authz):
         return super().assertUserAllowed(ep, action, options, userDetails)
 
 
-class TrialStartMatcher(EndpointMatcherBase):
+class ComparisonStartMatcher(EndpointMatcherBase):
     """Matches the request to compare two variants; let it stand before AnyControlEndpointMatcher.
 
     With `defaultDeny=False` those who lack its role are asked for that of the next rule.
     """
 
-    def match_TrialsEndpoint_start(self, *_: Any) -> Deferred[Match]:
+    def match_ComparisonsEndpoint_start(self, *_: Any) -> Deferred[Match]:
         """All of them."""
         return succeed(Match(self.master))
 

@@ -1,4 +1,4 @@
-"""The REST face of trials under /api/v2/bench/trials: what a path and its JSON mean."""
+"""The REST face of comparisons under /api/v2/bench/comparisons: what a path and its JSON mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from buildbot.data import base, types
 
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.queries.comparisons import TrialViews, directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,
@@ -26,7 +26,7 @@ MOST_PATCHES = 20
 
 def register(master: Any) -> None:
     """Add our resources to Buildbot's, as `searches.register` does."""
-    if master.data.getResourceType(Trial.name) is None:
+    if master.data.getResourceType(ComparisonResource.name) is None:
         master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
@@ -50,42 +50,42 @@ def question_of(args: dict[str, Any]) -> ComparisonQuestion:
     )
 
 
-class TrialEndpoint(BenchEndpoint):
-    """One trial."""
+class ComparisonEndpoint(BenchEndpoint):
+    """One comparison."""
 
     kind = base.EndpointKind.SINGLE
-    pathPatterns = ["/bench/trials/n:trialid"]
+    pathPatterns = ["/bench/comparisons/n:comparisonid"]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The trial as it stands; None when there is none."""
-        return await TrialViews(farm_of(self.master)).describe(kwargs["trialid"])
+        """The comparison as it stands; None when there is none."""
+        return await ComparisonViews(farm_of(self.master)).describe(kwargs["comparisonid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
-        requests, trial_id = ComparisonRequests(farm_of(self.master)), kwargs["trialid"]
+        requests, number = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
         match action:
             case "cancel":
-                await rpc_errors(requests.cancel(trial_id))
+                await rpc_errors(requests.cancel(number))
             case "approve" | "reject":
                 require(args, APPROVE)
                 approved = action == "approve"
-                await rpc_errors(requests.decide(trial_id, owner_of(args), approved=approved))
+                await rpc_errors(requests.decide(number, owner_of(args), approved=approved))
             case _:
                 return await super().act(action, args, kwargs)
         return {}
 
 
-class TrialsEndpoint(BenchEndpoint):
-    """All trials, newest first."""
+class ComparisonsEndpoint(BenchEndpoint):
+    """All comparisons, newest first."""
 
     kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/trials"]
+    pathPatterns = ["/bench/comparisons"]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest trials, without their reports."""
+        """The newest comparisons, without their reports."""
         farm = farm_of(self.master)
-        found = await farm.store.trials(limit=newest(resultSpec, LISTED))
-        return [await TrialViews(farm).summarise(trial) for trial in found]
+        found = await farm.store.ab_tests(limit=newest(resultSpec, LISTED))
+        return [await ComparisonViews(farm).summarise(ab_test) for ab_test in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`start` starts one."""
@@ -101,36 +101,36 @@ class TrialsEndpoint(BenchEndpoint):
 
 
 class FilesEndpoint(BenchEndpoint):
-    """The result directory of one trial."""
+    """The result directory of one comparison."""
 
     kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/trials/n:trialid/files"]
+    pathPatterns = ["/bench/comparisons/n:comparisonid/files"]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """Each file with its path and its text, or its bytes in base64."""
         farm = farm_of(self.master)
-        trial = await farm.store.trial(kwargs["trialid"])
-        return None if trial is None else await directory_of(farm, trial)
+        ab_test = await farm.store.ab_test(kwargs["comparisonid"])
+        return None if ab_test is None else await directory_of(farm, ab_test)
 
 
-class Trial(base.ResourceType):
+class ComparisonResource(base.ResourceType):
     """A comparison of two variants."""
 
-    name = "bench_trial"
-    plural = "trials"
-    endpoints = [TrialEndpoint, TrialsEndpoint]
+    name = "bench_comparison"
+    plural = "comparisons"
+    endpoints = [ComparisonEndpoint, ComparisonsEndpoint]
     eventPathPatterns: list[str] = []
 
     class EntityType(types.Entity):
         """The fields by which Buildbot may filter and sort."""
 
-        trialid = types.Integer()
+        comparisonid = types.Integer()
         state = types.String()
 
     entityType = EntityType(name)
 
 
-class TrialFile(base.ResourceType):
+class ComparisonFile(base.ResourceType):
     """One file of a result directory."""
 
     name = "bench_file"

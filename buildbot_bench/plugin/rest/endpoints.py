@@ -81,7 +81,7 @@ def _is_text(parts: Iterable[bytes]) -> bool:
 
 
 class BenchEndpoint(base.Endpoint):
-    """A resource of ours: `show` reads it, and `act` is what its control methods do."""
+    """A resource of ours: `show` reads it, and `act` is what its actions do."""
 
     @async_to_deferred
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
@@ -91,7 +91,7 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """Do what a control method says; what there cannot be is answered by 404."""
+        """Do what an action says; what there cannot be is answered by 404."""
         if not _possible(kwargs):
             raise InvalidPathError("there is nothing of that number")
         return await self.act(action, args, kwargs)

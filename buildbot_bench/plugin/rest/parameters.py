@@ -1,4 +1,4 @@
-"""Reads the parameters of a control method by their kind, and names the one that is wrong.
+"""Reads the parameters of an action by their kind, and names the one that is wrong.
 
 It knows no resource. Each function raises UsageError, which is answered by JSON-RPC's "invalid
 params"; `None` stands for a parameter that is not given.

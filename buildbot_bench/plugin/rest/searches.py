@@ -1,6 +1,6 @@
 """What a path and its JSON mean under searches, probes and judgements; requests do the work.
 
-Reading is open to whoever may read the farm; what changes something is a control method, which
+Reading is open to whoever may read the farm; what changes something is an action, which
 Buildbot's authorisation guards.
 """
 
@@ -147,26 +147,26 @@ class RecentProbesEndpoint(BenchEndpoint):
         return await SearchViews(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
 
 
-class ComparisonsEndpoint(BenchEndpoint):
+class JudgementsEndpoint(BenchEndpoint):
     """What was made of the newest samples."""
 
     kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/comparisons"]
+    pathPatterns = ["/bench/judgements"]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest comparisons with their verdicts."""
+        """The newest judgements with their verdicts."""
         return await newest_judgements(farm_of(self.master), newest(resultSpec, LISTED))
 
 
-class ComparisonEndpoint(BenchEndpoint):
+class JudgementEndpoint(BenchEndpoint):
     """What was made of one sample."""
 
     kind = base.EndpointKind.SINGLE
-    pathPatterns = ["/bench/comparisons/n:comparisonid"]
+    pathPatterns = ["/bench/judgements/n:judgementid"]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The verdict; None when there is none."""
-        return await judgement(farm_of(self.master), kwargs["comparisonid"])
+        return await judgement(farm_of(self.master), kwargs["judgementid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was."""
@@ -175,7 +175,7 @@ class ComparisonEndpoint(BenchEndpoint):
 
         async def work() -> Any:
             requests = MarkRequests(farm_of(self.master))
-            return await requests.mark_verdict(kwargs["comparisonid"], **_mark(args))
+            return await requests.mark_verdict(kwargs["judgementid"], **_mark(args))
 
         return await rpc_errors(work())
 
@@ -216,18 +216,18 @@ class BenchProbe(base.ResourceType):
     entityType = EntityType(name)
 
 
-class Comparison(base.ResourceType):
+class Judgement(base.ResourceType):
     """A sample judged against its history."""
 
-    name = "bench_comparison"
-    plural = "comparisons"
-    endpoints = [ComparisonEndpoint, ComparisonsEndpoint]
+    name = "bench_judgement"
+    plural = "judgements"
+    endpoints = [JudgementEndpoint, JudgementsEndpoint]
     eventPathPatterns: list[str] = []
 
     class EntityType(types.Entity):
         """The fields by which Buildbot may filter and sort."""
 
-        comparisonid = types.Integer()
+        judgementid = types.Integer()
         state = types.String()
 
     entityType = EntityType(name)

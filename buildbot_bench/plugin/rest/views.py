@@ -1,6 +1,6 @@
 """The resources that the web pages read, under /api/v2/bench; all of them only read.
 
-`lanes` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
+`series` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
 `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `kernels` · `reports` ·
 `verdicts` · `record` · `mirror`; whole series are the pages' own.
 """
@@ -21,7 +21,7 @@ from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.farm.series import Lane, lanes
+from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.queries import history, judgements, lab, searches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest
@@ -48,23 +48,23 @@ HELD_LISTED = 20
 
 async def gates(farm: Farm) -> list[Json]:
     """For each series that has a gate what stands before it, the newest first."""
-    guarded = [lane for lane in lanes(farm.workflow.bench_jobs) if lane.gates]
-    return [await _guarded(farm, lane) for lane in guarded]
+    guarded = [series for series in all_series(farm.workflow.bench_jobs) if series.gates]
+    return [await _guarded(farm, series) for series in guarded]
 
 
-async def _guarded(farm: Farm, lane: Lane) -> Json:
+async def _guarded(farm: Farm, series: Series) -> Json:
     waiting = await farm.store.unmeasured(
-        farm.branch, lane.testbed, lane.workload, limit=WINDOW_COMMITS
+        farm.branch, series.testbed, series.workload, limit=WINDOW_COMMITS
     )
     held = [
         {"label": commit.revision.label, "subject": commit.subject, "why": _why(said)}
-        for commit, said in await said_of(farm, farm.branch, lane, waiting)
+        for commit, said in await said_of(farm, farm.branch, series, waiting)
         if Ruling.OPEN not in said.values()
     ]
     return {
-        "testbed": lane.testbed,
-        "workload": lane.workload,
-        "gates": list(lane.gates),
+        "testbed": series.testbed,
+        "workload": series.workload,
+        "gates": list(series.gates),
         "held": held[:HELD_LISTED],
         "more": max(len(held) - HELD_LISTED, 0),
     }
@@ -125,12 +125,12 @@ class _Reading(BenchEndpoint):
         return await type(self).read(farm_of(self.master), *kwargs.values())
 
 
-class LanesEndpoint(_Reading):
+class SeriesEndpoint(_Reading):
     """What is measured where."""
 
     kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/lanes"]
-    read = history.lane_list
+    pathPatterns = ["/bench/series"]
+    read = history.series_list
 
 
 class PointEndpoint(_Reading):
@@ -149,8 +149,8 @@ class SamplesEndpoint(BenchEndpoint):
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The file of a series that is or was measured: its name goes into a header."""
         farm = farm_of(self.master)
-        known = await history.lane_list(farm)
-        if not any(kwargs.items() <= lane.items() for lane in known):
+        known = await history.series_list(farm)
+        if not any(kwargs.items() <= series.items() for series in known):
             return None
         return {
             "raw": await samples_csv(farm, **kwargs),
@@ -237,7 +237,7 @@ class BenchView(base.ResourceType):
     name = "bench_view"
     plural = "views"
     endpoints = [
-        LanesEndpoint,
+        SeriesEndpoint,
         PointEndpoint,
         SamplesEndpoint,
         StripEndpoint,

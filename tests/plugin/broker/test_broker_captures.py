@@ -9,15 +9,15 @@ import pytest
 from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
+from buildbot_bench.core.ab_test import result_files, text
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.trial import result_files, text
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
-from buildbot_bench.plugin.queries.comparisons import TrialViews
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -228,7 +228,7 @@ async def test_a_testbed_without_captures_has_none_and_its_mail_does_not_wait(
 async def comparing(farm, new: str = "r4+sysctl:net.a=1") -> int:
     """A comparison of r4 with another variant, whose images are built."""
     question = ComparisonQuestion(base="r4", new=new, iterations=3)
-    number: int = (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
+    number: int = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for image in await farm.store.images(state="wanted"):
         digest = hashlib.sha256(image.variant.encode()).hexdigest()
         await farm.store.change_image(image, now=1.0, state="built", digest=digest, size=9)
@@ -236,24 +236,24 @@ async def comparing(farm, new: str = "r4+sysctl:net.a=1") -> int:
 
 
 async def test_both_sides_of_a_comparison_are_sampled_while_it_goes_on(profiles, farm, master):
-    trial = await farm.store.trial(await comparing(farm))
+    ab_test = await farm.store.ab_test(await comparing(farm))
     await profiles.advance()
     await profiles.advance()
-    base, new = await farm.store.profiles_of_trial(trial.id)
+    base, new = await farm.store.profiles_of_ab_test(ab_test.id)
     assert (base.tunables, new.tunables) == ("", "net.a=1")
     assert [request.builder for request in master.requests] == ["profile/apu"] * 2
     await sampled(farm, base, OLD)
-    assert "flame graph" not in text(await TrialViews(farm).report(trial))
+    assert "flame graph" not in text(await ComparisonViews(farm).report(ab_test))
     await sampled(farm, new, NEW)
-    report = await TrialViews(farm).report(trial)
+    report = await ComparisonViews(farm).report(ab_test)
     difference = f"/plugins/bench/flamegraph/{base.id}-{new.id}.svg"
     assert f"of their difference: http://farm.example.org{difference}" in text(report)
     assert (
         f"- forwarding on apu, of their difference: http://farm.example.org{difference}"
         in (result_files(report, [])["README.md"])
     )
-    (lane,) = to_json(report)["lanes"]
-    assert lane["flame_graphs"]["difference"].endswith(difference)
+    (series,) = to_json(report)["series"]
+    assert series["flame_graphs"]["difference"].endswith(difference)
 
 
 async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_cancelled(
@@ -266,7 +266,7 @@ async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_
     assert master.requests == []
     number = await comparing(farm, new="r5")
     await profiles.advance()
-    row = (await farm.store.profiles_of_trial(number))[0]
+    row = (await farm.store.profiles_of_ab_test(number))[0]
     await farm.store.change_profile(row, state="new", brid=None)
     await ComparisonRequests(farm).cancel(number)
     await profiles.advance()

@@ -90,7 +90,7 @@ async def test_nobody_can_have_it_measured_again_and_is_told_why(
 ):
     replaced, why = way
     search = await past.search(1, 11, state="found", ended_at=farm.now())
-    row = await past.comparison(2, 3)
+    row = await past.judgement(2, 3)
     reconfigure(farm, *replaced)
     requests = MarkRequests(farm)
     with pytest.raises(UsageError, match=why):
@@ -108,7 +108,7 @@ async def test_nobody_can_have_it_measured_again_and_is_told_why(
 
 async def test_a_wish_that_nobody_has_seen_to_is_dropped(cycle, past, farm, reconfigure, way):
     search = await past.search(1, 11, state="found", ended_at=farm.now())
-    row = await past.comparison(2, 3)
+    row = await past.judgement(2, 3)
     requests = MarkRequests(farm)
     await requests.mark_search(search.id, "again", author="ann", fixed_by="")
     await requests.mark_verdict(row.id, "again", author="ann", fixed_by="")
@@ -116,7 +116,7 @@ async def test_a_wish_that_nobody_has_seen_to_is_dropped(cycle, past, farm, reco
     await cycle.run()
     assert await farm.store.pending_marks() == []
     assert len(await farm.store.searches()) == 1
-    assert await farm.store.comparison(row.id) == row
+    assert await farm.store.judgement(row.id) == row
 
 
 async def test_on_a_testbed_that_comes_back_new_requests_work(cycle, past, farm, reconfigure, way):
@@ -150,13 +150,13 @@ async def test_an_alarm_that_is_doubted_later_starts_the_search_that_could_not_r
         if await farm.store.searches():
             break
         await lab_answers(past)
-    (row,) = [row for row in await farm.store.comparisons() if row.search_id]
+    (row,) = [row for row in await farm.store.judgements() if row.search_id]
     reconfigure(farm, *WAYS["removed"][0])
     await cycle.run()
     assert (await farm.store.search(row.search_id)).state == "cancelled"
     reconfigure(farm)
     await MarkRequests(farm).mark_verdict(row.id, "again", author="ann", fixed_by="")
     await worked(cycle, past)
-    again = await farm.store.comparison(row.id)
+    again = await farm.store.judgement(row.id)
     assert again.search_id != row.search_id
     assert (await farm.store.search(again.search_id)).state == "found"

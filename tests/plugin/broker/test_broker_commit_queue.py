@@ -1,4 +1,4 @@
-"""Which commits are measured: the newest first, one at a time in a lane, the rest when idle."""
+"""Which commits are measured: the newest first, one at a time in a series, the rest when idle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_a_commit_is_asked_for_as_bench_yml_says(farm, past):
     assert (image.sha, image.ordinal, image.state) == (past.shas[4], 0, "wanted")
 
 
-async def test_a_lane_measures_one_commit_at_a_time(farm, past):
+async def test_a_series_measures_one_commit_at_a_time(farm, past):
     await past.commits(1, 2)
     await CommitQueue(farm).advance()
     await past.commits(3)
@@ -86,14 +86,14 @@ async def test_a_commit_that_touches_nothing_watched_is_never_measured(farm, pas
     assert await asked(farm) == []
 
 
-async def test_each_lane_measures_for_itself(make_farm, published):
+async def test_each_series_measures_for_itself(make_farm, published):
     farm = make_farm(
         ("runs-on: apu", "runs-on: [apu, xeon]"), ("[forwarding]", "[forwarding, ipfw]")
     )
     await Past(farm, published[2]).commits(1)
     await CommitQueue(farm).advance()
-    lanes = {(probe.testbed, probe.workload) for probe in await farm.store.probes()}
-    assert lanes == {(b, w) for b in ("apu", "xeon") for w in ("forwarding", "ipfw")}
+    all_series = {(probe.testbed, probe.workload) for probe in await farm.store.probes()}
+    assert all_series == {(b, w) for b in ("apu", "xeon") for w in ("forwarding", "ipfw")}
     assert len(await farm.store.images()) == 1
 
 

@@ -49,7 +49,7 @@ async def judged_to_the_end(judging, past, level) -> int:
 
 
 async def verdict(farm, position: int = NEW):
-    (row,) = [row for row in await farm.store.comparisons() if row.new_position == position]
+    (row,) = [row for row in await farm.store.judgements() if row.new_position == position]
     return row
 
 
@@ -155,7 +155,7 @@ async def test_a_kernel_that_panics_after_some_boots_is_not_judged_by_them(judgi
     panic = {"failure": "panic", "failure_kind": "untestable"}
     await past.measured(12, boots(0.5e6, 2), **panic)
     await judging.advance()
-    assert {row.new_position for row in await farm.store.comparisons()} == {NEW}
+    assert {row.new_position for row in await farm.store.judgements()} == {NEW}
     assert await farm.store.unjudged_probes() == []
 
 
@@ -166,7 +166,7 @@ async def test_samples_of_the_search_and_of_confirmations_are_evidence_and_not_j
     await past.measured(1, boots(USUAL), judged=True)
     await past.measured(2, boots(USUAL), reason="search")
     await judging.advance()
-    assert await farm.store.comparisons() == []
+    assert await farm.store.judgements() == []
 
 
 async def test_another_epoch_of_the_lab_is_not_compared(judging, past, farm):
@@ -191,7 +191,7 @@ async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
     )
     seen = await farm.store.ensure_comparison(new, now=0.0)
     assert not await farm.store.alarmed_elsewhere("apu", 4, 6)
-    await farm.store.change_comparison(seen, now=1.0, state="regression")
+    await farm.store.change_judgement(seen, now=1.0, state="regression")
     assert await farm.store.alarmed_elsewhere("apu", 4, 6)
     assert not await farm.store.alarmed_elsewhere("apu", 8, 12)
     assert not await farm.store.alarmed_elsewhere("xeon", 4, 6)

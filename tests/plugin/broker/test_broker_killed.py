@@ -133,7 +133,7 @@ async def test_a_suspicion_asks_for_its_fresh_boots_once(killed_anywhere, farm, 
     await a_drop(past)
 
     async def look():
-        (row,) = await farm.store.comparisons()
+        (row,) = await farm.store.judgements()
         probes = await farm.store.probes(state="new")
         asked = sorted((p.image_id, p.iterations) for p in probes)
         return row.state, asked, sorted(row.verdict.probes) == sorted(p.id for p in probes)
@@ -150,7 +150,7 @@ async def test_an_alarm_gets_its_search_and_no_second_one(killed_anywhere, farm,
         pass
 
     async def look():
-        (row,) = await farm.store.comparisons()
+        (row,) = await farm.store.judgements()
         return row.state, [search.id == row.search_id for search in await farm.store.searches()]
 
     seen = only(await killed_anywhere(judging.advance, look))

@@ -98,7 +98,7 @@ def judged(farm, past):
             await judging.advance()
             if not await lab.answers():
                 break
-        rows = await farm.store.comparisons()
+        rows = await farm.store.judgements()
         (row,) = [row for row in rows if row.new_position == NEW and row.unit]
         return row, lab
 

@@ -34,7 +34,7 @@ async def test_a_kernel_of_the_same_bytes_as_its_predecessors_is_not_booted(
     ended = await farm.store.probe(probe.id)
     assert (ended.state, ended.failure) == ("done", "no-op change: same kernel as r4")
     assert master.requests == []
-    (comparison,) = await farm.store.comparisons()
+    (comparison,) = await farm.store.judgements()
     assert (comparison.state, comparison.old_position, comparison.new_position) == ("nothing", 4, 5)
     assert comparison.verdict.reason == "no-op change: same kernel as r4"
     assert probe.id not in {row.id for row in await farm.store.unjudged_probes()}

@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.scheduler import Cycle
-from buildbot_bench.plugin.queries.comparisons import TrialViews
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
@@ -68,10 +68,10 @@ async def test_a_suspicion_is_not_followed_any_more(cycle, past, farm, reconfigu
     for position in range(1, 8):
         await past.measured(position, boots(level(position), series=position), judged=position != 7)
     await cycle.run()
-    (row,) = await farm.store.comparisons(state="suspicion")
+    (row,) = await farm.store.judgements(state="suspicion")
     reconfigure(farm, *replaced)
     await cycle.run()
-    ended = await farm.store.comparison(row.id)
+    ended = await farm.store.judgement(row.id)
     assert (ended.state, ended.verdict.reason) == ("unfit", why)
     asked = await farm.store.probes()
     assert {p.state for p in asked if p.reason == "confirm"} == {"cancelled"}
@@ -86,7 +86,7 @@ async def test_what_was_measured_before_is_judged_and_starts_nothing(
         await past.measured(position, boots(level(position), series=position), judged=position != 7)
     reconfigure(farm, *replaced)
     await cycle.run()
-    (row,) = await farm.store.comparisons()
+    (row,) = await farm.store.judgements()
     assert (row.state, row.verdict.reason) == ("unfit", why)
     assert [p for p in await farm.store.probes() if p.reason == "confirm"] == []
     assert await farm.store.searches() == []
@@ -107,19 +107,19 @@ async def test_an_alarm_is_kept_and_no_search_begins(past, farm, reconfigure, tm
     replaced, why = WAYS["removed"]
     reconfigure(farm, *replaced)
     await judging.advance()
-    (row,) = await farm.store.comparisons(state="regression")
+    (row,) = await farm.store.judgements(state="regression")
     assert row.verdict.reason.endswith(f"fresh boots of both sides show it; not searched: {why}")
     assert (row.search_id, await farm.store.searches()) == (None, [])
 
 
 async def started(farm, **asked) -> int:
     question = ComparisonQuestion(base="r4", new="r5", **asked)
-    return (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
+    return (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
 
 
 async def test_a_comparison_ends_as_cancelled_with_the_reason(cycle, past, farm, reconfigure, way):
     replaced, why = way
-    trial_id = await started(farm)
+    ab_test_id = await started(farm)
     for position in (4, 5):
         await past.image(position)
     await cycle.run()
@@ -128,22 +128,25 @@ async def test_a_comparison_ends_as_cancelled_with_the_reason(cycle, past, farm,
     await cycle.run()
     reconfigure(farm, *replaced)
     await cycle.run()
-    shown = await TrialViews(farm).describe(trial_id)
+    shown = await ComparisonViews(farm).describe(ab_test_id)
     assert (shown["state"], shown["now"], shown["boots_done"]) == ("cancelled", why, 1)
     assert why in shown["text"]
     assert why in shown["markdown"]
-    assert {p.state for p in await farm.store.probes_of_trial(trial_id)} == {"done", "cancelled"}
+    assert {p.state for p in await farm.store.probes_of_ab_test(ab_test_id)} == {
+        "done",
+        "cancelled",
+    }
     assert (await farm.store.probe(probe.id)).state == "done"
 
 
 async def test_a_comparison_that_awaits_approval_ends_too(cycle, past, farm, reconfigure, way):
     replaced, why = way
-    trial_id = await started(farm)
-    trial = await farm.store.trial(trial_id)
-    await farm.store.change_trial(trial, state="awaiting approval")
+    ab_test_id = await started(farm)
+    ab_test = await farm.store.ab_test(ab_test_id)
+    await farm.store.change_ab_test(ab_test, state="awaiting approval")
     reconfigure(farm, *replaced)
     await cycle.run()
-    ended = await farm.store.trial(trial_id)
+    ended = await farm.store.ab_test(ab_test_id)
     assert (ended.state, ended.detail) == ("cancelled", why)
 
 
@@ -152,15 +155,15 @@ async def test_a_comparison_on_two_testbeds_goes_on_where_it_can(
 ):
     farm = past.farm = make_farm(BOTH)
     cycle = Cycle(farm=farm, scheduler=master)
-    trial_id = await started(farm)
+    ab_test_id = await started(farm)
     for position in (4, 5):
         await past.image(position)
     await cycle.run()
     assert {probe.testbed for probe in await farm.store.probes()} == {"apu", "xeon"}
     reconfigure(farm, *APU_REMOVED)
     await worked(cycle, past)
-    shown = await TrialViews(farm).describe(trial_id)
+    shown = await ComparisonViews(farm).describe(ab_test_id)
     assert (shown["state"], shown["now"]) == ("done", "testbed apu is no longer in bench.yml")
     assert shown["boots_done"] == 10
-    probes = await farm.store.probes_of_trial(trial_id)
+    probes = await farm.store.probes_of_ab_test(ab_test_id)
     assert {p.state for p in probes if p.testbed == "apu"} == {"cancelled"}

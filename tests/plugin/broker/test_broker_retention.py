@@ -114,7 +114,7 @@ async def test_what_the_lab_is_asked_for_stays(farm, store_kernel, past):
     assert await there(farm, *images) == [True, True, True, False, False]
 
 
-async def test_both_sides_of_a_trial_stay(farm, store_kernel):
+async def test_both_sides_of_a_comparison_stay(farm, store_kernel):
     images = [await store_kernel(position) for position in (4, 5, 6)]
     await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
     later(farm, 100)

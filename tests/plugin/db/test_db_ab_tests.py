@@ -1,4 +1,4 @@
-"""Patches are kept once, trials change by compare-and-swap, tunables stay out of plain samples."""
+"""Patches are kept once, comparisons compare and swap, tunables stay out of plain samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from buildbot_bench.plugin.db import sql as transactions
-from buildbot_bench.plugin.db.finding_rows import TrialRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock
 
@@ -18,8 +18,8 @@ SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_p
 
 
 @pytest.fixture
-def a_trial(store, an_image) -> Callable[..., Awaitable[TrialRow]]:
-    async def make(**columns) -> TrialRow:
+def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
+    async def make(**columns) -> AbTestRow:
         base = await an_image(7)
         new = await an_image(7, variant=f"{base.sha}+options:VIMAGE", label="n7+VIMAGE")
         values = {
@@ -29,14 +29,14 @@ def a_trial(store, an_image) -> Callable[..., Awaitable[TrialRow]]:
             "new_image_id": new.id,
             "new_tunables": "",
             "new_label": "n7+VIMAGE",
-            "lanes": [("apu", "forwarding")],
+            "series": [("apu", "forwarding")],
             "iterations": 5,
             "confidence": 95.0,
             "min_effect": 0.02,
             "requester": "ann",
             "now": 4.0,
         }
-        return await store.add_trial(**values | columns)
+        return await store.add_ab_test(**values | columns)
 
     return make
 
@@ -63,31 +63,31 @@ async def test_a_patch_is_kept_once_with_all_its_bytes(store):
     assert await store.patch("0" * 64) is None
 
 
-async def test_a_trial_is_what_was_asked_for(store, a_trial):
-    trial = await a_trial()
-    assert (trial.state, trial.ended) == ("running", False)
-    assert await store.trial(trial.id) == trial
-    assert [list(lane) for lane in trial.lanes] == [["apu", "forwarding"]]
+async def test_a_comparison_is_what_was_asked_for(store, an_ab_test):
+    ab_test = await an_ab_test()
+    assert (ab_test.state, ab_test.ended) == ("running", False)
+    assert await store.ab_test(ab_test.id) == ab_test
+    assert [list(series) for series in ab_test.series] == [["apu", "forwarding"]]
 
 
-async def test_of_two_that_change_a_trial_one_is_told_that_it_was_late(store, a_trial):
-    trial = await a_trial()
-    done = await store.change_trial(trial, state="done", ended_at=5.0)
+async def test_of_two_that_change_a_comparison_one_is_told_that_it_was_late(store, an_ab_test):
+    ab_test = await an_ab_test()
+    done = await store.change_ab_test(ab_test, state="done", ended_at=5.0)
     assert done.ended
-    assert await store.change_trial(trial, state="cancelling") is None
-    assert [row.id for row in await store.trials(["running"])] == []
-    assert [row.id for row in await store.trials()] == [trial.id]
+    assert await store.change_ab_test(ab_test, state="cancelling") is None
+    assert [row.id for row in await store.ab_tests(["running"])] == []
+    assert [row.id for row in await store.ab_tests()] == [ab_test.id]
 
 
-async def test_the_iterations_of_a_trial_come_in_the_order_measured(store, a_trial, a_probe):
-    trial = await a_trial()
-    first = await a_probe(name="trial:1", trial_id=trial.id)
+async def test_the_iterations_of_a_ab_test_come_in_the_order_measured(store, a_ab_test, a_probe):
+    ab_test = await a_ab_test()
+    first = await a_probe(name="ab_test:1", ab_test_id=ab_test.id)
     other = await a_probe(name="commit")
     for ordinal, value in enumerate((3.0, 1.0)):
         await measure(store, first, ordinal, value)
     await measure(store, other)
-    assert [row.value for row in await store.iterations_of_trial(trial.id)] == [3.0, 1.0]
-    assert [row.id for row in await store.probes_of_trial(trial.id)] == [first.id]
+    assert [row.value for row in await store.iterations_of_ab_test(ab_test.id)] == [3.0, 1.0]
+    assert [row.id for row in await store.probes_of_ab_test(ab_test.id)] == [first.id]
 
 
 async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel(
@@ -122,7 +122,7 @@ def test_what_was_measured_before_variants_is_plain(empty):
         iteration = conn.execute(sa.select(METADATA.tables["bench_iteration"])).mappings().one()
         probe = conn.execute(sa.select(METADATA.tables["bench_probe"])).mappings().one()
     assert (iteration["value"], iteration["tunables"]) == (5e5, "")
-    assert (probe["tunables"], probe["trial_id"]) == ("", None)
+    assert (probe["tunables"], probe["ab_test_id"]) == ("", None)
 
 
 BEFORE = (

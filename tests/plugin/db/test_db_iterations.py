@@ -66,7 +66,7 @@ async def test_a_series_that_gave_a_value_is_known_for_ever(store, a_probe):
             name=testbed + workload, token="x", testbed=testbed, workload=workload
         )
         await store.add_iteration(probe=probe, **RESULT)
-    assert await store.measured_lanes() == [("a", "one"), ("a", "two"), ("b", "one")]
+    assert await store.measured_series() == [("a", "one"), ("a", "two"), ("b", "one")]
 
 
 async def test_the_unit_that_the_lab_names_first_is_primary(store, a_probe):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,9 +20,11 @@ from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
+from tests.databases import sqlite_engine
 from tests.fakes.database import DirectPool
 
 MASTERS = 3
+EARLIER_FARM = Path(__file__).parents[2] / "data" / "farm" / "before_judgements.sql"
 
 
 async def test_an_empty_database_is_brought_up_to_date(empty):
@@ -189,3 +194,77 @@ def test_captures_from_before_are_of_no_known_number_of_packets(empty):
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT digest, packets, places FROM bench_capture")).all()
     assert kept == [("d" * 64, 0, None)]
+
+
+_RENAMED_TABLES = {"bench_comparison": "bench_judgement", "bench_trial": "bench_ab_test"}
+_RENAMED_COLUMNS = {
+    ("bench_mark", "comparison_id"): "judgement_id",
+    ("bench_trial", "lanes"): "series",
+    ("bench_probe", "trial_id"): "ab_test_id",
+    ("bench_profile", "trial_id"): "ab_test_id",
+}
+Rows = list[dict[str, object]]
+
+
+def _rows(engine: sa.Engine) -> dict[str, Rows]:
+    """All that is in the tables, as they are."""
+    tables = sa.MetaData()
+    tables.reflect(engine)
+    with engine.connect() as conn:
+        return {
+            table.name: [dict(row) for row in conn.execute(table.select()).mappings()]
+            for table in tables.sorted_tables
+            if table.name != VERSION_TABLE
+        }
+
+
+def _earlier_farm(path) -> sa.Engine:
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(EARLIER_FARM.read_text())
+    return sqlite_engine(path)
+
+
+def _fill(engine: sa.Engine, rows: dict[str, Rows]) -> None:
+    """Into the tables of the release before, on whatever database; parents come first."""
+    tables = sa.MetaData()
+    tables.reflect(engine)
+    with engine.begin() as conn:
+        for table in tables.sorted_tables:
+            if rows.get(table.name):
+                conn.execute(table.insert(), rows[table.name])
+
+
+def _renamed(table: str, row: dict[str, object]) -> dict[str, object]:
+    row = {_RENAMED_COLUMNS.get((table, name), name): value for name, value in row.items()}
+    key = row.get("key")
+    if table in {"bench_probe", "bench_profile"} and str(key).startswith("trial:"):
+        row["key"] = f"ab-test:{str(key).removeprefix('trial:')}"
+    return row
+
+
+def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
+    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    assert before.keys() >= _RENAMED_TABLES.keys()
+    assert all(before.values())
+    _upgrade_to(empty, "0013")
+    _fill(empty, before)
+    _upgrade_to(empty, "head")
+    assert _rows(empty) == {
+        _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
+        for table, rows in before.items()
+    }
+
+
+def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
+    engine = _earlier_farm(tmp_path / "earlier.sqlite")
+    counts = {name: len(rows) for name, rows in _rows(engine).items()}
+    _upgrade_to(engine, "head")
+    assert {name: len(rows) for name, rows in _rows(engine).items()} == {
+        _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
+    }
+    with engine.connect() as conn:
+        assert conn.execute(sa.text("PRAGMA foreign_key_check")).all() == []
+        context = MigrationContext.configure(
+            conn, opts={"version_table": VERSION_TABLE, "compare_type": True}
+        )
+        assert compare_metadata(context, METADATA) == []

@@ -171,15 +171,15 @@ async def test_mails_are_found_by_how_their_keys_begin(store):
     assert (await store.mails_sent_since(6.0), await store.mails_sent_since(7.0)) == (1, 0)
 
 
-async def test_a_trial_boots_again_what_is_in_doubt(
+async def test_a_comparison_boots_again_what_is_in_doubt(
     store, an_image, a_probe, a_quarantine, measured
 ):
     image = await an_image(8)
     sides = {f"{side}_{what}": "" for side in ("base", "new") for what in ("tunables", "label")}
-    trial = await store.add_trial(
+    ab_test = await store.add_ab_test(
         base_image_id=image.id,
         new_image_id=image.id,
-        lanes=[("apu", "forwarding")],
+        series=[("apu", "forwarding")],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
@@ -187,10 +187,10 @@ async def test_a_trial_boots_again_what_is_in_doubt(
         now=1.0,
         **sides,
     )
-    await measured(await a_probe(image, name="trial:1", trial_id=trial.id), 10.0, 30.0)
-    assert len(await store.iterations_of_trial(trial.id)) == 2
+    await measured(await a_probe(image, name="ab_test:1", ab_test_id=ab_test.id), 10.0, 30.0)
+    assert len(await store.iterations_of_ab_test(ab_test.id)) == 2
     await a_quarantine()
-    assert [row.at_s for row in await store.iterations_of_trial(trial.id)] == [10.0]
+    assert [row.at_s for row in await store.iterations_of_ab_test(ab_test.id)] == [10.0]
 
 
 async def test_a_twin_that_was_measured_in_doubt_spares_no_boot(

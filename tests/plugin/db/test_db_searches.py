@@ -13,14 +13,14 @@ ANSWER = Answer(steps=(), reproduced=False, unresolved=((2, 4),), reason="the en
 
 
 @pytest.fixture
-def a_comparison(store):
+def a_judgement(store):
     async def make(**columns):
         values = {
             "testbed": "apu", "workload": "forwarding", "unit": "pps", "old_sha": sha(10),
             "old_position": 10, "new_sha": sha(11), "new_position": 11, "state": "suspicion",
             "effect": -0.256, "verdict": GROUNDS,
         }  # fmt: skip
-        return await store.ensure_comparison(NewJudgement(**values | columns), now=3.0)
+        return await store.ensure_judgement(NewJudgement(**values | columns), now=3.0)
 
     return make
 
@@ -37,32 +37,32 @@ def a_report(store):
     return make
 
 
-async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, a_comparison):
-    first = await a_comparison()
-    assert await a_comparison(state="nothing", effect=0.0) == first
-    assert (await a_comparison(workload="pf-statefull")).id != first.id
+async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, a_judgement):
+    first = await a_judgement()
+    assert await a_judgement(state="nothing", effect=0.0) == first
+    assert (await a_judgement(workload="pf-statefull")).id != first.id
     assert first.verdict == first.grounds == GROUNDS
-    assert await store.comparison(first.id) == first
+    assert await store.judgement(first.id) == first
 
 
-async def test_a_suspicion_becomes_a_regression_once(store, a_comparison, a_search):
-    suspicion = await a_comparison()
+async def test_a_suspicion_becomes_a_regression_once(store, a_judgement, a_search):
+    suspicion = await a_judgement()
     search = await a_search()
     changes = {"state": "regression", "rounds": 1, "search_id": search.id}
-    alarm = await store.change_comparison(suspicion, now=4.0, **changes)
+    alarm = await store.change_judgement(suspicion, now=4.0, **changes)
     assert (alarm.state, alarm.rounds, alarm.changed_at) == ("regression", 1, 4.0)
-    assert await store.change_comparison(suspicion, now=5.0, **changes) is None
+    assert await store.change_judgement(suspicion, now=5.0, **changes) is None
 
 
-async def test_comparisons_are_found_by_state_and_by_revision(store, a_comparison):
-    first = await a_comparison()
-    second = await a_comparison(old_sha=sha(9), old_position=9, state="nothing")
-    assert await store.comparisons() == [second, first]
-    assert await store.comparisons(state="suspicion") == [first]
-    assert await store.comparisons_of(sha(11)) == [first, second]
+async def test_comparisons_are_found_by_state_and_by_revision(store, a_judgement):
+    first = await a_judgement()
+    second = await a_judgement(old_sha=sha(9), old_position=9, state="nothing")
+    assert await store.judgements() == [second, first]
+    assert await store.judgements(state="suspicion") == [first]
+    assert await store.judgements_of(sha(11)) == [first, second]
     on = {"testbed": "apu", "workload": "forwarding", "new_sha": sha(11)}
-    assert await store.comparison_of(old_sha=sha(9), **on) == second
-    assert await store.comparison_of(old_sha=sha(8), **on) is None
+    assert await store.judgement_of(old_sha=sha(9), **on) == second
+    assert await store.judgement_of(old_sha=sha(8), **on) is None
 
 
 async def test_the_same_alarm_starts_one_search(store, a_search):

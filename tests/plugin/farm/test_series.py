@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from buildbot_bench.plugin.farm.series import lanes
+from buildbot_bench.plugin.farm.series import all_series
 
 SECOND_JOB = """
   smoke:
@@ -20,10 +20,10 @@ TWINS = (
 
 
 def measured(farm) -> list[tuple[str, str, int | None]]:
-    return [(x.testbed, x.workload, x.iterations) for x in lanes(farm.workflow.bench_jobs)]
+    return [(x.testbed, x.workload, x.iterations) for x in all_series(farm.workflow.bench_jobs)]
 
 
-def test_each_workload_on_each_testbed_is_a_lane(make_farm):
+def test_each_workload_on_each_testbed_is_a_series(make_farm):
     farm = make_farm(
         ("runs-on: apu", "runs-on: [apu, xeon]"), ("[forwarding]", "[forwarding, ipfw]")
     )
@@ -42,7 +42,7 @@ def test_a_workload_has_the_gates_that_measure_it_too(make_farm):
         ("needs: kernel\n    runs-on: apu", "needs: gate\n    runs-on: apu"),
         ("{workload: [forwarding]}", "{workload: [forwarding, ipfw]}"),
     )
-    gates = {(x.testbed, x.workload): x.gates for x in lanes(farm.workflow.bench_jobs)}
+    gates = {(x.testbed, x.workload): x.gates for x in all_series(farm.workflow.bench_jobs)}
     assert gates == {
         ("apu", "forwarding"): ("xeon",),
         ("apu", "ipfw"): (),
@@ -51,7 +51,7 @@ def test_a_workload_has_the_gates_that_measure_it_too(make_farm):
     }
 
 
-def test_each_job_has_lanes_of_its_own_and_auto_leaves_the_number_open(make_farm):
+def test_each_job_has_series_of_its_own_and_auto_leaves_the_number_open(make_farm):
     farm = make_farm(("\nregression:", SECOND_JOB))
     assert measured(farm) == [("apu", "forwarding", 5), ("xeon", "pf", None)]
 
@@ -59,4 +59,4 @@ def test_each_job_has_lanes_of_its_own_and_auto_leaves_the_number_open(make_farm
 def test_workloads_of_a_label_are_dealt_to_its_testbeds_each_at_home_on_one(make_farm):
     farm = make_farm(*TWINS, ("[forwarding]", "[forwarding, ipfw, pf]"))
     assert measured(farm) == [("apu", "forwarding", 5), ("xeon", "ipfw", 5), ("apu", "pf", 5)]
-    assert {lane.pool for lane in lanes(farm.workflow.bench_jobs)} == {("apu", "xeon")}
+    assert {series.pool for series in all_series(farm.workflow.bench_jobs)} == {("apu", "xeon")}

@@ -35,7 +35,7 @@ async def test_a_series_is_read_again_for_a_new_iteration_or_a_new_mark_only(far
     await past.measured(3, (1e6,))
     first = await histories.read(farm, TESTBED, WORKLOAD)
     assert await histories.read(farm, TESTBED, WORKLOAD) is first
-    await past.comparison(2, 3)
+    await past.judgement(2, 3)
     marked = await histories.read(farm, TESTBED, WORKLOAD)
     await past.measured(4, (1e6,))
     measured = await histories.read(farm, TESTBED, WORKLOAD)

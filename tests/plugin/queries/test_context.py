@@ -10,12 +10,12 @@ from tests.fakes.past import Past, boots
 
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
-TWO_LANES = ("workload: [forwarding]", "workload: [forwarding, pf]")
+TWO_SERIES = ("workload: [forwarding]", "workload: [forwarding, pf]")
 
 
 @pytest.fixture
 def farm(make_farm):
-    return make_farm(TWO_LANES)
+    return make_farm(TWO_SERIES)
 
 
 async def answered(past: Past):
@@ -70,7 +70,7 @@ async def test_another_workload_that_did_not_change_is_told(past, farm):
     assert (pf.workload, pf.reach.value, pf.old, pf.new) == ("pf", "no change", "r5", "r8")
 
 
-async def test_a_farm_of_one_lane_has_no_scope(past, make_farm):
+async def test_a_farm_of_one_series_has_no_scope(past, make_farm):
     farm = make_farm()
     assert (await report_of(farm, await answered(past))).scope == ()
 

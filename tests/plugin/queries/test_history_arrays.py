@@ -9,7 +9,7 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.plugin.queries.history import commit_in_search, lane_list, measured_commit
+from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit, series_list
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 pytestmark = pytest.mark.both_databases
@@ -32,8 +32,8 @@ def shown(farm):
     return show
 
 
-async def test_lanes_are_what_the_workflow_measures(farm):
-    assert await lane_list(farm) == [{"testbed": "apu", "workload": "forwarding"}]
+async def test_series_are_what_the_workflow_measures(farm):
+    assert await series_list(farm) == [{"testbed": "apu", "workload": "forwarding"}]
 
 
 async def test_what_was_never_measured_is_empty_arrays(shown):
@@ -94,9 +94,9 @@ async def test_commits_that_another_displaced_are_history_no_more(shown, past):
 async def test_culprits_and_alarms_are_marked_and_a_culprit_is_no_alarm_as_well(shown, past):
     await past.measured(3, boots(1e6))
     search = await past.answered(ANSWER)
-    await past.comparison(2, 3, state="improvement", effect=0.1)
-    await past.comparison(6, 7, state="regression", effect=-0.2)
-    await past.comparison(8, 9, state="nothing")
+    await past.judgement(2, 3, state="improvement", effect=0.1)
+    await past.judgement(6, 7, state="regression", effect=-0.2)
+    await past.judgement(8, 9, state="nothing")
     marks = (await shown())["marks"]
     assert [(m["kind"], m["position"], m["effect"], m["searchid"]) for m in marks] == [
         ("alarm", 3, 0.1, None),

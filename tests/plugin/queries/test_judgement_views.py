@@ -36,11 +36,11 @@ async def test_searches_are_told_newest_first_with_what_they_found(farm, past):
 
 
 async def test_verdicts_worth_a_look_are_told_newest_first(farm, past):
-    await past.comparison(
+    await past.judgement(
         1, 2, state="regression", effect=-0.1, verdict=VerdictGrounds(reason="it fell")
     )
-    await past.comparison(2, 3, state="nothing")
-    await past.comparison(3, 4, state="suspicion")
+    await past.judgement(2, 3, state="nothing")
+    await past.judgement(3, 4, state="suspicion")
     newest, oldest = await verdicts(farm, 10)
     assert (newest["state"], newest["new"]["label"]) == ("suspicion", "r4")
     assert (oldest["effect"], oldest["reason"]) == (-0.1, "it fell")
@@ -50,6 +50,6 @@ async def test_verdicts_worth_a_look_are_told_newest_first(farm, past):
 
 async def test_a_revision_that_the_mirror_lost_is_told_by_its_hash(farm, past):
     past.shas = {**past.shas, 3: "f" * 40}
-    await past.comparison(2, 3)
+    await past.judgement(2, 3)
     (told,) = await verdicts(farm, 10)
     assert told["new"]["label"] == "f" * 10

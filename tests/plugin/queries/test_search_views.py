@@ -131,10 +131,10 @@ async def test_the_newest_probes_of_all_are_shown_first_and_no_more_than_asked_f
 
 
 async def test_verdicts_are_shown_with_their_reasons(farm, past):
-    await past.comparison(
+    await past.judgement(
         3, 4, state="nothing", verdict=VerdictGrounds(reason="it lies within the noise")
     )
-    await past.comparison(4, 5, state="regression", effect=-0.1)
+    await past.judgement(4, 5, state="regression", effect=-0.1)
     newest, older = await newest_judgements(farm, 10)
     assert (newest["state"], newest["effect"], newest["reason"]) == ("regression", -0.1, "")
     assert (older["state"], older["reason"]) == ("nothing", "it lies within the noise")

@@ -142,19 +142,19 @@ async def test_a_doubted_verdict_is_judged_again_when_its_fresh_boots_are_there(
     for position in range(1, 11):
         await past.measured(position, boots(1e6, series=position), judged=True)
     await past.measured(11, boots(0.9e6, series=11), judged=True)
-    verdict = await past.comparison(10, 11, state="regression", rounds=1)
+    verdict = await past.judgement(10, 11, state="regression", rounds=1)
     await requests.mark_verdict(verdict.id, "again", author="ann", fixed_by="")
     await Remeasuring(farm).advance()
-    suspicion = await farm.store.comparison(verdict.id)
+    suspicion = await farm.store.judgement(verdict.id)
     assert (suspicion.state, suspicion.verdict.reason) == (
         "suspicion",
         "ann wants it measured again",
     )
     await Judging(farm).advance()
-    assert (await farm.store.comparison(verdict.id)).state == "suspicion"  # they are not there yet
+    assert (await farm.store.judgement(verdict.id)).state == "suspicion"  # they are not there yet
     assert await past.lab_answers(lambda _: 1e6) == 2  # it was the lab
     await Judging(farm).advance()
-    assert (await farm.store.comparison(verdict.id)).state != "regression"
+    assert (await farm.store.judgement(verdict.id)).state != "regression"
 
 
 async def test_more_boots_are_asked_for_before_all_else_and_the_search_waits(past, farm, master):

@@ -13,7 +13,7 @@ from tests.plugin.farm.test_series import TWINS
 
 pytestmark = pytest.mark.both_databases
 
-TWO_LANES = (("runs-on: apu", "runs-on: [apu, xeon]"),)
+TWO_SERIES = (("runs-on: apu", "runs-on: [apu, xeon]"),)
 
 
 @pytest.fixture
@@ -89,21 +89,21 @@ async def test_a_revision_has_nothing_between_it_and_itself(requests):
     )
 
 
-async def test_the_only_lane_need_not_be_named(make_farm):
+async def test_the_only_series_need_not_be_named(make_farm):
     requests = SearchRequests(make_farm())
     named = SearchQuestion(old="r1", new="r2", testbed="apu", workload="forwarding")
-    assert requests._lane(named) == requests._lane(SearchQuestion(old="r1", new="r2"))
+    assert requests._series(named) == requests._series(SearchQuestion(old="r1", new="r2"))
 
 
-async def test_of_several_lanes_one_must_be_chosen(make_farm):
-    requests = SearchRequests(make_farm(*TWO_LANES))
+async def test_of_several_series_one_must_be_chosen(make_farm):
+    requests = SearchRequests(make_farm(*TWO_SERIES))
     told = await complaint(requests.forecast(SearchQuestion(old="r1", new="r9")))
     assert "several fit --testbed ? --workload ?" in told
     assert "apu/forwarding, xeon/forwarding" in told
-    assert requests._lane(SearchQuestion(old="r1", new="r9", testbed="xeon")).testbed == "xeon"
+    assert requests._series(SearchQuestion(old="r1", new="r9", testbed="xeon")).testbed == "xeon"
 
 
-async def test_a_lane_that_there_is_not_is_answered_with_those_that_there_are(requests):
+async def test_a_series_that_there_is_not_is_answered_with_those_that_there_are(requests):
     told = await complaint(requests.forecast(SearchQuestion(old="r1", new="r9", testbed="vax")))
     assert "no testbed and workload fit --testbed vax --workload ?" in told
     assert "this farm measures apu/forwarding" in told
@@ -127,7 +127,7 @@ async def test_a_search_that_there_is_not_cannot_be_cancelled(requests):
 
 
 async def test_a_refused_question_leaves_no_search(make_farm):
-    farm = make_farm(*TWO_LANES)
+    farm = make_farm(*TWO_SERIES)
     await complaint(SearchRequests(farm).start(SearchQuestion(old="r1", new="r9"), "ann"))
     assert await farm.store.searches() == []
 

@@ -69,7 +69,7 @@ class TestRoles:
         authz = BenchAuthz(
             roleMatchers=[RolesFromUsername(roles=["approve"], usernames=["ann"])], allowRules=[]
         )
-        authz.assertUserAllowed(("bench", "trials"), "start", params, {"username": user})
+        authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
         return params
 
     def test_a_role_is_told(self):
@@ -113,9 +113,9 @@ async def readmes_example() -> BenchAuthz:
         ("bench/searches", "start", {"ann", "bob"}),
         ("bench/searches/1", "mark", {"ann", "bob"}),
         ("bench/testbeds/apu2", "release", {"ann", "bob"}),
-        ("bench/trials", "start", {"ann", "bob", "carol"}),
-        ("bench/trials/1", "cancel", {"ann", "bob"}),
-        ("bench/trials/1", "approve", {"ann", "bob"}),
+        ("bench/comparisons", "start", {"ann", "bob", "carol"}),
+        ("bench/comparisons/1", "cancel", {"ann", "bob"}),
+        ("bench/comparisons/1", "approve", {"ann", "bob"}),
         ("bench/searches", "get", {"ann", "bob", "carol", "dave"}),
     ],
 )
@@ -134,6 +134,6 @@ async def test_who_may_approve_by_the_readmes_example():
     authz, allowed = await readmes_example(), {}
     for user in ("ann", "bob", "carol"):
         params: dict = {}
-        await authz.assertUserAllowed(("bench", "trials"), "start", params, {"username": user})
+        await authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
         allowed[user] = may(params, APPROVE)
     assert allowed == {"ann": True, "bob": False, "carol": False}

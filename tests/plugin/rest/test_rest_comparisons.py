@@ -1,4 +1,4 @@
-"""What a request for a trial may say, and what each wrong parameter is answered with."""
+"""What a request for a comparison may say, and what each wrong parameter is answered with."""
 
 from __future__ import annotations
 

@@ -17,9 +17,13 @@ def farm(make_farm):
 
 
 async def shown(farm):
-    (lane,) = await gates(farm)
-    assert (lane["testbed"], lane["workload"], lane["gates"]) == ("apu", "forwarding", ["xeon"])
-    return [(commit["label"], commit["why"]) for commit in lane["held"]]
+    (series,) = await gates(farm)
+    assert (series["testbed"], series["workload"], series["gates"]) == (
+        "apu",
+        "forwarding",
+        ["xeon"],
+    )
+    return [(commit["label"], commit["why"]) for commit in series["held"]]
 
 
 async def test_each_commit_before_a_gate_is_told_with_its_reason(farm, past):
@@ -58,9 +62,9 @@ async def test_a_gate_in_quarantine_has_nobody_waiting(farm, past):
 async def test_of_many_the_newest_are_listed_and_the_others_counted(farm, past, monkeypatch):
     monkeypatch.setattr(page, "HELD_LISTED", 2)
     await known(past, 2, 3, 4)
-    (lane,) = await gates(farm)
-    assert [commit["label"] for commit in lane["held"]] == ["r4", "r3"]
-    assert lane["more"] == 1
+    (series,) = await gates(farm)
+    assert [commit["label"] for commit in series["held"]] == ["r4", "r3"]
+    assert series["more"] == 1
 
 
 async def test_a_farm_without_gates_has_nothing_to_say(make_farm):

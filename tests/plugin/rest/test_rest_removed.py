@@ -38,8 +38,8 @@ PARTS = {
     "s:testbed": "apu",
     "s:workload": "forwarding",
     "n:searchid": "1",
-    "n:trialid": "1",
     "n:comparisonid": "1",
+    "n:judgementid": "1",
     "n:position": "7",
     "n:offset": "6",
 }
@@ -87,11 +87,11 @@ async def live(past, farm) -> None:
     search = await past.answered(FOUND)
     await past.measured(6, boots(1e6, series=20), reason="search", search_id=search.id)
     await MarkRequests(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
-    await past.comparison(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
+    await past.judgement(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
     question = ComparisonQuestion(base="r6", new="r7")
-    trial_id = (await ComparisonRequests(farm).start(question, "ann"))["trialid"]
+    ab_test_id = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for position in (6, 7):
-        await past.measured(position, boots(1e6, series=position), trial_id=trial_id)
+        await past.measured(position, boots(1e6, series=position), ab_test_id=ab_test_id)
         row = await farm.store.ensure_profile(
             key=f"k{position}",
             token="job",
@@ -103,8 +103,8 @@ async def live(past, farm) -> None:
         )
         kept = await farm.store.add_capture(counter="cycles", folded=FOLDED, taken_at=1.0)
         await farm.store.change_profile(row, state="done", digest=kept.digest)
-    trial = await farm.store.trial(trial_id)
-    await farm.store.change_trial(trial, state="done", ended_at=farm.now())
+    ab_test = await farm.store.ab_test(ab_test_id)
+    await farm.store.change_ab_test(ab_test, state="done", ended_at=farm.now())
 
 
 async def answered(master, path: str):
@@ -163,9 +163,9 @@ async def test_the_series_is_listed_with_the_reason_why_it_ends(
     replaced, why = way
     await live(past, farm)
     reconfigure(farm, *replaced)
-    lanes = await answered(master, "/bench/lanes")
-    assert lanes[-1] == {"testbed": "apu", "workload": "forwarding", "gone": why}
-    assert all("gone" not in lane for lane in lanes[:-1])
+    all_series = await answered(master, "/bench/series")
+    assert all_series[-1] == {"testbed": "apu", "workload": "forwarding", "gone": why}
+    assert all("gone" not in series for series in all_series[:-1])
 
 
 async def test_a_testbed_that_never_measured_anything_is_not_listed(
@@ -173,7 +173,9 @@ async def test_a_testbed_that_never_measured_anything_is_not_listed(
 ):
     await past.probe(4)
     reconfigure(farm, *WAYS["removed"][0])
-    assert await answered(master, "/bench/lanes") == [{"testbed": "xeon", "workload": "forwarding"}]
+    assert await answered(master, "/bench/series") == [
+        {"testbed": "xeon", "workload": "forwarding"}
+    ]
 
 
 async def test_a_report_goes_on_telling_what_a_testbed_measured_that_is_gone(
@@ -186,4 +188,4 @@ async def test_a_report_goes_on_telling_what_a_testbed_measured_that_is_gone(
         )
     (search,) = await answered(master, "/bench/searches")
     told = await answered(master, f"/bench/searches/{search['searchid']}")
-    assert "old" in {lane["testbed"] for lane in told["report"]["scope"]}
+    assert "old" in {series["testbed"] for series in told["report"]["scope"]}

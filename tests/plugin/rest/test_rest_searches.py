@@ -15,8 +15,8 @@ from buildbot_bench.plugin.requests.search_requests import SearchQuestion
 from buildbot_bench.plugin.rest import searches
 from buildbot_bench.plugin.rest.searches import (
     LISTED,
-    ComparisonEndpoint,
-    ComparisonsEndpoint,
+    JudgementEndpoint,
+    JudgementsEndpoint,
     ProbesEndpoint,
     RecentProbesEndpoint,
     SearchEndpoint,
@@ -104,12 +104,12 @@ async def test_a_report_and_a_verdict_are_marked_by_whom_buildbot_says_it_is(end
     asked = {"mark": "noise", "owner": "ann"}
     told = await endpoint(SearchEndpoint).control("mark", dict(asked), {"searchid": search.id})
     assert (told["kind"], told["author"]) == ("noise", "ann")
-    verdict = await past.comparison(1, 2)
-    here = {"comparisonid": verdict.id}
-    await endpoint(ComparisonEndpoint).control("mark", dict(asked), here)
-    shown = await endpoint(ComparisonEndpoint).get(ResultSpec(), here)
+    verdict = await past.judgement(1, 2)
+    here = {"judgementid": verdict.id}
+    await endpoint(JudgementEndpoint).control("mark", dict(asked), here)
+    shown = await endpoint(JudgementEndpoint).get(ResultSpec(), here)
     assert [mark["kind"] for mark in shown["marks"]] == ["noise"]
-    assert await endpoint(ComparisonEndpoint).get(ResultSpec(), {"comparisonid": 99}) is None
+    assert await endpoint(JudgementEndpoint).get(ResultSpec(), {"judgementid": 99}) is None
 
 
 async def test_more_boots_of_a_revision_are_asked_for(endpoint, farm, past):
@@ -170,9 +170,9 @@ async def test_lists_begin_with_the_newest_and_are_never_longer_than_the_limit(e
 
 
 async def test_verdicts_and_recent_probes_are_listed(endpoint, past):
-    await past.comparison(1, 2)
+    await past.judgement(1, 2)
     await past.probe(3)
-    assert len(await endpoint(ComparisonsEndpoint).get(ResultSpec(), {})) == 1
+    assert len(await endpoint(JudgementsEndpoint).get(ResultSpec(), {})) == 1
     assert len(await endpoint(RecentProbesEndpoint).get(ResultSpec(), {})) == 1
 
 
@@ -183,5 +183,5 @@ async def test_our_resources_are_found_among_buildbots_and_stay_there_when_it_is
         searches.register(SimpleNamespace(data=buildbots))
     found, arguments = buildbots.getEndpoint(("bench", "searches", "7"))
     assert (type(found), arguments) == (SearchEndpoint, {"searchid": 7})
-    assert isinstance(buildbots.getEndpoint(("bench", "comparisons"))[0], ComparisonsEndpoint)
+    assert isinstance(buildbots.getEndpoint(("bench", "judgements"))[0], JudgementsEndpoint)
     assert [link["name"] for link in buildbots.rootLinks].count("bench") == 1

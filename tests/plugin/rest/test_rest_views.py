@@ -31,7 +31,7 @@ async def reading(master, path):
 @pytest.mark.parametrize(
     "path",
     [
-        "bench/lanes",
+        "bench/series",
         "bench/lab",
         "bench/reports",
         "bench/verdicts",
@@ -42,7 +42,7 @@ async def reading(master, path):
 )
 async def test_each_resource_is_found_and_becomes_json(farm, master, past, path):
     await past.measured(3, (1e6,))
-    await past.comparison(2, 3)
+    await past.judgement(2, 3)
     await past.search()
     answer = await reading(master, path)
     assert answer

@@ -4,8 +4,9 @@ What a row means is said in rows.
 """
 
 from buildbot_bench.plugin.db.schema.columns import DIGEST_LENGTH, METADATA
-from buildbot_bench.plugin.db.schema.findings import COMPARISON, MARK, NOTICE, REPORT, SEARCH
+from buildbot_bench.plugin.db.schema.findings import JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.schema.measured import (
+    AB_TEST,
     ARTEFACT,
     CAPTURE,
     COMMIT,
@@ -15,17 +16,17 @@ from buildbot_bench.plugin.db.schema.measured import (
     PROBE,
     PROFILE,
     QUARANTINE,
-    TRIAL,
 )
 
 __all__ = [
+    "AB_TEST",
     "ARTEFACT",
     "CAPTURE",
     "COMMIT",
-    "COMPARISON",
     "DIGEST_LENGTH",
     "IMAGE",
     "ITERATION",
+    "JUDGEMENT",
     "MARK",
     "METADATA",
     "NOTICE",
@@ -35,5 +36,4 @@ __all__ = [
     "QUARANTINE",
     "REPORT",
     "SEARCH",
-    "TRIAL",
 ]

@@ -18,8 +18,8 @@ from buildbot_bench.plugin.db.schema.columns import (
     version,
 )
 
-COMPARISON = sa.Table(
-    "bench_comparison",
+JUDGEMENT = sa.Table(
+    "bench_judgement",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("testbed", HostileText, nullable=False),
@@ -29,7 +29,7 @@ COMPARISON = sa.Table(
     sa.Column("old_position", sa.Integer, nullable=False),
     sa.Column("new_sha", sa.String(SHA_LENGTH), nullable=False),
     sa.Column("new_position", sa.Integer, nullable=False),
-    sa.Column("state", choice(states.ComparisonState), nullable=False),
+    sa.Column("state", choice(states.JudgementState), nullable=False),
     sa.Column("effect", sa.Double),
     sa.Column("low", sa.Double),
     sa.Column("high", sa.Double),
@@ -102,7 +102,7 @@ MARK = sa.Table(
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("search_id", sa.ForeignKey(SEARCH.c.id)),
-    sa.Column("comparison_id", sa.ForeignKey(COMPARISON.c.id)),
+    sa.Column("judgement_id", sa.ForeignKey(JUDGEMENT.c.id)),
     sa.Column("kind", choice(states.MarkKind), nullable=False),
     sa.Column("fixed_sha", sa.String(SHA_LENGTH)),
     sa.Column("fixed_label", HostileText),
@@ -111,7 +111,7 @@ MARK = sa.Table(
     sa.Column("pending", sa.Boolean, nullable=False, default=False),
     version(),
     sa.Index(None, "search_id"),
-    sa.Index(None, "comparison_id"),
+    sa.Index(None, "judgement_id"),
     sa.Index(None, "pending"),
 )
 

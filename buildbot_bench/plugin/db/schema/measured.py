@@ -82,8 +82,8 @@ PATCH = sa.Table(
 )
 
 
-TRIAL = sa.Table(
-    "bench_trial",
+AB_TEST = sa.Table(
+    "bench_ab_test",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("base_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
@@ -92,12 +92,12 @@ TRIAL = sa.Table(
     sa.Column("new_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
     sa.Column("new_tunables", HostileText, nullable=False),
     sa.Column("new_label", HostileText, nullable=False),
-    sa.Column("lanes", JsonText, nullable=False),
+    sa.Column("series", JsonText, nullable=False),
     sa.Column("iterations", sa.Integer, nullable=False),
     sa.Column("confidence", sa.Double, nullable=False),
     sa.Column("min_effect", sa.Double, nullable=False),
     sa.Column("requester", HostileText, nullable=False),
-    sa.Column("state", choice(states.TrialState), nullable=False),
+    sa.Column("state", choice(states.AbTestState), nullable=False),
     sa.Column("detail", HostileText),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("ended_at", sa.Double),
@@ -131,15 +131,15 @@ PROBE = sa.Table(
     sa.Column("judged", sa.Boolean, nullable=False, default=False),
     version(),
     sa.Column("tunables", HostileText, nullable=False, server_default=""),
-    sa.Column("trial_id", sa.ForeignKey(TRIAL.c.id)),
-    sa.Column("judgement_id", sa.ForeignKey("bench_comparison.id")),
+    sa.Column("ab_test_id", sa.ForeignKey(AB_TEST.c.id)),
+    sa.Column("judgement_id", sa.ForeignKey("bench_judgement.id")),
     sa.Column("serial", sa.Integer, nullable=False, server_default="0"),
     sa.Column("round", sa.Integer, nullable=False, server_default="0"),
     sa.Index(None, "token"),
     sa.Index(None, "state", "judged"),
     sa.Index(None, "search_id"),
     sa.Index(None, "image_id", "testbed", "workload"),
-    sa.Index(None, "trial_id"),
+    sa.Index(None, "ab_test_id"),
     sa.Index(None, "testbed", "reason"),
 )
 
@@ -211,7 +211,7 @@ PROFILE = sa.Table(
     sa.Column("token", HostileText, nullable=False),
     sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
     sa.Column("search_id", sa.ForeignKey("bench_search.id")),
-    sa.Column("trial_id", sa.ForeignKey(TRIAL.c.id)),
+    sa.Column("ab_test_id", sa.ForeignKey(AB_TEST.c.id)),
     sa.Column("testbed", HostileText, nullable=False),
     sa.Column("workload", HostileText, nullable=False),
     sa.Column("tunables", HostileText, nullable=False),
@@ -225,5 +225,5 @@ PROFILE = sa.Table(
     version(),
     sa.Index(None, "state"),
     sa.Index(None, "search_id"),
-    sa.Index(None, "trial_id"),
+    sa.Index(None, "ab_test_id"),
 )

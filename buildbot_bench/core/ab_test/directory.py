@@ -1,4 +1,4 @@
-"""A trial as the files of a result directory of the netbenches archive; it writes none of them.
+"""A comparison as the files of a result directory of the netbenches archive; it writes none.
 
 README.md        what was compared on what, graph, table, one ministat block per workload
 graph.png        drawn elsewhere, from `parts`
@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from buildbot_bench.core.trial.model import LaneReport, TrialReport
-from buildbot_bench.core.trial.schedule import TrialSide
-from buildbot_bench.core.trial.text import markdown
+from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport
+from buildbot_bench.core.ab_test.schedule import AbTestSide
+from buildbot_bench.core.ab_test.text import markdown
 
 GRAPH = "graph.png"
 
@@ -31,59 +31,61 @@ class Boot:
 
     testbed: str
     workload: str
-    side: TrialSide
+    side: AbTestSide
     ordinal: int
     log: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A directory of the result: one testbed's lanes; `place` is empty or ends with a slash."""
+    """A directory of the result: one testbed's series; `place` is empty or ends with a slash."""
 
     place: str
-    lanes: tuple[LaneReport, ...]
+    series: tuple[SeriesReport, ...]
 
     @property
-    def measured(self) -> tuple[LaneReport, ...]:
-        """The lanes that have values: what there is to draw."""
+    def measured(self) -> tuple[SeriesReport, ...]:
+        """The series that have values: what there is to draw."""
         return tuple(
-            lane for lane in self.lanes if lane.contrast.old.values or lane.contrast.new.values
+            series
+            for series in self.series
+            if series.contrast.old.values or series.contrast.new.values
         )
 
 
-def parts(report: TrialReport) -> tuple[Part, ...]:
+def parts(report: AbTestReport) -> tuple[Part, ...]:
     """A part for each testbed: the whole result, or a directory of it if there are several."""
-    testbeds = list(dict.fromkeys(lane.testbed for lane in report.lanes))
+    testbeds = list(dict.fromkeys(series.testbed for series in report.series))
     return tuple(
         Part(
             place=f"{_safe(testbed)}/" if len(testbeds) > 1 else "",
-            lanes=tuple(lane for lane in report.lanes if lane.testbed == testbed),
+            series=tuple(series for series in report.series if series.testbed == testbed),
         )
         for testbed in testbeds
     )
 
 
-def result_files(report: TrialReport, boots: Iterable[Boot]) -> dict[str, str]:
+def result_files(report: AbTestReport, boots: Iterable[Boot]) -> dict[str, str]:
     """The text of each file by its path."""
     images = image_names(report.base, report.new)
     logs = list(boots)
     files: dict[str, str] = {}
     for part in parts(report):
-        testbeds = {lane.testbed for lane in part.lanes}
+        testbeds = {series.testbed for series in part.series}
         here = [boot for boot in logs if boot.testbed in testbeds]
         written = _files(report, part, here, images)
         files |= {f"{part.place}{path}": text for path, text in written}
     return files
 
 
-def image_names(base: str, new: str) -> dict[TrialSide, str]:
+def image_names(base: str, new: str) -> dict[AbTestSide, str]:
     """The archive's names of two variants: 317849 and 317849VIMAGE for r317849 and r317849+VIMAGE.
 
     They differ even when the variants' labels do so only in what a file name cannot hold.
     """
-    names = {TrialSide.BASE: _image(base), TrialSide.NEW: _image(new)}
-    if names[TrialSide.BASE] == names[TrialSide.NEW]:
-        names[TrialSide.NEW] += ".new"
+    names = {AbTestSide.BASE: _image(base), AbTestSide.NEW: _image(new)}
+    if names[AbTestSide.BASE] == names[AbTestSide.NEW]:
+        names[AbTestSide.NEW] += ".new"
     return names
 
 
@@ -94,45 +96,45 @@ def _image(label: str) -> str:
 
 
 def _files(
-    report: TrialReport,
+    report: AbTestReport,
     part: Part,
     boots: Sequence[Boot],
-    images: Mapping[TrialSide, str],
+    images: Mapping[AbTestSide, str],
 ) -> Iterator[tuple[str, str]]:
     yield "README.md", _readme(report, part)
-    yield "gnuplot.data", _gnuplot_data(part.lanes, images)
-    for lane in part.lanes:
-        workload = _safe(lane.workload)
+    yield "gnuplot.data", _gnuplot_data(part.series, images)
+    for series in part.series:
+        workload = _safe(series.workload)
         for side, image in images.items():
-            values = _values(lane, side)
+            values = _values(series, side)
             yield f"{image}.{workload}.pps", "".join(f"{_number(v)}\n" for v in values)
-            yield f"RAW/bench.{image}.{workload}.info", _info(image, workload, lane.facts)
+            yield f"RAW/bench.{image}.{workload}.info", _info(image, workload, series.facts)
     for boot in boots:
         name = f"bench.{images[boot.side]}.{_safe(boot.workload)}.{boot.ordinal}.receiver"
         yield f"RAW/{name}", boot.log
 
 
-def _readme(report: TrialReport, part: Part) -> str:
-    facts = {name: value for lane in part.lanes for name, value in lane.facts.items()}
+def _readme(report: AbTestReport, part: Part) -> str:
+    facts = {name: value for series in part.series for name, value in series.facts.items()}
     setting = [f"  - {name}: {value}" for name, value in facts.items()]
     graph = ["", f"![{report.new} against {report.base}]({GRAPH})"] if part.measured else []
-    body = markdown(replace(report, lanes=part.lanes))
+    body = markdown(replace(report, series=part.series))
     return "\n".join([f"{report.new} against {report.base}", *setting, *graph, "", body])
 
 
-def _gnuplot_data(lanes: Sequence[LaneReport], images: Mapping[TrialSide, str]) -> str:
+def _gnuplot_data(all_series: Sequence[SeriesReport], images: Mapping[AbTestSide, str]) -> str:
     lines = ["#index median minimum maximum"]
-    for lane in lanes:
+    for series in all_series:
         for side, image in images.items():
-            if values := _values(lane, side):
+            if values := _values(series, side):
                 figures = (median(values), min(values), max(values))
                 row = " ".join(map(_number, figures))
-                lines.append(f"{image}.{_safe(lane.workload)} {row}")
+                lines.append(f"{image}.{_safe(series.workload)} {row}")
     return "\n".join(lines) + "\n"
 
 
-def _values(lane: LaneReport, side: TrialSide) -> tuple[float, ...]:
-    return lane.contrast.old.values if side is TrialSide.BASE else lane.contrast.new.values
+def _values(series: SeriesReport, side: AbTestSide) -> tuple[float, ...]:
+    return series.contrast.old.values if side is AbTestSide.BASE else series.contrast.new.values
 
 
 def _info(image: str, workload: str, facts: Mapping[str, str]) -> str:

@@ -7,15 +7,15 @@ import re
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
-down_revision = "0013"
+revision = "0015"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 
-# Keys of earlier releases: search:7:3, trial:7:apu:forwarding:3, control:apu:3, confirm:7:0:12; a
+# Keys of earlier releases: search:7:3, ab-test:7:apu:forwarding:3, control:apu:3, confirm:7:0:12; a
 # request for what the lab still owed had a key that ended in ~ and the number of the round.
 _ROUND = re.compile(r"~(\d+)$")
-_SERIAL = re.compile(r"^(?:search:\d+|trial:\d+:.*|control:.*):(\d+)$")
+_SERIAL = re.compile(r"^(?:search:\d+|ab-test:\d+:.*|control:.*):(\d+)$")
 _JUDGEMENT = re.compile(r"^confirm:(\d+):")
 
 
@@ -28,7 +28,7 @@ def upgrade() -> None:
     # Alembic adds no column with a foreign key on SQLite, though SQLite itself does.
     op.execute(
         "ALTER TABLE bench_probe ADD COLUMN judgement_id INTEGER"
-        " CONSTRAINT bench_probe_judgement_id_fk REFERENCES bench_comparison (id)"
+        " CONSTRAINT bench_probe_judgement_id_fk REFERENCES bench_judgement (id)"
     )
     names = ("id", "key", "serial", "round", "judgement_id")
     probe = sa.table("bench_probe", *(sa.column(name) for name in names))

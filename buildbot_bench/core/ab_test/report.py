@@ -1,19 +1,19 @@
-"""Compares the two sides of a trial and says what it came to; it measures and renders nothing."""
+"""Compares the two sides and says what it came to; it measures and renders nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, SeriesValues, Verdict
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
-from buildbot_bench.core.trial.model import LaneReport, LaneValues, TrialReport, Verdict
 
 
-def compose_trial(
-    lanes: Iterable[LaneValues],
+def compose_ab_test(
+    all_series: Iterable[SeriesValues],
     *,
-    trial_id: int,
+    comparison_id: int,
     base: str,
     new: str,
     iterations: int,
@@ -22,20 +22,20 @@ def compose_trial(
     detail: str = "",
     farm: str = "",
     url: str = "",
-) -> TrialReport:
-    """The report of a trial from what was measured; `base` and `new` are the variants' labels."""
-    return TrialReport(
-        trial_id=trial_id,
+) -> AbTestReport:
+    """The report of what was measured; `base` and `new` are the variants' labels."""
+    return AbTestReport(
+        comparison_id=comparison_id,
         base=one_line(base),
         new=one_line(new),
         iterations=iterations,
         confidence=confidence,
         min_effect=min_effect,
-        lanes=tuple(
-            _lane(
+        series=tuple(
+            _series(
                 values, one_line(base), one_line(new), confidence=confidence, min_effect=min_effect
             )
-            for values in lanes
+            for values in all_series
         ),
         detail=one_line(detail, columns=300),
         farm=one_line(farm),
@@ -43,9 +43,9 @@ def compose_trial(
     )
 
 
-def _lane(
-    values: LaneValues, base: str, new: str, *, confidence: float, min_effect: float
-) -> LaneReport:
+def _series(
+    values: SeriesValues, base: str, new: str, *, confidence: float, min_effect: float
+) -> SeriesReport:
     what = f"{values.workload} ({one_line(values.metric.unit)})"
     found = contrast(
         Side(label=f"{base} {what}", values=values.base),
@@ -53,7 +53,7 @@ def _lane(
         metric=values.metric,
         confidence=confidence,
     )
-    return LaneReport(
+    return SeriesReport(
         testbed=values.testbed,
         workload=values.workload,
         metric=values.metric,

@@ -1,11 +1,11 @@
-"""A trial's report for a terminal and for a review's comment; it computes nothing."""
+"""A comparison's report for a terminal and for a review's comment; it computes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, Verdict
 from buildbot_bench.core.report.words import count, quantity, threshold
-from buildbot_bench.core.trial.model import LaneReport, TrialReport, Verdict
 
 _COLUMNS = ("testbed", "workload", "base", "new", "change", "interval", "verdict")
 _SAID = {
@@ -17,48 +17,48 @@ _SAID = {
 }
 
 
-def text(report: TrialReport) -> str:
+def text(report: AbTestReport) -> str:
     """The answer of bench-compare: a headline, one table, and a ministat block for each row."""
     parts = [_headline(report)]
     if report.detail:
         parts.append(report.detail)
-    lanes = _measured(report)
-    if lanes:
-        parts.append(_aligned([_COLUMNS, *(_row(report, lane) for lane in lanes)]))
-    for lane in lanes:
-        notes = [f"note: {note}" for note in lane.contrast.notes]
-        heading = f"{lane.workload} on {lane.testbed}"
-        block = [lane.contrast.ministat] if lane.contrast.ministat else []
-        graphs = [f"{what}: {link}" for what, link in _flame_graphs(lane)]
+    all_series = _measured(report)
+    if all_series:
+        parts.append(_aligned([_COLUMNS, *(_row(report, series) for series in all_series)]))
+    for series in all_series:
+        notes = [f"note: {note}" for note in series.contrast.notes]
+        heading = f"{series.workload} on {series.testbed}"
+        block = [series.contrast.ministat] if series.contrast.ministat else []
+        graphs = [f"{what}: {link}" for what, link in _flame_graphs(series)]
         parts.append("\n".join([heading, *block, *notes, *graphs]))
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(report: TrialReport) -> str:
+def markdown(report: AbTestReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
-    lanes = _measured(report)
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(report, lane) for lane in lanes)]
+    all_series = _measured(report)
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(report, series) for series in all_series)]
     lines = [f"**{_headline(report)}**", ""]
     if report.detail:
         lines += [report.detail, ""]
-    if lanes:
+    if all_series:
         lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    lines += _blocks(lanes)
+    lines += _blocks(all_series)
     if report.url:
         lines += ["", f"Measured by {report.farm}: {report.url}"]
     return "\n".join(lines) + "\n"
 
 
-def _measured(report: TrialReport) -> list[LaneReport]:
-    """The lanes in which anything was measured; a detail says why the others have nothing."""
+def _measured(report: AbTestReport) -> list[SeriesReport]:
+    """The series in which anything was measured; a detail says why the others have nothing."""
     return [
-        lane
-        for lane in report.lanes
-        if not report.detail or lane.contrast.old.values or lane.contrast.new.values
+        series
+        for series in report.series
+        if not report.detail or series.contrast.old.values or series.contrast.new.values
     ]
 
 
-def _headline(report: TrialReport) -> str:
+def _headline(report: AbTestReport) -> str:
     boots = count(report.iterations, "boot")
     return (
         f"{report.new} against {report.base}: {boots} of each, "
@@ -67,14 +67,14 @@ def _headline(report: TrialReport) -> str:
     )
 
 
-def _row(report: TrialReport, lane: LaneReport) -> tuple[str, ...]:
-    said = _SAID[lane.verdict].format(threshold(report.min_effect))
-    comparison = lane.contrast.comparison
+def _row(report: AbTestReport, series: SeriesReport) -> tuple[str, ...]:
+    said = _SAID[series.verdict].format(threshold(report.min_effect))
+    comparison = series.contrast.comparison
     if comparison is None:
-        return (lane.testbed, lane.workload, "", "", "", "", said)
+        return (series.testbed, series.workload, "", "", "", "", said)
     return (
-        lane.testbed,
-        lane.workload,
+        series.testbed,
+        series.workload,
         quantity(comparison.reference.mean),
         quantity(comparison.other.mean),
         f"{comparison.difference_percent:+.2f}%",
@@ -83,21 +83,21 @@ def _row(report: TrialReport, lane: LaneReport) -> tuple[str, ...]:
     )
 
 
-def _blocks(lanes: Iterable[LaneReport]) -> list[str]:
+def _blocks(all_series: Iterable[SeriesReport]) -> list[str]:
     lines: list[str] = []
-    for lane in lanes:
-        if lane.contrast.ministat:
-            lines += ["", f"{lane.workload} on {lane.testbed}:", ""]
-            lines += ["```", *lane.contrast.ministat.splitlines(), "```"]
-        if graphs := _flame_graphs(lane):
-            where = f"{lane.workload} on {lane.testbed}"
+    for series in all_series:
+        if series.contrast.ministat:
+            lines += ["", f"{series.workload} on {series.testbed}:", ""]
+            lines += ["```", *series.contrast.ministat.splitlines(), "```"]
+        if graphs := _flame_graphs(series):
+            where = f"{series.workload} on {series.testbed}"
             lines += ["", *(f"- {where}, {what}: {link}" for what, link in graphs)]
     return lines
 
 
-def _flame_graphs(lane: LaneReport) -> list[tuple[str, str]]:
-    """What each picture of a lane shows, and where it is; none where nothing was sampled."""
-    graphs = lane.flame_graphs
+def _flame_graphs(series: SeriesReport) -> list[tuple[str, str]]:
+    """What each picture of a series shows, and where it is; none where nothing was sampled."""
+    graphs = series.flame_graphs
     if graphs is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What the farm says of a trial, read and made harmless; it knows no HTTP and no terminal."""
+"""What the farm says of a comparison, read and made harmless; it knows no HTTP and no terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
 
-class RemoteTrialState(StrEnum):
-    """Where a trial stands; all but the first three are final."""
+class RemoteComparisonState(StrEnum):
+    """Where a comparison stands; all but the first three are final."""
 
     AWAITING = "awaiting approval"
     RUNNING = "running"
@@ -33,7 +33,11 @@ class RemoteTrialState(StrEnum):
 
 
 _UNDER_WAY = frozenset(
-    {RemoteTrialState.AWAITING, RemoteTrialState.RUNNING, RemoteTrialState.CANCELLING}
+    {
+        RemoteComparisonState.AWAITING,
+        RemoteComparisonState.RUNNING,
+        RemoteComparisonState.CANCELLING,
+    }
 )
 
 
@@ -46,14 +50,14 @@ class HeldPatch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteTrial:
-    """A trial as it stands; `text`, `markdown` and `report` are there when it has ended.
+class RemoteComparison:
+    """A comparison as it stands; `text`, `markdown` and `report` are there when it has ended.
 
     `patches` are those that await approval.
     """
 
-    trial_id: int
-    state: RemoteTrialState
+    comparison_id: int
+    state: RemoteComparisonState
     base: str
     new: str
     boots_done: int
@@ -72,12 +76,12 @@ class RemoteTrial:
         return self.state not in _UNDER_WAY
 
 
-def read_trial(raw: Mapping[str, Any]) -> RemoteTrial:
-    """Read one trial; InfraError when it is none."""
-    with understood("trial"):
-        return RemoteTrial(
-            trial_id=int(raw["trialid"]),
-            state=RemoteTrialState(raw["state"]),
+def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
+    """Read one comparison; InfraError when it is none."""
+    with understood("comparison"):
+        return RemoteComparison(
+            comparison_id=int(raw["comparisonid"]),
+            state=RemoteComparisonState(raw["state"]),
             base=long_line(raw["base"]),
             new=long_line(raw["new"]),
             boots_done=int(raw["boots_done"]),
@@ -115,41 +119,43 @@ def _content(row: Mapping[str, Any]) -> bytes:
     return str(row["text"]).encode("utf-8", "replace")
 
 
-def progress_line(trial: RemoteTrial) -> str:
+def progress_line(comparison: RemoteComparison) -> str:
     """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
     clock = time.strftime("%H:%M:%S")
-    return f"{clock}  {trial.boots_done} of {trial.boots} boots  {trial.now}".rstrip()
+    return (
+        f"{clock}  {comparison.boots_done} of {comparison.boots} boots  {comparison.now}".rstrip()
+    )
 
 
-def approval_text(trial: RemoteTrial) -> str:
+def approval_text(comparison: RemoteComparison) -> str:
     """The patches that await approval, whole: whoever approves them has them run."""
-    parts = [f"{trial.requester} asks to build and run:"]
-    parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in trial.patches]
+    parts = [f"{comparison.requester} asks to build and run:"]
+    parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in comparison.patches]
     return "\n\n".join(parts)
 
 
-def trial_outcome(trial: RemoteTrial) -> str:
-    """One line for a trial that has nothing longer to say."""
-    detail = f": {trial.now}" if trial.now else ""
-    return f"trial {trial.trial_id} {trial.state}{detail}"
+def comparison_outcome(comparison: RemoteComparison) -> str:
+    """One line for a comparison that has nothing longer to say."""
+    detail = f": {comparison.now}" if comparison.now else ""
+    return f"comparison {comparison.comparison_id} {comparison.state}{detail}"
 
 
-def trials_text(trials: Sequence[RemoteTrial]) -> str:
-    """A list of trials as a table with a heading."""
-    if not trials:
-        return "no trials yet"
+def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
+    """A list of comparisons as a table with a heading."""
+    if not comparisons:
+        return "no comparisons yet"
     rows = [("ID", "STATE", "BEGUN", "BASE", "NEW", "BOOTS", "BY")]
     rows += [
         (
-            str(trial.trial_id),
-            str(trial.state),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(trial.created_at_s)),
-            trial.base,
-            trial.new,
-            f"{trial.boots_done}/{trial.boots}",
-            trial.requester,
+            str(comparison.comparison_id),
+            str(comparison.state),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.created_at_s)),
+            comparison.base,
+            comparison.new,
+            f"{comparison.boots_done}/{comparison.boots}",
+            comparison.requester,
         )
-        for trial in trials
+        for comparison in comparisons
     ]
     return table_text(rows)
 

@@ -1,6 +1,6 @@
 """The archive's four published comparisons come out as published, block for block.
 
-The recorded boots are played by the replay testbed, whose values go the way of any trial's.
+The recorded boots are played by the replay testbed, whose values go the way of any comparison's.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.sample import PPS
-from buildbot_bench.core.trial import (
+from buildbot_bench.core.ab_test import (
+    AbTestReport,
+    AbTestSide,
     Boot,
-    LaneValues,
-    TrialReport,
-    TrialSide,
+    SeriesValues,
     Verdict,
-    compose_trial,
+    compose_ab_test,
     next_block,
     result_files,
     text,
 )
+from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
@@ -50,12 +50,12 @@ class Played:
         self.boots: list[Boot] = []
         bed = choose(load_testbeds(TESTBEDS), testbed)
         self._driver = make_driver(bed, home / "lab")
-        self._kernels = {TrialSide.BASE: home / "base", TrialSide.NEW: home / "new"}
-        for side, label in ((TrialSide.BASE, base), (TrialSide.NEW, new)):
+        self._kernels = {AbTestSide.BASE: home / "base", AbTestSide.NEW: home / "new"}
+        for side, label in ((AbTestSide.BASE, base), (AbTestSide.NEW, new)):
             self._kernels[side].write_text(f"{label}\n", encoding="utf-8")
-        self.report = compose_trial(
-            [self._lane(workload, boots) for workload in WORKLOADS],
-            trial_id=1,
+        self.report = compose_ab_test(
+            [self._series(workload, boots) for workload in WORKLOADS],
+            comparison_id=1,
             base=base,
             new=new,
             iterations=boots,
@@ -63,8 +63,8 @@ class Played:
             min_effect=0.02,
         )
 
-    def _lane(self, workload: str, wanted: int) -> LaneValues:
-        values: dict[TrialSide, list[float]] = {side: [] for side in TrialSide}
+    def _series(self, workload: str, wanted: int) -> SeriesValues:
+        values: dict[AbTestSide, list[float]] = {side: [] for side in AbTestSide}
         while block := next_block({side: len(v) for side, v in values.items()}, wanted):
             for _ in range(block.iterations):
                 blast = self._boot(block.side, workload)
@@ -79,16 +79,16 @@ class Played:
                         log=blast.log,
                     )
                 )
-        return LaneValues(
+        return SeriesValues(
             testbed=self.testbed,
             workload=workload,
             metric=PPS,
-            base=tuple(values[TrialSide.BASE]),
-            new=tuple(values[TrialSide.NEW]),
+            base=tuple(values[AbTestSide.BASE]),
+            new=tuple(values[AbTestSide.NEW]),
             facts=self._driver.facts(),
         )
 
-    def _boot(self, side: TrialSide, workload: str) -> Blast:
+    def _boot(self, side: AbTestSide, workload: str) -> Blast:
         kernel = self._kernels[side]
         digest = hashlib.sha256(kernel.read_bytes()).hexdigest()
         with Dut(self._driver, kernel, digest) as dut:
@@ -119,10 +119,10 @@ def percent_line(line: str) -> bool:
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_the_changes_are_those_that_were_published(play, case):
-    for lane, change in zip(play(*case).report.lanes, case[5], strict=True):
-        comparison = lane.contrast.comparison
+    for series, change in zip(play(*case).report.series, case[5], strict=True):
+        comparison = series.contrast.comparison
         if change is None:
-            assert lane.verdict is Verdict.NOT_PROVEN
+            assert series.verdict is Verdict.NOT_PROVEN
             assert not comparison.significant
         else:
             digits = 2 if case[0] == "replay-vimage" else 1
@@ -153,9 +153,9 @@ def assert_same_block(ours: list[str], row: dict) -> None:
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_the_blocks_are_those_that_were_published(play, published, case):
     blocks = blocks_of(published, case)
-    for lane in play(*case).report.lanes:
-        (row,) = [row for row in blocks if lane.workload in row["datasets"][0]["label"]]
-        assert_same_block(body(lane.contrast.ministat), row)
+    for series in play(*case).report.series:
+        (row,) = [row for row in blocks if series.workload in row["datasets"][0]["label"]]
+        assert_same_block(body(series.contrast.ministat), row)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
@@ -174,20 +174,20 @@ def test_the_result_directory_has_the_published_values_and_blocks(play, publishe
 
 
 def test_a_change_below_the_smallest_relevant_one_is_called_so(play):
-    verdicts = [lane.verdict for lane in play(*CASES[0]).report.lanes]
+    verdicts = [series.verdict for series in play(*CASES[0]).report.series]
     assert verdicts == [Verdict.NEGLIGIBLE, Verdict.BETTER, Verdict.WORSE]
 
 
 def test_the_answer_is_a_table_and_the_blocks(play, golden):
-    golden("trial/vimage.txt", text(play(*CASES[0]).report))
+    golden("comparison/vimage.txt", text(play(*CASES[0]).report))
 
 
 def test_the_result_directory_has_the_archives_files(play, golden):
     played = play(*CASES[0])
     files = result_files(played.report, played.boots)
-    golden("trial/vimage.files", "".join(f"{name}\n" for name in sorted(files)))
-    golden("trial/vimage.README.md", files["README.md"])
-    golden("trial/vimage.gnuplot.data", files["gnuplot.data"])
+    golden("comparison/vimage.files", "".join(f"{name}\n" for name in sorted(files)))
+    golden("comparison/vimage.README.md", files["README.md"])
+    golden("comparison/vimage.gnuplot.data", files["gnuplot.data"])
     assert files["317849VIMAGE.forwarding.pps"] == "481840\n484839\n482587\n484511\n485271\n"
 
 
@@ -196,11 +196,11 @@ def test_every_lab_that_is_named_here_is_one_of_the_lists():
 
 
 def test_a_report_says_what_it_lacks(play):
-    report: TrialReport = compose_trial(
+    report: AbTestReport = compose_ab_test(
         [
-            LaneValues(testbed="apu", workload="forwarding", metric=PPS, base=(1.0,), new=(1.0,)),
+            SeriesValues(testbed="apu", workload="forwarding", metric=PPS, base=(1.0,), new=(1.0,)),
         ],
-        trial_id=1,
+        comparison_id=1,
         base="r1",
         new="r1+D5",
         iterations=5,
@@ -209,6 +209,6 @@ def test_a_report_says_what_it_lacks(play):
         detail="D5 does not apply:\n\x1b[31m sys/net/if.c, hunk 3",
     )
     answer = text(report)
-    assert report.lanes[0].verdict is Verdict.TOO_FEW
+    assert report.series[0].verdict is Verdict.TOO_FEW
     assert "D5 does not apply: \ufffd[31m sys/net/if.c, hunk 3" in answer
     assert "r1+D5 forwarding (pps) has 1 value: Student's t needs 3" in answer

@@ -1,4 +1,4 @@
-"""What a trial came to, as values; it renders nothing.
+"""What a comparison came to, as values; it renders nothing.
 
 All text that comes from elsewhere has gone through `one_line`.
 """
@@ -39,7 +39,7 @@ class FlameGraphs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LaneValues:
+class SeriesValues:
     """What was measured on one testbed and workload, in the order measured; `facts` of the lab.
 
     `flame_graphs` is None where both sides were not sampled.
@@ -55,7 +55,7 @@ class LaneValues:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LaneReport:
+class SeriesReport:
     """The two sides on one testbed and workload, held against each other.
 
     `effect` and its interval `low` to `high` are fractions of the base's mean; null where there are
@@ -98,19 +98,19 @@ class LaneReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrialReport:
-    """All of a trial. `confidence` is in percent, `min_effect` a fraction.
+class AbTestReport:
+    """All of a comparison. `confidence` is in percent, `min_effect` a fraction.
 
     `detail` says why there is less than was asked for; empty when there is all of it.
     """
 
-    trial_id: int
+    comparison_id: int
     base: str
     new: str
     iterations: Count
     confidence: float
     min_effect: Share
-    lanes: tuple[LaneReport, ...]
+    series: tuple[SeriesReport, ...]
     detail: str = ""
     farm: str = ""
     url: str = ""

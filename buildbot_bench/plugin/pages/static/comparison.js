@@ -1,6 +1,6 @@
 // One comparison of two variants: each boot as a dot, the verdict, and ministat's block.
 
-import { control, isLoggedIn, usePolled } from "./api.js";
+import { act, isLoggedIn, usePolled } from "./api.js";
 import { Cancel } from "./cancel.js";
 import { change, count, duration, FlameGraphs, h, moment, Page, quantity, State } from "./ui.js";
 
@@ -11,9 +11,9 @@ const LIVE_MS = 2000;
 const [WIDTH, ROW, LEFT, RIGHT] = [760, 34, 60, 20];
 
 /** The boots of both sides on one axis. */
-function Dots({ lane }) {
-  const { old: { values: base }, new: { values: changed } } = lane.contrast;
-  const { unit } = lane.metric;
+function Dots({ series }) {
+  const { old: { values: base }, new: { values: changed } } = series.contrast;
+  const { unit } = series.metric;
   const values = [...base, ...changed];
   if (values.length === 0) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -33,51 +33,51 @@ function Dots({ lane }) {
   high > low && h("text", { x: x(high), y: 2 * ROW + 14, textAnchor: "end" }, quantity(high, unit))));
 }
 
-function Lane({ lane }) {
-  const graphs = lane.flame_graphs;
-  const interval = lane.low === null ? "" : ` (${change(lane.low)} to ${change(lane.high)})`;
-  return h("section", { className: "lane" },
-    h("h2", null, `${lane.testbed} · ${lane.workload}: `, lane.verdict,
-      lane.effect !== null && `, ${change(lane.effect)}${interval}`),
-    h(Dots, { lane }),
-    lane.contrast.ministat && h("pre", { tabIndex: 0 }, lane.contrast.ministat),
+function SeriesReport({ series }) {
+  const graphs = series.flame_graphs;
+  const interval = series.low === null ? "" : ` (${change(series.low)} to ${change(series.high)})`;
+  return h("section", { className: "series" },
+    h("h2", null, `${series.testbed} · ${series.workload}: `, series.verdict,
+      series.effect !== null && `, ${change(series.effect)}${interval}`),
+    h(Dots, { series }),
+    series.contrast.ministat && h("pre", { tabIndex: 0 }, series.contrast.ministat),
     h(FlameGraphs, { of: graphs && [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] }),
-    lane.contrast.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
+    series.contrast.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
 }
 
 /** Patches of somebody who may not have them run without asking. */
-function Approval({ trial, path, again }) {
+function Approval({ comparison, path, again }) {
   const [trouble, setTrouble] = useState(null);
   const may = isLoggedIn();
   const decide = (decision) => h("button", { type: "button", disabled: !may,
     title: may ? "Takes the role approve." : "Log in first, top right.",
-    onClick: () => control(path, decision).then(again, setTrouble) }, decision === "approve" ? "Approve" : "Reject");
+    onClick: () => act(path, decision).then(again, setTrouble) }, decision === "approve" ? "Approve" : "Reject");
   return h("section", { "aria-label": "Approval" },
-    h("p", null, `${trial.requester} asks to build and run what follows. `, decide("approve"), " ", decide("reject"),
+    h("p", null, `${comparison.requester} asks to build and run what follows. `, decide("approve"), " ", decide("reject"),
       trouble && h("span", { role: "alert", className: "trouble" }, " ", trouble.message)),
-    trial.patches.map((patch) => h("section", { key: patch.digest },
+    comparison.patches.map((patch) => h("section", { key: patch.digest },
       h("h2", null, patch.origin), h("pre", { tabIndex: 0 }, patch.text))));
 }
 
-export default function Trial() {
-  const { trialid } = useParams();
+export default function Comparison() {
+  const { comparisonid } = useParams();
   const [ended, setEnded] = useState(false);
-  const path = `trials/${trialid}`;
+  const path = `comparisons/${comparisonid}`;
   const { data, error, again } = usePolled(path, ended ? 0 : LIVE_MS);
-  const [trial] = data ?? [];
-  if (trial?.ended_at && !ended) setEnded(true);
-  const aside = trial && h("span", null, h(State, { state: trial.state }), " ",
-    trial.ended_at ? h("a", { href: `api/v2/bench/${path}` }, "JSON") : h(Cancel, { what: "comparison", path, again }));
-  const facts = trial && [
-    ["base", trial.base, "wide"], ["new", trial.new, "wide"],
-    ["asked by", `${trial.requester}, ${moment(trial.created_at)}`],
-    ["so far", `${trial.boots_done} of ${count(trial.boots, "boot")}`],
-    trial.ended_at ? ["ended", `after ${duration(trial.ended_at - trial.created_at)}`] : ["now", trial.now],
-    trial.ended_at && trial.now && ["why", trial.now],
+  const [comparison] = data ?? [];
+  if (comparison?.ended_at && !ended) setEnded(true);
+  const aside = comparison && h("span", null, h(State, { state: comparison.state }), " ",
+    comparison.ended_at ? h("a", { href: `api/v2/bench/${path}` }, "JSON") : h(Cancel, { what: "comparison", path, again }));
+  const facts = comparison && [
+    ["base", comparison.base, "wide"], ["new", comparison.new, "wide"],
+    ["asked by", `${comparison.requester}, ${moment(comparison.created_at)}`],
+    ["so far", `${comparison.boots_done} of ${count(comparison.boots, "boot")}`],
+    comparison.ended_at ? ["ended", `after ${duration(comparison.ended_at - comparison.created_at)}`] : ["now", comparison.now],
+    comparison.ended_at && comparison.now && ["why", comparison.now],
   ].filter(Boolean);
-  return h(Page, { title: trial ? `${trial.new} against ${trial.base}` : `Comparison ${trialid}`, aside, error },
+  return h(Page, { title: comparison ? `${comparison.new} against ${comparison.base}` : `Comparison ${comparisonid}`, aside, error },
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
-    trial?.patches?.length > 0 && h(Approval, { trial, path, again }),
-    trial?.report?.lanes.map((lane) => h(Lane, { key: `${lane.testbed}/${lane.workload}`, lane })));
+    comparison?.patches?.length > 0 && h(Approval, { comparison, path, again }),
+    comparison?.report?.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series })));
 }

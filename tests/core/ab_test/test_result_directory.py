@@ -14,8 +14,14 @@ from statistics import median
 
 import pytest
 
+from buildbot_bench.core.ab_test import (
+    AbTestSide,
+    Boot,
+    SeriesValues,
+    compose_ab_test,
+    result_files,
+)
 from buildbot_bench.core.sample import PPS
-from buildbot_bench.core.trial import Boot, LaneValues, TrialSide, compose_trial, result_files
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 
 PLACE = "AMD_GX-412TC_4Cores/Intel_i210AT/firewalls/results/fbsd12-head.r317849.VIMAGE"
@@ -35,7 +41,7 @@ def theirs(data: Path) -> dict[str, str]:
     for workload, block in zip(WORKLOADS, rows(data / "ministat" / "blocks.jsonl.gz"), strict=True):
         for image, values in zip((BASE, NEW), block["datasets"], strict=True):
             files[f"{image}.{workload}.pps"] = values["text"]
-    for log in rows(data / "trial" / "vimage_logs.jsonl.gz"):
+    for log in rows(data / "comparison" / "vimage_logs.jsonl.gz"):
         files[f"RAW/{PurePosixPath(log['source']).name}"] = log["text"]
     return files
 
@@ -48,8 +54,8 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         for name, text in theirs.items()
         if name.endswith(".pps")
     }
-    lanes = [
-        LaneValues(
+    all_series = [
+        SeriesValues(
             testbed="apu2",
             workload=workload,
             metric=PPS,
@@ -59,9 +65,9 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         )
         for workload in WORKLOADS
     ]
-    report = compose_trial(
-        lanes,
-        trial_id=1,
+    report = compose_ab_test(
+        all_series,
+        comparison_id=1,
         base="r317849",
         new="r317849+VIMAGE",
         iterations=5,
@@ -77,7 +83,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
             log=theirs.get(f"RAW/bench.{image}.{workload}.{ordinal}.receiver", "not at hand\n"),
         )
         for workload in WORKLOADS
-        for side, image in ((TrialSide.BASE, BASE), (TrialSide.NEW, NEW))
+        for side, image in ((AbTestSide.BASE, BASE), (AbTestSide.NEW, NEW))
         for ordinal in range(1, 6)
     ]
     return result_files(report, boots)

@@ -7,14 +7,14 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.trial import Block, TrialSide, next_block
-from buildbot_bench.core.trial.schedule import order
+from buildbot_bench.core.ab_test import AbTestSide, Block, next_block
+from buildbot_bench.core.ab_test.schedule import order
 
-BASE, NEW = TrialSide.BASE, TrialSide.NEW
+BASE, NEW = AbTestSide.BASE, AbTestSide.NEW
 
 
 def blocks(wanted: int) -> list[Block]:
-    done: Counter[TrialSide] = Counter()
+    done: Counter[AbTestSide] = Counter()
     asked: list[Block] = []
     while block := next_block(done, wanted):
         asked.append(block)
@@ -38,7 +38,7 @@ def test_each_side_is_booted_as_often_as_wanted(wanted):
 
 @given(st.integers(2, 60))
 def test_an_even_drift_falls_on_both_sides_alike(wanted):
-    at = {side: [i for i, s in enumerate(order(wanted)) if s is side] for side in TrialSide}
+    at = {side: [i for i, s in enumerate(order(wanted)) if s is side] for side in AbTestSide}
     middle = {side: sum(places) / len(places) for side, places in at.items()}
     assert abs(middle[BASE] - middle[NEW]) <= 1
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class TrialSide(StrEnum):
+class AbTestSide(StrEnum):
     """Which of the two variants."""
 
     BASE = "base"
@@ -23,20 +23,20 @@ class TrialSide(StrEnum):
 class Block:
     """Boots of one side in a row."""
 
-    side: TrialSide
+    side: AbTestSide
     iterations: int
 
 
-def order(wanted: int) -> tuple[TrialSide, ...]:
+def order(wanted: int) -> tuple[AbTestSide, ...]:
     """The sides of all boots, `wanted` of each."""
-    pattern = (TrialSide.BASE, TrialSide.NEW, TrialSide.NEW, TrialSide.BASE)
+    pattern = (AbTestSide.BASE, AbTestSide.NEW, AbTestSide.NEW, AbTestSide.BASE)
     return tuple(pattern[turn % len(pattern)] for turn in range(2 * wanted))
 
 
-def next_block(done: Mapping[TrialSide, int], wanted: int) -> Block | None:
+def next_block(done: Mapping[AbTestSide, int], wanted: int) -> Block | None:
     """The boots that come next after `done` ones of each side; None when none is missing."""
-    left = {side: done.get(side, 0) for side in TrialSide}
-    chosen: TrialSide | None = None
+    left = {side: done.get(side, 0) for side in AbTestSide}
+    chosen: AbTestSide | None = None
     length = 0
     for side in order(wanted):
         if left[side] > 0:
