@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab import extensions
 from buildbot_bench.lab.driver import Driver, DriverKind, unheard
 from buildbot_bench.lab.tables import TablePlace, fill, nearest, refuse_unknown
 

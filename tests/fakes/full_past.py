@@ -16,7 +16,6 @@ from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
     MarkKind,
-    NoticeKind,
     ProfileState,
     ReportState,
     SearchState,
@@ -25,6 +24,7 @@ from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.gated import GATED, count
 from tests.fakes.past import Past, boots
 
+NOTICE_KINDS = ("github-status", "github-comment", "phabricator-comment")
 WHOLE = (
     (PLAIN, CONTROLLED.replace("}}", "}, profile: 5m}")),
     *GATED,
@@ -271,7 +271,9 @@ async def _marks_and_notices(past: Past) -> None:
         await store.add_mark(judgement_id=verdict.id, **said)
     wanted = [
         (kind, f"D{number}", HOSTILE)
-        for number, kind in enumerate([*NoticeKind, *NoticeKind, *NoticeKind], start=1)
+        for number, kind in enumerate(
+            3 * ("github-status", "github-comment", "phabricator-comment"), start=1
+        )
     ]
     notices = await store.add_notices(found.id, wanted, now=now)
     for notice, state in zip(notices, ReportState, strict=False):

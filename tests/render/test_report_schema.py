@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import Carried, Opinion, OpinionKind, Report
+from buildbot_bench.core.report import AddedSection, Carried, Opinion, OpinionKind, Report
 from tests.fakes import counted_report, reports
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,8 @@ def carried() -> Report:
     report = reports.iflib()
     setting = replace(report.setting, carried=Carried(fix="r311850", applied=3))
     opinion = Opinion(kind=OpinionKind.NOISE, author="ann", at_s=1.0)
-    return replace(report, setting=setting, opinion=opinion)
+    added = (AddedSection(title="Weather", lines=("rain",)),)
+    return replace(report, setting=setting, opinion=opinion, added=added)
 
 
 def validate(written: str) -> None:

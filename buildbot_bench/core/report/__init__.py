@@ -23,6 +23,7 @@ from buildbot_bench.core.report.evidence_model import (
     ScopeRow,
 )
 from buildbot_bench.core.report.model import (
+    AddedSection,
     Carried,
     Contrast,
     ProbeRecord,
@@ -50,6 +51,7 @@ from buildbot_bench.core.report.why import (
 
 __all__ = [
     "PROOF_ITERATIONS",
+    "AddedSection",
     "BootedImage",
     "Candidate",
     "Capture",

@@ -155,6 +155,14 @@ class Skipped:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AddedSection:
+    """A section that an installed package adds: a title, and lines of plain text."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """What is to be said of a finished search, in the reader's order.
 
@@ -167,8 +175,8 @@ class Report:
     the order of the range, `stages` how the suspicion narrowed down, `why`
     where the cycles went on both sides, None where that is not sampled. `reproduce` are commands,
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
-    word that somebody said of it, `record` how often the farm was right so far. `version` is raised
-    when a key of the JSON changes its meaning.
+    word that somebody said of it, `record` how often the farm was right so far. `added` are the
+    sections of installed packages. `version` is raised when a key of the JSON changes its meaning.
     """
 
     version: Literal[1] = 1
@@ -199,6 +207,7 @@ class Report:
     why: Why | None = None
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE
+    added: tuple[AddedSection, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab import extensions
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.lab import extensions
+from buildbot_bench import extensions
 from buildbot_bench.lab.virtual.frames import (
     DESTINATION_4,
     DESTINATION_6,

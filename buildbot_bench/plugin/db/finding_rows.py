@@ -14,7 +14,6 @@ from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
     MarkKind,
-    NoticeKind,
     ReportState,
     SearchReason,
     SearchState,
@@ -220,7 +219,7 @@ class NoticeRow:
 
     id: int
     search_id: int
-    kind: NoticeKind
+    kind: str
     target: str
     body: str
     state: ReportState

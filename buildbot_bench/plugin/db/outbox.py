@@ -10,7 +10,10 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import NoticeKind, ReportState, SearchState
+from buildbot_bench.plugin.db.states import ReportState, SearchState
+
+# The kind of a notice that is withheld.
+NOTHING_TO_SAY = "none"
 
 
 def add_report(
@@ -167,7 +170,7 @@ def change_report(conn: sa.Connection, /, row: ReportRow, **columns: Any) -> Rep
 def add_notices(
     conn: sa.Connection,
     search_id: int,
-    wanted: Sequence[tuple[NoticeKind | str, str, str]],
+    wanted: Sequence[tuple[str, str, str]],
     *,
     now: float,
 ) -> list[NoticeRow]:
@@ -176,7 +179,7 @@ def add_notices(
     Known ones stay as they are. When nothing is to be said a withheld notice says so, lest
     somebody asks again.
     """
-    rows = wanted or [(NoticeKind.GITHUB_STATUS, "", "")]
+    rows = wanted or [(NOTHING_TO_SAY, "", "")]
     state = ReportState.NEW if wanted else ReportState.WITHHELD
     return [
         ensure(

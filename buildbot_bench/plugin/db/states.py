@@ -113,14 +113,6 @@ class MarkKind(StrEnum):
     AGAIN = "again"
 
 
-class NoticeKind(StrEnum):
-    """What is said of a culprit where its commit or its review lives."""
-
-    GITHUB_STATUS = "github-status"
-    GITHUB_COMMENT = "github-comment"
-    PHABRICATOR_COMMENT = "phabricator-comment"
-
-
 class ProfileState(StrEnum):
     """A request for one capture of where a kernel's cycles go; `failed`: there will be none."""
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from twisted.python import log
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.report import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
-from buildbot_bench.plugin.db.states import NoticeKind, ReportState
+from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.retries import for_each
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
-from buildbot_bench.plugin.outbox.sites import (
+from buildbot_bench.plugin.outbox.site import (
     TIMEOUT_S,
-    GitHubComment,
-    GitHubStatus,
-    PhabricatorComment,
+    NamedCulprit,
+    NotifiedSite,
     Site,
     SiteDenial,
     SiteRefusal,
+    WantedNotice,
     no_token,
 )
 from buildbot_bench.plugin.queries.captures import captures_are_awaited
@@ -48,8 +49,7 @@ class NoticeOutbox:
 
     async def advance(self) -> None:
         """Write the notices that are missing; start to say those that are due."""
-        notify = self._farm.workflow.notify
-        if notify.github is None and notify.phabricator is None:
+        if not self._farm.workflow.notify.sites:
             return
         if not self._taken_up:
             await self._farm.store.take_up_notices(self._farm.now())
@@ -66,29 +66,31 @@ class NoticeOutbox:
         if await captures_are_awaited(self._farm, search):
             return
         report = await report_of(self._farm, search)
-        await self._farm.store.add_notices(
-            search.id, await self._wanted(report), now=self._farm.now()
-        )
+        wanted = [(one.kind, one.target, one.body) for one in await self._wanted(report)]
+        await self._farm.store.add_notices(search.id, wanted, now=self._farm.now())
 
-    async def _wanted(self, report: Report) -> list[tuple[NoticeKind, str, str]]:
+    async def _wanted(self, report: Report) -> list[WantedNotice]:
         """What is said where: of one sure culprit that made it worse, and of nothing else."""
         step = report.headline
         if not report.mailable or step is None or len(step.suspects) != 1:
             return []
-        (culprit,) = step.suspects
-        notify, markdown = self._farm.workflow.notify, report_markdown(report)
-        wanted: list[tuple[NoticeKind, str, str]] = []
-        if notify.github and notify.github.status:
-            line = report.subject.removeprefix("[bench] ")
-            wanted.append((NoticeKind.GITHUB_STATUS, culprit.sha, line))
-        if notify.github and notify.github.comment:
-            wanted.append((NoticeKind.GITHUB_COMMENT, culprit.sha, markdown))
-        if notify.phabricator:
-            known = await self._farm.git(self._farm.history.particulars, culprit)
-            wanted += [
-                (NoticeKind.PHABRICATOR_COMMENT, f"D{number}", markdown) for number in known.reviews
-            ]
-        return wanted
+        (suspect,) = step.suspects
+        known = await self._farm.git(self._farm.history.particulars, suspect)
+        culprit = NamedCulprit(
+            sha=suspect.sha,
+            reviews=known.reviews,
+            line=report.subject.removeprefix("[bench] "),
+            markdown=report_markdown(report),
+        )
+        sites = sites_of(self._farm).values()
+        return [notice for site in sites for notice in site.notices(culprit)]
+
+
+def sites_of(farm: Farm) -> Mapping[str, NotifiedSite]:
+    """The sites that bench.yml names, by their keys in it."""
+    registered = extensions.registered(extensions.SITES)
+    named = farm.workflow.notify.sites
+    return {name: extensions.load(registered[name])(said) for name, said in named.items()}
 
 
 class NoticeDelivery:
@@ -141,27 +143,13 @@ class NoticeDelivery:
         return f"{row.kind} of search {row.search_id}"
 
     async def _site(self, notice: NoticeRow) -> Site:
-        github, phabricator = (
-            self._farm.workflow.notify.github,
-            self._farm.workflow.notify.phabricator,
-        )
-        match notice.kind:
-            case NoticeKind.GITHUB_STATUS if github:
-                return GitHubStatus(
-                    api=github.api,
-                    repository=github.repository,
-                    token=await self._token(github.token_secret),
-                    page=self._page(notice.search_id),
-                )
-            case NoticeKind.GITHUB_COMMENT if github:
-                return GitHubComment(
-                    api=github.api,
-                    repository=github.repository,
-                    token=await self._token(github.token_secret),
-                )
-            case NoticeKind.PHABRICATOR_COMMENT if phabricator:
-                token = await self._token(phabricator.token_secret)
-                return PhabricatorComment(site=phabricator.site, token=token)
+        page = self._page(notice.search_id)
+        for name, site in sites_of(self._farm).items():
+            if not notice.kind.startswith(f"{name}-"):
+                continue
+            token = await self._token(site.token_secret)
+            if speaker := site.speaker(notice.kind, token=token, page=page):
+                return speaker
         raise SiteRefusal(f"bench.yml names no site for a {notice.kind} any more")
 
     async def _token(self, name: str) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from buildbot_bench.core.report import ProbeRecord, Report, Setting, compose
+from twisted.python import log
+
+from buildbot_bench import extensions
+from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.report import AddedSection, ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -14,13 +19,16 @@ from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, carried, gather
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
 
+# A section is for a reader of a mail; what is longer belongs on a page of its own.
+MOST_ADDED_LINES = 100
+
 
 async def report_of(farm: Farm, search: SearchRow) -> Report:
     """Everything that is to be said of a search with an answer."""
     inputs = await gather(farm, search)
     images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
     answer, probes = answer_of(search), await probe_records(farm, search)
-    return compose(
+    report = compose(
         range=inputs.range,
         answer=answer,
         samples=inputs.samples,
@@ -40,6 +48,19 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             record=await track_record(farm),
         ),
     )
+    return replace(report, added=tuple(added_sections(report)))
+
+
+def added_sections(report: Report) -> Iterator[AddedSection]:
+    """What installed packages add; a section that fails is logged, and the report goes without."""
+    for name, point in extensions.added(extensions.SECTIONS).items():
+        try:
+            section: AddedSection | None = extensions.load(point)(report)
+            if section is not None:
+                lines = tuple(long_line(line) for line in section.lines[:MOST_ADDED_LINES])
+                yield AddedSection(title=one_line(section.title), lines=lines)
+        except Exception:  # noqa: BLE001 - what strangers wrote must not keep a mail back
+            log.err(None, f"bench: the report's section {name!r} failed")
 
 
 def answer_of(search: SearchRow) -> Answer:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 from twisted.internet import reactor, task
 
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, RETRY_MOST_S
 from buildbot_bench.plugin.outbox.notice_outbox import MOST_DENIALS, NEWS_S, NoticeOutbox
+from tests.fakes.other_package import import_from, install
 from tests.fakes.past import boots
 from tests.fakes.sites import TOKEN, Sites, sites
 from tests.gitrepo import Commit, make_repository
@@ -256,3 +258,74 @@ async def test_a_site_that_is_named_today_hears_nothing_of_last_month(
 async def test_a_farm_without_sites_does_nothing(past, make_farm, master):
     quiet = make_farm()
     assert await told(NoticeOutbox(quiet), quiet, 1) == []
+
+
+CHAT = """\
+from pathlib import Path
+
+from buildbot_bench.plugin.outbox.site import WantedNotice
+from buildbot_bench.workflow.fields import Model, Name
+
+
+class Chat(Model):
+    room: str
+    token_secret: Name
+
+
+class ChatSite:
+    SETTINGS = Chat
+
+    def __init__(self, settings):
+        self._settings = settings
+        self.token_secret = settings.token_secret
+
+    def notices(self, culprit):
+        return [WantedNotice(kind="chat-line", target=self._settings.room, body=culprit.line)]
+
+    def speaker(self, kind, *, token, page):
+        return Speaker(token, page)
+
+
+class Speaker:
+    def __init__(self, token, page):
+        self._token, self._page = token, page
+
+    async def say(self, target, body, *, mark):
+        Path(target).write_text(f"{body} {self._page} {mark} {self._token}")
+"""
+
+
+@pytest.fixture
+def chat(tmp_path, monkeypatch):
+    """A site of another package."""
+    points = "[buildbot_bench.sites]\nchat = extra.chat:ChatSite\n"
+    import_from(install(tmp_path / "site", {"chat": CHAT}, points), monkeypatch)
+    return tmp_path / "room"
+
+
+async def test_a_site_of_another_package_is_told_as_bench_yml_says(
+    chat, make_farm, repository, master, past
+):
+    master.secrets["chat.token"] = TOKEN
+    notify = f"notify:\n  chat: {{room: {chat}, token-secret: chat.token}}\n"
+    farm = make_farm(("regression:", f"{notify}\nregression:"), repository=repository[0])
+    past.farm = farm
+    number = await found(past)
+    (row,) = await told(NoticeOutbox(farm), farm, number)
+    assert (row.kind, row.target, row.state) == ("chat-line", str(chat), "sent")
+    page = f"http://farm.example.org/#/bench/searches/{number}"
+    assert chat.read_text() == f"{row.body} {page} bench:search:{number} {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("chat: {token-secret: t}", "notify.chat.room: Field required"),
+        ("chatt: {room: a, token-secret: t}", "notify.chatt: unknown key; did you mean 'chat'?"),
+        ("chat: 7", "notify.chat: Input should be a valid dictionary"),
+    ],
+)
+def test_what_is_wrong_with_it_is_told_by_its_line(chat, make_farm, said, complaint):
+    with pytest.raises(UsageError) as refusal:
+        make_farm(("regression:", f"notify:\n  {said}\n\nregression:"))
+    assert complaint in str(refusal.value)

@@ -6,6 +6,10 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.queries.reports import answer_of, probe_records, report_of
+from buildbot_bench.render.html import report_html
+from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.text import report_text
+from tests.fakes.other_package import import_from, install
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -74,3 +78,42 @@ async def test_a_probe_that_gave_nothing_stands_there_with_its_reason(past, farm
         ("r1", None, "no power"),
         ("r2", None, "cancelled"),
     ]
+
+
+SECTIONS = """\
+from buildbot_bench.core.report import AddedSection
+
+
+def weather(report):
+    line = f"<b>{report.headline.new.label}</b>: rain"
+    return AddedSection(title="Weather\\x1b[2J", lines=(line,))
+
+
+def nothing(report):
+    return None
+
+
+def broken(report):
+    raise ValueError("no barometer")
+"""
+POINTS = """\
+[buildbot_bench.report_sections]
+weather = extra.sections:weather
+nothing = extra.sections:nothing
+broken = extra.sections:broken
+"""
+
+
+async def test_sections_of_another_package_are_added_and_harmless(
+    past, farm, tmp_path, monkeypatch
+):
+    await past.measured(6, boots(1e6), reason="search")
+    await past.measured(7, boots(0.8e6), reason="search")
+    import_from(install(tmp_path / "site", {"sections": SECTIONS}, POINTS), monkeypatch)
+    report = await report_of(farm, await past.answered(ANSWER))
+    (added,) = report.added
+    assert added.title.startswith("Weather")
+    assert "\x1b" not in added.title
+    assert "  <b>r7</b>: rain\n" in report_text(report)
+    assert "<bdi>&lt;b&gt;r7&lt;/b&gt;: rain</bdi>" in report_html(report)
+    assert "- `<b>r7</b>: rain`" in report_markdown(report)

@@ -10,6 +10,7 @@ from buildbot_bench.plugin.db.finding_rows import VerdictGrounds, answer_from
 from buildbot_bench.plugin.db.schema.columns import (
     DIGEST_LENGTH,
     METADATA,
+    STATE_LENGTH,
     HostileText,
     JsonText,
     StoredValue,
@@ -119,7 +120,7 @@ NOTICE = sa.Table(
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("search_id", sa.ForeignKey(SEARCH.c.id), nullable=False),
-    sa.Column("kind", choice(states.NoticeKind), nullable=False),
+    sa.Column("kind", sa.String(STATE_LENGTH), nullable=False),
     sa.Column("target", HostileText, nullable=False),
     sa.Column("body", HostileText, nullable=False),
     sa.Column("state", choice(states.ReportState), nullable=False),

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab import extensions
 from tests.fakes.kernels import sound_kernel
+from tests.fakes.other_package import install
 
 DRIVER = """\
 from dataclasses import dataclass
@@ -89,17 +90,8 @@ driver = "qemu"
 @pytest.fixture
 def other_package(tmp_path):
     """Where a package lies as pip installs it, which is not this one."""
-    place = tmp_path / "site"
-    (place / "extra").mkdir(parents=True)
-    (place / "extra" / "__init__.py").touch()
-    (place / "extra" / "driver.py").write_text(DRIVER)
-    (place / "extra" / "workloads.py").write_text(WORKLOADS)
-    (place / "extra-1.0.dist-info").mkdir()
-    (place / "extra-1.0.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: extra\nVersion: 1.0\n"
-    )
-    (place / "extra-1.0.dist-info" / "entry_points.txt").write_text(ENTRY_POINTS)
-    return place
+    modules = {"driver": DRIVER, "workloads": WORKLOADS}
+    return install(tmp_path / "site", modules, ENTRY_POINTS)
 
 
 def bench_lab(place: Path, home: Path, *words: str) -> subprocess.CompletedProcess[str]:

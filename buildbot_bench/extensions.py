@@ -1,4 +1,4 @@
-"""What installed packages add to a lab, found by their entry points; it knows no driver.
+"""What installed packages add, found by their entry points: drivers, workloads, sites, sections.
 
 See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
 one file and one line of its pyproject.toml:
@@ -20,13 +20,17 @@ VIRTUAL_WORKLOADS = "buildbot_bench.virtual_workloads"
 """Values of `lab.virtual.workloads.VirtualWorkload`, by the workload's name."""
 EMBEDDED_WORKLOADS = "buildbot_bench.embedded_workloads"
 """Values of `lab.drivers.embedded.EmbeddedWorkload`, by the workload's name."""
+SECTIONS = "buildbot_bench.report_sections"
+"""Functions of a `core.report.Report` that give an `AddedSection`, or None to add nothing."""
+SITES = "buildbot_bench.sites"
+"""Classes as `plugin.outbox.site.SiteKind` describes them, by their key in `notify`."""
 
 
-def registered(group: str) -> dict[str, EntryPoint]:
+def added(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group, by name, in the order of their names; nothing is imported yet.
 
     Raises:
-        UsageError: two packages register one name, or none registers any.
+        UsageError: two packages register one name.
     """
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda one: (one.name, one.value)):
@@ -36,6 +40,16 @@ def registered(group: str) -> dict[str, EntryPoint]:
                 f"{point.name!r} of {group} is both {other.value} and {point.value}",
                 hint="uninstall one of the two packages",
             )
+    return found
+
+
+def registered(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group of which this package has some itself.
+
+    Raises:
+        UsageError: as `added` does, or this package is not installed.
+    """
+    found = added(group)
     if not found:
         raise UsageError(
             f"no installed package registers {group}",
