@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
 from buildbot_bench.plugin.db.finding_rows import NewJudgement
-from buildbot_bench.plugin.db.states import ComparisonState
+from buildbot_bench.plugin.db.states import JudgementState
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 HISTORY = range(1, 11)
@@ -187,9 +187,9 @@ async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
         old_position=3,
         new_sha="b" * 40,
         new_position=8,
-        state=ComparisonState.NOTHING,
+        state=JudgementState.NOTHING,
     )
-    seen = await farm.store.ensure_comparison(new, now=0.0)
+    seen = await farm.store.ensure_judgement(new, now=0.0)
     assert not await farm.store.alarmed_elsewhere("apu", 4, 6)
     await farm.store.change_judgement(seen, now=1.0, state="regression")
     assert await farm.store.alarmed_elsewhere("apu", 4, 6)
