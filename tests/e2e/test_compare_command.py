@@ -45,7 +45,7 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
     assert measured(farm) == 2 * BOOTS
     sides = farm.rows(
         "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
-        " ON p.id = i.probe_id WHERE p.comparison_id IS NOT NULL GROUP BY i.image_id"
+        " ON p.id = i.probe_id WHERE p.ab_test_id IS NOT NULL GROUP BY i.image_id"
     )
     assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
     assert (place / "README.md").read_text().startswith("r311849 against r311848")
@@ -57,7 +57,7 @@ def measured(farm: ReplayFarm) -> int:
     return int(
         farm.value(
             "SELECT count(*) FROM bench_iteration i JOIN bench_probe p ON p.id = i.probe_id"
-            " WHERE p.comparison_id IS NOT NULL"
+            " WHERE p.ab_test_id IS NOT NULL"
         )
         or 0
     )
