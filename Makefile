@@ -12,7 +12,7 @@ help:
 	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
 	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
 	@echo "make bench   how well and how cheaply it searches and judges (ten minutes or more)"
-	@echo "make check   ruff, mypy and import-linter"
+	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 
 demo: $(VENV)/ready
 	$(BIN)/bench-farm demo
@@ -45,6 +45,8 @@ check: $(VENV)/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vulture
+	$(BIN)/codespell
 
 # The constraints are what the tests passed with last; pyproject.toml says what may be used.
 $(VENV)/ready: pyproject.toml constraints.txt

@@ -128,8 +128,7 @@ def _calibration(search: Json, axes: Axes) -> None:
     for x, line in enumerate(table):
         steps = int(line["steps"])
         right = round(line["right"] * steps)
-        low = stats.beta.ppf(0.025, right, steps - right + 1) if right else 0.0
-        high = stats.beta.ppf(0.975, right + 1, steps - right) if right < steps else 1.0
+        low, high = stats.binomtest(right, steps).proportion_ci(0.95, method="exact")
         axes.plot([x, x], [100 * low, 100 * high], color=BAND, lw=5, solid_capstyle="butt")
         axes.plot(x, 100 * line["right"], "o", color=OLD)
         axes.plot(x, 100 * line["said"], "_", color=NEW, markersize=16)

@@ -1,6 +1,6 @@
 """The hours that a search takes on a farm with a few builders and one lab, builds made ahead.
 
-A build that is demanded pre-empts one that is made ahead; the ends' kernels are there from the
+A build that is demanded preempts one that is made ahead; the ends' kernels are there from the
 start, since an alarm was raised on them.
 """
 

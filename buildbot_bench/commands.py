@@ -24,6 +24,9 @@ def start(command: str, module: str, extra: str) -> int:
     """Run `main` of a module of this package; returns its exit status.
 
     What is not installed is named on stderr with the extra that has it; the status is then 2.
+
+    Raises:
+        ModuleNotFoundError: When the package itself lacks a module.
     """
     if missing := [name for name in _required(extra) if not _is_installed(name)]:
         return _refuse(command, missing, extra)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.plugin.lanes import lanes
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.workflow import load
 from tests.readme import CHECKOUT, TEXT, blocks, commands
 
@@ -32,7 +32,7 @@ def test_its_gate_is_one(tmp_path: Path) -> None:
     kernel = example.partition("jobs:\n")[2].partition("  bench:\n")[0]
     path = tmp_path / "bench.yml"
     path.write_text(f"name: Gate\nrepository: src\n{gate}{kernel}")
-    gates = {(x.testbed, x.workload): x.gates for x in lanes(load(path).bench_jobs)}
+    gates = {(x.testbed, x.workload): x.gates for x in all_series(load(path).bench_jobs)}
     assert gates == {
         ("vm-exact", "forwarding"): (),
         ("apu2", "forwarding"): ("vm-exact",),

@@ -126,7 +126,7 @@ def _with_captures(farm: LocalFarm, report: Mapping[str, Any]) -> Mapping[str, A
         if time.monotonic() > end_s:
             raise InfraError(f"no capture of both sides: {why and why['missing']}")
         time.sleep(_LOOK_S)
-        report = _ask(farm, "--follow", str(report["search"]))
+        report = _ask(farm, "--follow", str(report["setting"]["search_id"]))
     return report
 
 

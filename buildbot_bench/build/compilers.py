@@ -27,7 +27,11 @@ def own() -> Compilers:
 
 
 def clang_and_lld() -> Compilers:
-    """Clang of the PATH and the linker beside it; InfraError when one is not there."""
+    """Clang of the PATH and the linker beside it.
+
+    Raises:
+        InfraError: When one is not there.
+    """
     clang = shutil.which("clang")
     if clang is None:
         raise InfraError("clang: not found", hint=_HINT)

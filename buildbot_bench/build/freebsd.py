@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from buildbot_bench.build import kernconf
-from buildbot_bench.build.running import Command
+from buildbot_bench.build.running import BuildCommand
 from buildbot_bench.build.toolchains import Toolchain
 from buildbot_bench.core.build_stages import Stage
 
@@ -32,7 +32,7 @@ _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CCACHE_DIR", "CCACHE_CONF
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recipe:
+class KernelRecipe:
     """What is built of which tree, and how.
 
     `modules` None: all; else those named, as in sys/modules (`em`). `obj` is the object tree that
@@ -102,12 +102,12 @@ class Recipe:
         )
 
 
-def toolchain_words(recipe: Recipe) -> tuple[str, ...]:
+def toolchain_words(recipe: KernelRecipe) -> tuple[str, ...]:
     """The make variables of a tool chain that a kernel can be built by."""
     return (*recipe.machine, *(f"WITHOUT_{name}=yes" for name in _LEFT_OUT))
 
 
-def toolchain_commands(recipe: Recipe, made: Toolchain) -> tuple[Command, ...]:
+def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildCommand, ...]:
     """The commands that build a tool chain: make itself, where it is not at hand, and the tools.
 
     make.py builds make and runs the tests of make, whatever it is asked for. Some of them fail
@@ -115,7 +115,7 @@ def toolchain_commands(recipe: Recipe, made: Toolchain) -> tuple[Command, ...]:
     of the whole.
     """
     words = (*toolchain_words(recipe), f"WORLDTMP={made.tools}")
-    tools = Command(
+    tools = BuildCommand(
         words=(*_make(recipe), f"-j{recipe.jobs}", *words, "kernel-toolchain"),
         cwd=recipe.source,
         env=environment(recipe, made.objects),
@@ -123,7 +123,7 @@ def toolchain_commands(recipe: Recipe, made: Toolchain) -> tuple[Command, ...]:
     )
     if recipe.tool == "make":
         return (tools,)
-    bootstrap = Command(
+    bootstrap = BuildCommand(
         words=(*_make(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
         cwd=recipe.source,
         env={**environment(recipe, made.objects), "TESTS": _harmless_test(recipe.source)},
@@ -132,27 +132,27 @@ def toolchain_commands(recipe: Recipe, made: Toolchain) -> tuple[Command, ...]:
     return (bootstrap, tools)
 
 
-def kernel_commands(recipe: Recipe) -> tuple[Command, ...]:
+def kernel_commands(recipe: KernelRecipe) -> tuple[BuildCommand, ...]:
     """The commands that build kernel and modules and install them into the stage."""
     make = (*_make(recipe), f"-j{recipe.jobs}", *recipe.variables)
     env = environment(recipe, recipe.obj)
-    build = Command(
+    build = BuildCommand(
         words=(*make, "buildkernel"), cwd=recipe.source, env=env, stage=Stage.CONFIGURATION
     )
     to_stage = ("NO_ROOT=yes", f"DESTDIR={recipe.stage}", "installkernel")
-    install = Command(
+    install = BuildCommand(
         words=(*make, *to_stage), cwd=recipe.source, env=env, stage=Stage.INSTALLATION
     )
     return (build, install)
 
 
-def environment(recipe: Recipe, objects: Path) -> Mapping[str, str]:
+def environment(recipe: KernelRecipe, objects: Path) -> Mapping[str, str]:
     """All the environment of a command."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {**kept, **_compilers(recipe), "MAKEOBJDIRPREFIX": str(objects), "LC_ALL": "C"}
 
 
-def _compilers(recipe: Recipe) -> dict[str, str]:
+def _compilers(recipe: KernelRecipe) -> dict[str, str]:
     """An absolute path says that the compiler is none of the tree's, which is not built then."""
     if recipe.compilers is None:
         return {}
@@ -164,7 +164,7 @@ def _compilers(recipe: Recipe) -> dict[str, str]:
     }
 
 
-def _make(recipe: Recipe) -> tuple[str, ...]:
+def _make(recipe: KernelRecipe) -> tuple[str, ...]:
     if recipe.tool == "make":
         return ("make", "NO_CLEAN=yes")
     return ("python3", "tools/build/make.py", "--no-clean")

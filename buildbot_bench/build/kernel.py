@@ -14,7 +14,7 @@ from pathlib import Path
 from buildbot_bench.build import compilers, kernconf
 from buildbot_bench.build.compilers import Compilers
 from buildbot_bench.build.freebsd import (
-    Recipe,
+    KernelRecipe,
     Tool,
     kernel_commands,
     toolchain_commands,
@@ -24,7 +24,7 @@ from buildbot_bench.build.journal import Journal
 from buildbot_bench.build.modules import directories
 from buildbot_bench.build.object_tree import ObjectTree, emptied, link, prepare
 from buildbot_bench.build.packing import files_below, pack, write_hints
-from buildbot_bench.build.running import Command, run, told
+from buildbot_bench.build.running import BuildCommand, run, told
 from buildbot_bench.build.toolchains import Toolchain, toolchain
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
@@ -101,7 +101,7 @@ def build_kernel(wish: Wish, *, dry_run: bool = False) -> None:
 class _Plan:
     """What a wish comes to on this machine: `version` is what the compilers say of themselves."""
 
-    recipe: Recipe
+    recipe: KernelRecipe
     tree: ObjectTree
     config: str
     version: str
@@ -119,7 +119,7 @@ def _plan(wish: Wish, *, dry_run: bool) -> _Plan:
     if not dry_run:
         used = compilers.own() if wish.tool == "make" else compilers.clang_and_lld()
     ccache = shutil.which("ccache")
-    recipe = Recipe(
+    recipe = KernelRecipe(
         source=wish.source,
         obj=wish.obj,
         tool=wish.tool,
@@ -183,7 +183,7 @@ def _pack(wish: Wish, plan: _Plan, journal: Journal) -> None:
     journal.say(f"digest: {digest_of_files(whole.files.items())}")
 
 
-def _show(commands: Sequence[Command]) -> None:
+def _show(commands: Sequence[BuildCommand]) -> None:
     for command in commands:
         kept = ("MAKEOBJDIRPREFIX", "LC_ALL", "TESTS")
         settings = [f"{name}={command.env[name]}" for name in kept if name in command.env]
@@ -203,7 +203,7 @@ def _check_tree(wish: Wish) -> None:
         raise UntestableRevision("kernels of this tree are linked in one order only")
 
 
-def _without_paths(recipe: Recipe) -> list[str]:
+def _without_paths(recipe: KernelRecipe) -> list[str]:
     """The variables that are alike on all builders."""
     return [word for word in recipe.variables if "/" not in word]
 

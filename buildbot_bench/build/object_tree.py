@@ -52,7 +52,8 @@ class ObjectTree:
 def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> str:
     """Have the object tree ready for a tool chain; says why it was emptied, if it was.
 
-    Raises InfraError when the disk has less than `least_free_mb` megabytes left.
+    Raises:
+        InfraError: When the disk has less than `least_free_mb` megabytes left.
     """
     stamp = obj / _STAMP
     try:

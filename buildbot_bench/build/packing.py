@@ -36,7 +36,8 @@ def write_hints(directory: Path) -> None:
 def pack(files: Mapping[str, Path], manifest: Manifest, output: Path) -> Manifest:
     """Write the archive; returns the manifest with the digests of what was packed.
 
-    Raises UntestableRevision when there is no kernel among the files.
+    Raises:
+        UntestableRevision: When there is no kernel among the files.
     """
     if not any(Path(name).name == "kernel" for name in files):
         raise UntestableRevision("the build made no kernel")

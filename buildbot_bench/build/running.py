@@ -14,7 +14,7 @@ from buildbot_bench.core.errors import InfraError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class BuildCommand:
     """A program with its arguments, where it runs, all of its environment, where it begins."""
 
     words: Sequence[str]
@@ -23,10 +23,13 @@ class Command:
     stage: Stage
 
 
-def run(command: Command, journal: Journal) -> None:
+def run(command: BuildCommand, journal: Journal) -> None:
     """Run a command to its end; the journal follows what it prints.
 
-    Raises what the journal makes of its failure, or InfraError when it cannot be run.
+    When it fails, this raises what the journal makes of that.
+
+    Raises:
+        InfraError: When it cannot be run.
     """
     log = BuildLog(command.words)
     journal.begin(command.stage)

@@ -64,8 +64,11 @@ def toolchain(
 ) -> Iterator[Toolchain]:
     """The tool chain for a source tree, built unless it is there; it stays while it is used.
 
-    `recipe` is all else that it depends on: compilers, words for make. One is built at a time.
-    Raises InfraError when the store cannot be written, and what `build` raises.
+    `recipe` is all else that it depends on: compilers, words for make. One is built at a time. What
+    `build` raises is raised here too.
+
+    Raises:
+        InfraError: When the store cannot be written.
     """
     try:
         store.mkdir(parents=True, exist_ok=True)

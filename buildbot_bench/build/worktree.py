@@ -25,7 +25,9 @@ _SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
     """Have `place` be that commit of the repository and nothing else.
 
-    Raises UsageError for what is no full hash, InfraError when git fails: the mirror, the network.
+    Raises:
+        UsageError: For what is no full hash.
+        InfraError: When git fails: the mirror, the network.
     """
     if not _SHA.fullmatch(sha):
         raise UsageError(f"{sha[:60]!r} is no full hash of a commit")

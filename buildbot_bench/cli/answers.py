@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line, clean_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line, several_lines
 
 Fields = Mapping[str, Any]
 
 
-class SearchState(StrEnum):
+class RemoteSearchState(StrEnum):
     """Where a search stands; all but the first two are final."""
 
     RUNNING = "running"
@@ -31,7 +31,7 @@ class SearchState(StrEnum):
     FAILED = "failed"
 
 
-class ProbeState(StrEnum):
+class RemoteProbeState(StrEnum):
     """Where a probe stands; all but the first two are final."""
 
     NEW = "new"
@@ -53,7 +53,7 @@ class End:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spread:
+class ForecastSpread:
     """An expected number: the median, and what nine of ten searches stay below."""
 
     median: float
@@ -61,7 +61,7 @@ class Spread:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Forecast:
+class RemoteForecast:
     """What a search will cost; `known_iterations` were measured before and are not repeated."""
 
     old: End
@@ -69,14 +69,14 @@ class Forecast:
     commits: int
     testbed: str
     workload: str
-    images: Spread
-    iterations: Spread
-    hours: Spread
+    images: ForecastSpread
+    iterations: ForecastSpread
+    hours: ForecastSpread
     known_iterations: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Suspect:
+class RemoteSuspect:
     """A part (old, new] of the range in which a step may lie; `effect` is relative to old."""
 
     old: str
@@ -86,11 +86,11 @@ class Suspect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
+class RemoteSearch:
     """A search as it stands; `text` is the report when there is one."""
 
     search_id: int
-    state: SearchState
+    state: RemoteSearchState
     testbed: str
     workload: str
     old: End
@@ -98,8 +98,8 @@ class Search:
     commits: int
     iterations_done: int
     images_built: int
-    forecast: Forecast | None
-    suspects: tuple[Suspect, ...]
+    forecast: RemoteForecast | None
+    suspects: tuple[RemoteSuspect, ...]
     now: str
     created_at_s: float
     requester: str
@@ -109,11 +109,11 @@ class Search:
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more."""
-        return self.state not in {SearchState.RUNNING, SearchState.CANCELLING}
+        return self.state not in {RemoteSearchState.RUNNING, RemoteSearchState.CANCELLING}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
+class RemoteProbe:
     """One measured revision of a search; `values` are in `unit`, one per iteration."""
 
     probe_id: int
@@ -121,7 +121,7 @@ class Probe:
     label: str
     position: int
     image: int
-    state: ProbeState
+    state: RemoteProbeState
     values: tuple[float, ...]
     unit: str
     failure: str | None
@@ -130,16 +130,21 @@ class Probe:
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more."""
-        return self.state not in {ProbeState.NEW, ProbeState.ISSUED}
+        return self.state not in {RemoteProbeState.NEW, RemoteProbeState.ISSUED}
 
 
 @contextmanager
-def _understood(what: str) -> Iterator[None]:
+def understood(what: str) -> Iterator[None]:
+    """Read an answer that may have another shape.
+
+    Raises:
+        InfraError: Whatever went wrong in reading it.
+    """
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InfraError(
-            f"what the farm says of a {what} is not understood: {clean_line(repr(error))}",
+            f"what the farm says of a {what} is not understood: {long_line(repr(error))}",
             hint="install the release of buildbot-bench that the farm runs",
         ) from error
 
@@ -153,36 +158,36 @@ def _number(raw: Any) -> float:
 
 def _end(raw: Fields) -> End:
     return End(
-        label=clean_line(raw["label"]),
-        sha=clean_line(raw["sha"]),
+        label=long_line(raw["label"]),
+        sha=long_line(raw["sha"]),
         position=int(raw["position"]),
-        subject=clean_line(raw.get("subject") or ""),
-        author=clean_line(raw.get("author") or ""),
+        subject=long_line(raw.get("subject") or ""),
+        author=long_line(raw.get("author") or ""),
     )
 
 
-def _spread(raw: Fields) -> Spread:
-    return Spread(median=_number(raw["median"]), p90=_number(raw["p90"]))
+def _spread(raw: Fields) -> ForecastSpread:
+    return ForecastSpread(median=_number(raw["median"]), p90=_number(raw["p90"]))
 
 
-def _suspect(raw: Fields) -> Suspect:
-    return Suspect(
-        old=clean_line(raw["old"]),
-        new=clean_line(raw["new"]),
+def _suspect(raw: Fields) -> RemoteSuspect:
+    return RemoteSuspect(
+        old=long_line(raw["old"]),
+        new=long_line(raw["new"]),
         probability=_number(raw["probability"]),
         effect=_number(raw["effect"]),
     )
 
 
-def read_forecast(raw: Fields) -> Forecast:
+def read_forecast(raw: Fields) -> RemoteForecast:
     """Read the farm's forecast; raises InfraError when it is none."""
-    with _understood("forecast"):
-        return Forecast(
+    with understood("forecast"):
+        return RemoteForecast(
             old=_end(raw["old"]),
             new=_end(raw["new"]),
             commits=int(raw["commits"]),
-            testbed=clean_line(raw["testbed"]),
-            workload=clean_line(raw["workload"]),
+            testbed=long_line(raw["testbed"]),
+            workload=long_line(raw["workload"]),
             images=_spread(raw["images"]),
             iterations=_spread(raw["iterations"]),
             hours=_spread(raw["hours"]),
@@ -190,15 +195,15 @@ def read_forecast(raw: Fields) -> Forecast:
         )
 
 
-def read_search(raw: Fields) -> Search:
+def read_search(raw: Fields) -> RemoteSearch:
     """Read one search; raises InfraError when it is none."""
-    with _understood("search"):
+    with understood("search"):
         text = raw.get("text")
-        return Search(
+        return RemoteSearch(
             search_id=int(raw["searchid"]),
-            state=SearchState(raw["state"]),
-            testbed=clean_line(raw["testbed"]),
-            workload=clean_line(raw["workload"]),
+            state=RemoteSearchState(raw["state"]),
+            testbed=long_line(raw["testbed"]),
+            workload=long_line(raw["workload"]),
             old=_end(raw["old"]),
             new=_end(raw["new"]),
             commits=int(raw["commits"]),
@@ -206,27 +211,27 @@ def read_search(raw: Fields) -> Search:
             images_built=int(raw.get("images_built") or 0),
             forecast=read_forecast(raw["forecast"]) if raw.get("forecast") else None,
             suspects=tuple(_suspect(suspect) for suspect in raw.get("suspects") or ()),
-            now=clean_line(raw.get("now") or ""),
+            now=long_line(raw.get("now") or ""),
             created_at_s=_number(raw["created_at"]),
-            requester=clean_line(raw.get("requester") or ""),
-            text=None if text is None else clean_text(text),
+            requester=long_line(raw.get("requester") or ""),
+            text=None if text is None else several_lines(text),
             report=raw.get("report"),
         )
 
 
-def read_probe(raw: Fields) -> Probe:
+def read_probe(raw: Fields) -> RemoteProbe:
     """Read one probe; raises InfraError when it is none."""
-    with _understood("probe"):
+    with understood("probe"):
         failure, at_s = raw.get("failure"), raw.get("at")
-        return Probe(
+        return RemoteProbe(
             probe_id=int(raw["probeid"]),
             serial=int(raw["serial"]),
-            label=clean_line(raw["label"]),
+            label=long_line(raw["label"]),
             position=int(raw["position"]),
             image=int(raw["image"]),
-            state=ProbeState(raw["state"]),
+            state=RemoteProbeState(raw["state"]),
             values=tuple(_number(value) for value in raw.get("values") or ()),
-            unit=clean_line(raw.get("unit") or ""),
-            failure=None if failure is None else clean_line(failure),
+            unit=long_line(raw.get("unit") or ""),
+            failure=None if failure is None else long_line(failure),
             at_s=None if at_s is None else _number(at_s),
         )

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.cli.options import (
-    DEFAULT_FARM,
-    Parser,
+    FarmAccess,
     add_farm_options,
-    farm_url,
-    fraction,
-    release,
+    add_follow_and_cancel,
+    add_min_effect,
+    add_no_wait,
+    add_version,
+    command_parser,
+    farm_access,
+    known_number,
+    refuse_beside_known,
+    two_of,
 )
 from buildbot_bench.cli.requests import (
-    Cancel,
-    Follow,
+    CancelSearch,
+    FollowSearch,
     ListSearches,
-    Mark,
-    Release,
+    MarkSearch,
+    ReleaseTestbed,
     Request,
-    Start,
+    StartSearch,
 )
 from buildbot_bench.core.errors import UsageError
 
@@ -53,56 +57,45 @@ exit status:
 The answer goes to standard output, everything else to standard error."""
 
 # These say how a search is to begin: beside --follow and its like they would be passed over.
-_FOR_START_ONLY = ("testbed", "workload", "min_effect", "fix", "dry_run", "no_wait")
+_FOR_START_ONLY = {
+    "testbed": "--testbed",
+    "workload": "--workload",
+    "min_effect": "--min-effect",
+    "fix": "--with",
+    "dry_run": "--dry-run",
+    "no_wait": "--no-wait",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
-    """What is asked of whom, and how to wait for it.
-
-    `farm_argument` is how to name the same farm again: empty when it need not be named.
-    """
+class BisectCommand:
+    """What is asked of which farm; `json` is whether the answer is one JSON object."""
 
     request: Request
     json: bool
-    farm: str
-    farm_argument: str
-    user: str | None
-    password_file: str | None
-    patience_s: float
-    poll_s: float
+    farm: FarmAccess
 
 
-def parse_command(argv: Sequence[str] | None, environ: Mapping[str, str]) -> Command:
+def parse_command(argv: Sequence[str] | None, environ: Mapping[str, str]) -> BisectCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
     options = _parser().parse_args(argv)
-    farm = options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM
-    return Command(
-        request=_request(options),
-        json=options.json,
-        farm=farm_url(farm),
-        farm_argument=f" --farm {options.farm}" if options.farm else "",
-        user=options.user or environ.get("BENCH_USER") or None,
-        password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
-        patience_s=options.patience,
-        poll_s=options.poll,
+    return BisectCommand(
+        request=_request(options), json=options.json, farm=farm_access(options, environ)
     )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="bench-bisect",
+    parser = command_parser(
+        "bench-bisect",
         usage="bench-bisect OLD NEW [options]\n"
         "       bench-bisect --follow ID | --cancel ID | --list [options]\n"
         "       bench-bisect --mark ID expected | noise | fixed REV | again [options]\n"
         "       bench-bisect --release TESTBED [--false-alarm] [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("revisions", nargs="*", metavar="OLD NEW", help=_help_on_ends())
-    parser.add_argument("--version", action="version", version=f"%(prog)s {release()}")
+    add_version(parser)
     _add_search_options(parser)
     _add_known_searches(parser)
     parser.add_argument(
@@ -125,12 +118,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the search")
     group.add_argument("--testbed", metavar="T", help="where to measure (default: the farm's)")
     group.add_argument("--workload", metavar="W", help="what to measure (default: the farm's)")
-    group.add_argument(
-        "--min-effect",
-        metavar="E",
-        type=fraction,
-        help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
-    )
+    add_min_effect(group)
     group.add_argument(
         "--with",
         dest="fix",
@@ -140,21 +128,18 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-n", "--dry-run", action="store_true", help="print the forecast and start nothing"
     )
-    group.add_argument(
-        "--no-wait", action="store_true", help="print the search's number and do not wait for it"
-    )
+    add_no_wait(group, "search")
     group.add_argument("--json", action="store_true", help="print the answer as one JSON object")
 
 
 def _add_known_searches(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("searches that the farm knows")
     kinds = group.add_mutually_exclusive_group()
-    kinds.add_argument("--follow", metavar="ID", type=_search_id, help="come back to a search")
-    kinds.add_argument("--cancel", metavar="ID", type=_search_id, help="end it without an answer")
+    add_follow_and_cancel(kinds, "search", "bench-bisect")
     kinds.add_argument(
         "--mark",
         metavar="ID",
-        type=_search_id,
+        type=known_number("search", "bench-bisect"),
         help="say of its report that the change was expected, is noise, was fixed by a revision, "
         "or is to be measured again",
     )
@@ -168,41 +153,34 @@ def _request(options: argparse.Namespace) -> Request:
     named = (options.follow, options.cancel, options.mark, options.release)
     if not options.list and all(one is None for one in named):
         return _start(options)
-    for name in _FOR_START_ONLY:
-        if getattr(options, name):
-            shown = "with" if name == "fix" else name.replace("_", "-")
-            raise UsageError(f"--{shown} goes with OLD NEW only")
+    refuse_beside_known(options, _FOR_START_ONLY, ends="OLD NEW")
     if options.mark is not None:
         return _mark(options)
     if options.revisions:
         raise UsageError("--follow, --cancel, --release and --list take no revisions")
     if options.release is not None:
-        return Release(testbed=options.release, false_alarm=options.false_alarm)
+        return ReleaseTestbed(testbed=options.release, false_alarm=options.false_alarm)
     if options.follow is not None:
-        return Follow(search_id=options.follow)
+        return FollowSearch(search_id=options.follow)
     if options.cancel is not None:
-        return Cancel(search_id=options.cancel)
+        return CancelSearch(search_id=options.cancel)
     return ListSearches()
 
 
-def _mark(options: argparse.Namespace) -> Mark:
+def _mark(options: argparse.Namespace) -> MarkSearch:
     if len(options.revisions) not in {1, 2}:
         raise UsageError(
             "--mark takes what the report was, and the revision that fixed it",
             hint="as in `bench-bisect --mark 7 noise` or `bench-bisect --mark 7 fixed r313448`",
         )
     kind, *fixes = options.revisions
-    return Mark(search_id=options.mark, kind=kind, revision=fixes[0] if fixes else None)
+    return MarkSearch(search_id=options.mark, kind=kind, revision=fixes[0] if fixes else None)
 
 
-def _start(options: argparse.Namespace) -> Start:
-    if len(options.revisions) != 2:
-        raise UsageError(
-            f"a search takes two revisions, {len(options.revisions)} given",
-            hint="as in `bench-bisect r311848 r313448`",
-        )
-    old, new = options.revisions
-    return Start(
+def _start(options: argparse.Namespace) -> StartSearch:
+    example = "bench-bisect r311848 r313448"
+    old, new = two_of(options.revisions, sort="revisions", what="search", example=example)
+    return StartSearch(
         old=old,
         new=new,
         testbed=options.testbed,
@@ -212,9 +190,3 @@ def _start(options: argparse.Namespace) -> Start:
         dry_run=options.dry_run,
         wait=not options.no_wait,
     )
-
-
-def _search_id(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no search; `bench-bisect --list` shows them")
-    return int(text)

@@ -8,14 +8,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from buildbot_bench.cli.answers import read_forecast, read_search
-from buildbot_bench.cli.arguments import Command, parse_command
-from buildbot_bench.cli.client import Farm, FarmUnreachableError
+from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus, exit_status
 from buildbot_bench.cli.follow import Pace, follow, when_ready
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
 from buildbot_bench.cli.progress import Display, LineDisplay
-from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
+from buildbot_bench.cli.requests import (
+    CancelSearch,
+    FollowSearch,
+    ListSearches,
+    MarkSearch,
+    ReleaseTestbed,
+    StartSearch,
+)
 from buildbot_bench.cli.wording import (
     forecast_text,
     mark_text,
@@ -35,23 +42,23 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(argv: list[str] | None) -> int:
     command = parse_command(argv, os.environ)
-    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+    with farm_at(command.farm) as farm:
         return _run(command, farm)
 
 
-def _run(command: Command, farm: Farm) -> int:
+def _run(command: BisectCommand, farm: FarmClient) -> int:
     match command.request:
-        case Start() as request:
+        case StartSearch() as request:
             return _start(command, request, farm)
-        case Follow(search_id=search_id):
+        case FollowSearch(search_id=search_id):
             return _follow(command, search_id, farm)
-        case Cancel(search_id=search_id):
+        case CancelSearch(search_id=search_id):
             farm.cancel(search_id)
             _answer(command, f"search {search_id} is being cancelled", {"searchid": search_id})
-        case Mark() as mark:
+        case MarkSearch() as mark:
             kept = farm.mark(mark.search_id, mark.kind, mark.revision)
             _answer(command, mark_text(mark), kept)
-        case Release() as release:
+        case ReleaseTestbed() as release:
             farm.release(release.testbed, false_alarm=release.false_alarm)
             released = {"testbed": release.testbed, "false_alarm": release.false_alarm}
             _answer(command, release_text(release), released)
@@ -62,9 +69,9 @@ def _run(command: Command, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _start(command: Command, request: Start, farm: Farm) -> int:
+def _start(command: BisectCommand, request: StartSearch, farm: FarmClient) -> int:
     question = _question(request)
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     hint = "nothing was started; ask again when it is back"
     try:
         with Waiting() as waiting:
@@ -85,7 +92,7 @@ def _start(command: Command, request: Start, farm: Farm) -> int:
     return ExitStatus.ANSWERED
 
 
-def _question(request: Start) -> dict[str, Any]:
+def _question(request: StartSearch) -> dict[str, Any]:
     asked = {
         "old": request.old,
         "new": request.new,
@@ -96,8 +103,13 @@ def _question(request: Start) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if value is not None}
 
 
-def _begin(request: Start, question: Mapping[str, Any], farm: Farm, pace: Pace) -> int:
-    """Start the search, once: a lost answer is not asked for again, it might start another."""
+def _begin(request: StartSearch, question: Mapping[str, Any], farm: FarmClient, pace: Pace) -> int:
+    """Start the search, once: a lost answer is not asked for again, it might start another.
+
+    Raises:
+        InfraError: When the farm is lost, or does not say which search it started.
+        KeyboardInterrupt: As it came, once it is said where to look.
+    """
     effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
     unsure = "whether the search began, `bench-bisect --list` shows"
     try:
@@ -114,8 +126,8 @@ def _begin(request: Start, question: Mapping[str, Any], farm: Farm, pace: Pace) 
     return search_id
 
 
-def _follow(command: Command, search_id: int, farm: Farm) -> int:
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+def _follow(command: BisectCommand, search_id: int, farm: FarmClient) -> int:
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
         with _display() as display:
             search = follow(farm, search_id, display, pace)
@@ -131,11 +143,11 @@ def _display() -> Display:
     return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
 
 
-def _come_back(command: Command, search_id: int) -> str:
-    return f"bench-bisect --follow {search_id}{command.farm_argument}"
+def _come_back(command: BisectCommand, search_id: int) -> str:
+    return f"bench-bisect --follow {search_id}{command.farm.argument}"
 
 
-def _answer(command: Command, text: str, value: Mapping[str, Any]) -> None:
+def _answer(command: BisectCommand, text: str, value: Mapping[str, Any]) -> None:
     answer(text, value, as_json=command.json)
 
 

@@ -14,12 +14,12 @@ from urllib.parse import quote
 
 import httpx
 
-from buildbot_bench.cli.clean import clean_line
 from buildbot_bench.cli.credentials import Credentials
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
+from buildbot_bench.core.legible import long_line
 
 SEARCHES = "api/v2/bench/searches"
-TRIALS = "api/v2/bench/trials"
+COMPARISONS = "api/v2/bench/comparisons"
 TESTBEDS = "api/v2/bench/testbeds"
 INVALID_PARAMS, INTERNAL_ERROR, NOT_YET = -32602, -32603, -32001
 
@@ -35,12 +35,28 @@ _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
+class NoSuchSearchError(UsageError):
+    """The farm knows no such search."""
+
+    def __init__(self) -> None:
+        hint = "`bench-bisect --list` shows those it knows"
+        super().__init__("the farm knows no such search", hint=hint)
+
+
+class NoSuchComparisonError(UsageError):
+    """The farm knows no such comparison."""
+
+    def __init__(self) -> None:
+        hint = "`bench-compare --list` shows those it knows"
+        super().__init__("the farm knows no such comparison", hint=hint)
+
+
 class FarmUnreachableError(InfraError):
     """The farm does not answer, or not now: the same request may succeed later."""
 
 
-class Farm:
-    """A farm's searches and trials, as a context manager that closes its connections.
+class FarmClient:
+    """A farm's searches and comparisons, as a context manager that closes its connections.
 
     Every method raises UsageError for what the farm refuses, NotYetError for what it cannot answer
     before its mirror is made, FarmUnreachableError when it does not answer (5xx among them) and
@@ -69,7 +85,7 @@ class Farm:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         self._http.close()
 
@@ -100,42 +116,50 @@ class Farm:
         return self._collection(SEARCHES, "searches", limit=limit)
 
     def search(self, search_id: int) -> dict[str, Any]:
-        """One search as it stands."""
+        """One search as it stands.
+
+        Raises:
+            NoSuchSearchError: When the farm knows none of that number.
+        """
         found = self._collection(f"{SEARCHES}/{search_id}", "searches")
         if not found:
-            raise _no_such_search()
+            raise NoSuchSearchError
         return found[0]
 
     def probes(self, search_id: int) -> list[dict[str, Any]]:
         """All probes of a search."""
         return self._collection(f"{SEARCHES}/{search_id}/probes", "probes")
 
-    def start_trial(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a comparison; the answer has its trialid. Never sent twice."""
-        return self._control(TRIALS, "start", question)
+    def start_comparison(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a comparison; the answer has its comparisonid. Never sent twice."""
+        return self._control(COMPARISONS, "start", question)
 
-    def cancel_trial(self, trial_id: int) -> None:
-        """Ask that a trial end without an answer."""
-        self._control(f"{TRIALS}/{trial_id}", "cancel", {})
+    def cancel_comparison(self, comparison_id: int) -> None:
+        """Ask that a comparison end without an answer."""
+        self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})
 
-    def decide_trial(self, trial_id: int, decision: str) -> None:
-        """`approve` or `reject` the patches of a trial."""
-        self._control(f"{TRIALS}/{trial_id}", decision, {})
+    def decide_comparison(self, comparison_id: int, decision: str) -> None:
+        """`approve` or `reject` the patches of a comparison."""
+        self._control(f"{COMPARISONS}/{comparison_id}", decision, {})
 
-    def trials(self, *, limit: int) -> list[dict[str, Any]]:
-        """The newest trials."""
-        return self._collection(TRIALS, "trials", limit=limit)
+    def comparisons(self, *, limit: int) -> list[dict[str, Any]]:
+        """The newest comparisons."""
+        return self._collection(COMPARISONS, "comparisons", limit=limit)
 
-    def trial(self, trial_id: int) -> dict[str, Any]:
-        """One trial as it stands."""
-        found = self._collection(f"{TRIALS}/{trial_id}", "trials")
+    def comparison(self, comparison_id: int) -> dict[str, Any]:
+        """One comparison as it stands.
+
+        Raises:
+            NoSuchComparisonError: When the farm knows none of that number.
+        """
+        found = self._collection(f"{COMPARISONS}/{comparison_id}", "comparisons")
         if not found:
-            raise _no_such_trial()
+            raise NoSuchComparisonError
         return found[0]
 
-    def trial_files(self, trial_id: int) -> list[dict[str, Any]]:
-        """The result directory of a trial: path and text of each file."""
-        return self._collection(f"{TRIALS}/{trial_id}/files", "files")
+    def comparison_files(self, comparison_id: int) -> list[dict[str, Any]]:
+        """The result directory of a comparison: path and text of each file."""
+        return self._collection(f"{COMPARISONS}/{comparison_id}/files", "files")
 
     def _control(self, path: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         body = {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": 1}
@@ -164,7 +188,11 @@ class Farm:
         return response
 
     def _login(self) -> bool:
-        """Exchange the credentials for a cookie; False when there is nothing to exchange."""
+        """Exchange the credentials for a cookie; False when there is nothing to exchange.
+
+        Raises:
+            UsageError: When the farm does not let the user in.
+        """
         if self._credentials is None:
             return False
         user = self._credentials.user
@@ -205,7 +233,10 @@ class Farm:
             if self._credentials is None:
                 hint = "log in with --user NAME --password-file FILE"
             return UsageError(f"{self.url} does not allow this: {message}", hint=hint)
-        for path, nothing in (("/searches/", _no_such_search), ("/trials/", _no_such_trial)):
+        for path, nothing in (
+            ("/searches/", NoSuchSearchError),
+            ("/comparisons/", NoSuchComparisonError),
+        ):
             if status == 404 and path in response.url.path and "nvalid path" not in message:
                 return nothing()
         if status in {404, 501}:
@@ -232,20 +263,8 @@ class Farm:
         )
 
 
-def _no_such_search() -> UsageError:
-    return UsageError(
-        "the farm knows no such search", hint="`bench-bisect --list` shows those it knows"
-    )
-
-
-def _no_such_trial() -> UsageError:
-    return UsageError(
-        "the farm knows no such trial", hint="`bench-compare --list` shows those it knows"
-    )
-
-
 def _reason(error: Exception) -> str:
-    return clean_line(re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__)
+    return long_line(re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__)
 
 
 def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
@@ -254,11 +273,11 @@ def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
     try:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
-        return None, clean_line(fallback)
+        return None, long_line(fallback)
     match error:
         case {"code": int(code), "message": str(message)} if message:
-            return code, clean_line(message)
+            return code, long_line(message)
         case str(message) if message:
-            return None, clean_line(message)
+            return None, long_line(message)
         case _:
-            return None, clean_line(fallback)
+            return None, long_line(fallback)

@@ -8,40 +8,40 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from buildbot_bench.cli.clean import clean_line
-from buildbot_bench.cli.client import Farm, FarmUnreachableError
+from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.compare_arguments import (
-    CancelTrial,
+    CancelComparison,
     CompareCommand,
-    DecideTrial,
-    FollowTrial,
-    ListTrials,
-    StartTrial,
+    DecideComparison,
+    FollowComparison,
+    ListComparisons,
+    StartComparison,
     parse_compare,
+)
+from buildbot_bench.cli.comparison_answers import (
+    RemoteComparison,
+    RemoteComparisonState,
+    approval_text,
+    comparison_outcome,
+    comparisons_text,
+    progress_line,
+    read_comparison,
+    read_files,
 )
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.follow import Pace, patiently, when_ready
-from buildbot_bench.cli.trial_answers import (
-    Trial,
-    TrialState,
-    approval_text,
-    progress_line,
-    read_files,
-    read_trial,
-    trial_outcome,
-    trials_text,
-)
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line
 
 _LISTED = 20
 _STATUS = {
-    TrialState.DONE: ExitStatus.ANSWERED,
-    TrialState.UNTESTABLE: ExitStatus.INCONCLUSIVE,
-    TrialState.CANCELLED: ExitStatus.INCONCLUSIVE,
-    TrialState.REJECTED: ExitStatus.INCONCLUSIVE,
-    TrialState.FAILED: ExitStatus.INFRASTRUCTURE,
+    RemoteComparisonState.DONE: ExitStatus.ANSWERED,
+    RemoteComparisonState.UNTESTABLE: ExitStatus.INCONCLUSIVE,
+    RemoteComparisonState.CANCELLED: ExitStatus.INCONCLUSIVE,
+    RemoteComparisonState.REJECTED: ExitStatus.INCONCLUSIVE,
+    RemoteComparisonState.FAILED: ExitStatus.INFRASTRUCTURE,
 }
 
 
@@ -52,40 +52,55 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(argv: list[str] | None) -> int:
     command = parse_compare(argv, os.environ)
-    with farm_at(command.farm, user=command.user, password_file=command.password_file) as farm:
+    with farm_at(command.farm) as farm:
         return _run(command, farm)
 
 
-def _run(command: CompareCommand, farm: Farm) -> int:
+def _run(command: CompareCommand, farm: FarmClient) -> int:
     match command.request:
-        case StartTrial() as request:
+        case StartComparison() as request:
             return _start(command, request, farm)
-        case FollowTrial(trial_id=trial_id):
-            return _follow(command, trial_id, farm)
-        case CancelTrial(trial_id=trial_id):
-            farm.cancel_trial(trial_id)
-            _answer(command, f"trial {trial_id} is being cancelled", {"trialid": trial_id})
-        case DecideTrial(trial_id=trial_id, decision=decision):
-            farm.decide_trial(trial_id, decision)
-            _answer(command, f"trial {trial_id}: {decision}", {"trialid": trial_id})
-        case ListTrials():
-            rows = farm.trials(limit=_LISTED)
-            _answer(command, trials_text([read_trial(row) for row in rows]), {"trials": rows})
+        case FollowComparison(comparison_id=comparison_id):
+            return _follow(command, comparison_id, farm)
+        case CancelComparison(comparison_id=comparison_id):
+            farm.cancel_comparison(comparison_id)
+            _answer(
+                command,
+                f"comparison {comparison_id} is being cancelled",
+                {"comparisonid": comparison_id},
+            )
+        case DecideComparison(comparison_id=comparison_id, decision=decision):
+            farm.decide_comparison(comparison_id, decision)
+            _answer(
+                command, f"comparison {comparison_id}: {decision}", {"comparisonid": comparison_id}
+            )
+        case ListComparisons():
+            rows = farm.comparisons(limit=_LISTED)
+            _answer(
+                command,
+                comparisons_text([read_comparison(row) for row in rows]),
+                {"comparisons": rows},
+            )
     return ExitStatus.ANSWERED
 
 
-def _start(command: CompareCommand, request: StartTrial, farm: Farm) -> int:
-    started = _begin(request, farm, Pace(poll_s=command.poll_s))
-    trial_id = started["trialid"]
+def _start(command: CompareCommand, request: StartComparison, farm: FarmClient) -> int:
+    started = _begin(request, farm, Pace(poll_s=command.farm.poll_s))
+    comparison_id = started["comparisonid"]
     if request.wait:
-        return _follow(command, trial_id, farm)
-    say(f"trial {trial_id} goes on; come back with: {_come_back(command, trial_id)}")
-    _answer(command, str(trial_id), started)
+        return _follow(command, comparison_id, farm)
+    say(f"comparison {comparison_id} goes on; come back with: {_come_back(command, comparison_id)}")
+    _answer(command, str(comparison_id), started)
     return ExitStatus.ANSWERED
 
 
-def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
-    """Start the trial, once: a lost answer is not asked for again, it might start another."""
+def _begin(request: StartComparison, farm: FarmClient, pace: Pace) -> dict[str, Any]:
+    """Start the comparison, once: a lost answer is not asked for again, it might start another.
+
+    Raises:
+        InfraError: When the farm is lost, or does not say which comparison it started.
+        KeyboardInterrupt: As it came, once it is said where to look.
+    """
     question: dict[str, Any] = {
         "base": request.base,
         "new": request.new,
@@ -98,25 +113,25 @@ def _begin(request: StartTrial, farm: Farm, pace: Pace) -> dict[str, Any]:
     }
     if request.min_effect is not None:
         question["min_effect"] = request.min_effect
-    unsure = "whether the trial began, `bench-compare --list` shows"
+    unsure = "whether the comparison began, `bench-compare --list` shows"
     try:
         with Waiting() as waiting:
-            started = when_ready(lambda: farm.start_trial(question), waiting, pace)
+            started = when_ready(lambda: farm.start_comparison(question), waiting, pace)
     except FarmUnreachableError as error:
         raise InfraError(error.message, hint=unsure) from error
     except KeyboardInterrupt:
         say(f"interrupted; {unsure}")
         raise
-    if not isinstance(started.get("trialid"), int):
-        raise InfraError("the farm does not say which trial it started", hint=unsure)
+    if not isinstance(started.get("comparisonid"), int):
+        raise InfraError("the farm does not say which comparison it started", hint=unsure)
     say(_announcement(started))
     return started
 
 
 def _announcement(started: Mapping[str, Any]) -> str:
-    """`trial 3: r317849+VIMAGE against r317849, 30 boots, 53 min after both are built`."""
-    base, new = (clean_line(str(started.get(side, "?"))) for side in ("base", "new"))
-    said = f"trial {started['trialid']}: {new} against {base}"
+    """`comparison 3: r317849+VIMAGE against r317849, 30 boots, 53 min after both are built`."""
+    base, new = (long_line(str(started.get(side, "?"))) for side in ("base", "new"))
+    said = f"comparison {started['comparisonid']}: {new} against {base}"
     try:
         hours = hours_text(float(started["hours"]))
         return f"{said}, {int(started['boots'])} boots, about {hours} after both are built"
@@ -124,36 +139,44 @@ def _announcement(started: Mapping[str, Any]) -> str:
         return said
 
 
-def _follow(command: CompareCommand, trial_id: int, farm: Farm) -> int:
-    pace = Pace(poll_s=command.poll_s, patience_s=command.patience_s)
+def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:
+    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
-        trial = _wait(farm, trial_id, pace)
+        comparison = _wait(farm, comparison_id, pace)
     except KeyboardInterrupt:
-        say(f"trial {trial_id} goes on; come back with: {_come_back(command, trial_id)}")
+        say(
+            f"comparison {comparison_id} goes on; "
+            f"come back with: {_come_back(command, comparison_id)}"
+        )
         return ExitStatus.INTERRUPTED
     if command.output is not None:
-        _write(command, read_files(farm.trial_files(trial_id)))
-    said = trial.markdown if command.form == "markdown" else trial.text
-    report = trial.report or {"kind": str(trial.state), "trialid": trial_id}
-    _answer(command, said or trial_outcome(trial), report)
-    return _STATUS[trial.state]
+        _write(command, read_files(farm.comparison_files(comparison_id)))
+    said = comparison.markdown if command.form == "markdown" else comparison.text
+    report = comparison.report or {"kind": str(comparison.state), "comparisonid": comparison_id}
+    _answer(command, said or comparison_outcome(comparison), report)
+    return _STATUS[comparison.state]
 
 
-def _wait(farm: Farm, trial_id: int, pace: Pace) -> Trial:
-    """Show the trial until it ends; a farm that falls silent meanwhile is waited for."""
-    hint = f"the trial goes on with the farm: `bench-compare --follow {trial_id}`"
-    trial, shown = read_trial(farm.trial(trial_id)), ""
-    while not trial.ended:
-        seen = f"{trial.boots_done} {trial.now}"
+def _wait(farm: FarmClient, comparison_id: int, pace: Pace) -> RemoteComparison:
+    """Show the comparison until it ends; a farm that falls silent meanwhile is waited for."""
+    hint = f"the comparison goes on with the farm: `bench-compare --follow {comparison_id}`"
+    comparison, shown = read_comparison(farm.comparison(comparison_id)), ""
+    while not comparison.ended:
+        seen = f"{comparison.boots_done} {comparison.now}"
         if seen != shown:
-            if trial.state is TrialState.AWAITING:
-                say(approval_text(trial))
-                say(f"decide by `bench-compare --approve {trial_id}`, or --reject {trial_id}")
-            say(progress_line(trial))
+            if comparison.state is RemoteComparisonState.AWAITING:
+                say(approval_text(comparison))
+                say(
+                    f"decide by `bench-compare --approve {comparison_id}`, "
+                    f"or --reject {comparison_id}"
+                )
+            say(progress_line(comparison))
             shown = seen
         pace.sleep(pace.poll_s)
-        trial = patiently(lambda: read_trial(farm.trial(trial_id)), say, pace, hint=hint)
-    return trial
+        comparison = patiently(
+            lambda: read_comparison(farm.comparison(comparison_id)), say, pace, hint=hint
+        )
+    return comparison
 
 
 def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
@@ -169,8 +192,8 @@ def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
     say(f"{len(files)} files are in {place}")
 
 
-def _come_back(command: CompareCommand, trial_id: int) -> str:
-    return f"bench-compare --follow {trial_id}{command.farm_argument}"
+def _come_back(command: CompareCommand, comparison_id: int) -> str:
+    return f"bench-compare --follow {comparison_id}{command.farm.argument}"
 
 
 def _answer(command: CompareCommand, text: str, value: Mapping[str, Any]) -> None:

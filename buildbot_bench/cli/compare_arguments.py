@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from buildbot_bench.cli.options import (
-    DEFAULT_FARM,
-    Parser,
+    FarmAccess,
     add_farm_options,
-    farm_url,
-    fraction,
-    release,
+    add_follow_and_cancel,
+    add_min_effect,
+    add_no_wait,
+    add_version,
+    command_parser,
+    farm_access,
+    known_number,
+    refuse_beside_known,
+    two_of,
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
@@ -43,19 +47,26 @@ examples:
 exit status:
     0  answered: a difference is proven, or is not
     2  the request is wrong or not allowed, or what it needs is not installed
-    3  one of the two cannot be tested, or the trial was cancelled
+    3  one of the two cannot be tested, or the comparison was cancelled
     4  the farm, its lab or the network failed
-  130  interrupted; the trial goes on
+  130  interrupted; the comparison goes on
 
 The answer goes to standard output, everything else to standard error."""
 
-# These say how a trial is to begin: beside --follow and its like they would be passed over.
 DECISIONS = ("approve", "reject")
-_FOR_START_ONLY = ("testbed", "workload", "iterations", "min_effect", "no_wait")
+
+# These say how a comparison is to begin: beside --follow and its like they would be passed over.
+_FOR_START_ONLY = {
+    "testbed": "--testbed",
+    "workload": "--workload",
+    "iterations": "-n",
+    "min_effect": "--min-effect",
+    "no_wait": "--no-wait",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StartTrial:
+class StartComparison:
     """Compare two variants; `patches` holds each file that they name, by its name there."""
 
     base: str
@@ -69,91 +80,80 @@ class StartTrial:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FollowTrial:
-    """Show a trial until it ends, and its answer."""
+class FollowComparison:
+    """Show a comparison until it ends, and its answer."""
 
-    trial_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CancelTrial:
-    """End a trial without an answer."""
-
-    trial_id: int
+    comparison_id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DecideTrial:
+class CancelComparison:
+    """End a comparison without an answer."""
+
+    comparison_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecideComparison:
     """`approve` or `reject` the patches that somebody without that right wants built and run."""
 
-    trial_id: int
+    comparison_id: int
     decision: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ListTrials:
-    """Show the newest trials."""
+class ListComparisons:
+    """Show the newest comparisons."""
 
 
-TrialRequest = StartTrial | FollowTrial | CancelTrial | DecideTrial | ListTrials
+ComparisonRequest = (
+    StartComparison | FollowComparison | CancelComparison | DecideComparison | ListComparisons
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompareCommand:
-    """What is asked of whom, how to wait for it, and in which form to answer.
+    """What is asked of which farm, and in which form to answer.
 
     `form` is text, markdown or json; `output` a directory for the result, or None.
     """
 
-    request: TrialRequest
+    request: ComparisonRequest
     form: str
     output: Path | None
-    farm: str
-    farm_argument: str
-    user: str | None
-    password_file: str | None
-    patience_s: float
-    poll_s: float
+    farm: FarmAccess
 
 
 def parse_compare(argv: Sequence[str] | None, environ: Mapping[str, str]) -> CompareCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
     options = _parser().parse_args(argv)
-    farm = options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM
     return CompareCommand(
         request=_request(options),
         form="json" if options.json else "markdown" if options.markdown else "text",
         output=_output(options.output),
-        farm=farm_url(farm),
-        farm_argument=f" --farm {options.farm}" if options.farm else "",
-        user=options.user or environ.get("BENCH_USER") or None,
-        password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
-        patience_s=options.patience,
-        poll_s=options.poll,
+        farm=farm_access(options, environ),
     )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="bench-compare",
+    parser = command_parser(
+        "bench-compare",
         usage="bench-compare BASE NEW [options]\n"
         "       bench-compare --follow ID | --cancel ID | --list [options]\n"
         "       bench-compare --approve ID | --reject ID [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("variants", nargs="*", metavar="BASE NEW", help="see below")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {release()}")
-    _add_trial_options(parser)
+    add_version(parser)
+    _add_comparison_options(parser)
     _add_answer_options(parser)
     add_farm_options(parser)
     return parser
 
 
-def _add_trial_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the trial")
+def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the comparison")
     for name in ("testbed", "workload"):
         group.add_argument(
             f"--{name}",
@@ -163,22 +163,15 @@ def _add_trial_options(parser: argparse.ArgumentParser) -> None:
             help=f"a {name} to compare on; may be given several times (default: all of the farm's)",
         )
     group.add_argument("-n", dest="iterations", metavar="N", type=int, help="boots of each (5)")
-    group.add_argument(
-        "--min-effect",
-        metavar="E",
-        type=fraction,
-        help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
-    )
-    group.add_argument(
-        "--no-wait", action="store_true", help="print the trial's number and do not wait for it"
-    )
+    add_min_effect(group)
+    add_no_wait(group, "comparison")
     known = group.add_mutually_exclusive_group()
-    known.add_argument("--follow", metavar="ID", type=_trial_id, help="come back to a trial")
-    known.add_argument("--cancel", metavar="ID", type=_trial_id, help="end it without an answer")
+    add_follow_and_cancel(known, "comparison", "bench-compare")
     known.add_argument("--list", action="store_true", help="show the newest ones")
+    number = known_number("comparison", "bench-compare")
     for decision in DECISIONS:
         known.add_argument(
-            f"--{decision}", metavar="ID", type=_trial_id, help=f"{decision} a stranger's patches"
+            f"--{decision}", metavar="ID", type=number, help=f"{decision} a stranger's patches"
         )
 
 
@@ -192,35 +185,29 @@ def _add_answer_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _request(options: argparse.Namespace) -> TrialRequest:
+def _request(options: argparse.Namespace) -> ComparisonRequest:
     known = [options.follow, options.cancel, options.approve, options.reject]
     if not options.list and not any(known):
         return _start(options)
     if options.variants:
         raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
-    for name in _FOR_START_ONLY:
-        if getattr(options, name):
-            shown = "-n" if name == "iterations" else f"--{name.replace('_', '-')}"
-            raise UsageError(f"{shown} goes with BASE NEW only")
+    refuse_beside_known(options, _FOR_START_ONLY, ends="BASE NEW")
     if options.follow is not None:
-        return FollowTrial(trial_id=options.follow)
+        return FollowComparison(comparison_id=options.follow)
     if options.cancel is not None:
-        return CancelTrial(trial_id=options.cancel)
+        return CancelComparison(comparison_id=options.cancel)
     for decision in DECISIONS:
-        if trial_id := getattr(options, decision):
-            return DecideTrial(trial_id=trial_id, decision=decision)
-    return ListTrials()
+        if comparison_id := getattr(options, decision):
+            return DecideComparison(comparison_id=comparison_id, decision=decision)
+    return ListComparisons()
 
 
-def _start(options: argparse.Namespace) -> StartTrial:
-    if len(options.variants) != 2:
-        raise UsageError(
-            f"a comparison takes two variants, {len(options.variants)} given",
-            hint="as in `bench-compare r317849 r317849+VIMAGE`",
-        )
+def _start(options: argparse.Namespace) -> StartComparison:
+    example = "bench-compare r317849 r317849+VIMAGE"
+    sides = two_of(options.variants, sort="variants", what="comparison", example=example)
     patches: dict[str, bytes] = {}
-    base, new = (_packed(text, patches) for text in options.variants)
-    return StartTrial(
+    base, new = (_packed(text, patches) for text in sides)
+    return StartComparison(
         base=base,
         new=new,
         testbeds=tuple(options.testbed),
@@ -254,16 +241,14 @@ def _read(change: Change, patches: dict[str, bytes]) -> Change:
 
 
 def _output(name: str | None) -> Path | None:
-    """The directory for the result: looked at now, so that hours of boots are not in vain."""
+    """The directory for the result: looked at now, so that hours of boots are not in vain.
+
+    Raises:
+        UsageError: When there is something already.
+    """
     if name is None:
         return None
     path = Path(name)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"--output {name}: there is something already", hint="name a new place")
     return path
-
-
-def _trial_id(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no trial; `bench-compare --list` shows them")
-    return int(text)

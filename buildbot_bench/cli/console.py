@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from buildbot_bench.cli.clean import clean_line
-from buildbot_bench.cli.client import Farm
+from buildbot_bench.cli.client import FarmClient
 from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.options import FarmAccess
 from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.core.legible import long_line, writable
 
 LINES_APART_S = 10.0
 
@@ -23,7 +24,7 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except BenchError as error:
-        say(f"{name}: {clean_line(str(error))}")
+        say(f"{name}: {long_line(str(error))}")
         return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
@@ -33,16 +34,16 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
         return ExitStatus.NOBODY_READS
 
 
-def farm_at(url: str, *, user: str | None, password_file: str | None) -> Farm:
-    """The farm, to be asked by whoever is named, or else as was logged in there before."""
-    return Farm(url, read_credentials(user, password_file) or kept_login(url))
+def farm_at(access: FarmAccess) -> FarmClient:
+    """The farm, to be asked by who is named, or else as was logged in there before."""
+    named = read_credentials(access.user, access.password_file)
+    return FarmClient(access.url, named or kept_login(access.url))
 
 
 def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:
     """Print the answer, and nothing else ever, to standard output."""
     shown = json.dumps(value, indent=2) if as_json else text.rstrip("\n")
-    encoding = sys.stdout.encoding or "utf-8"
-    print(shown.encode(encoding, "replace").decode(encoding), flush=True)
+    print(writable(shown, sys.stdout.encoding), flush=True)
 
 
 class Waiting:
@@ -60,7 +61,7 @@ class Waiting:
 
     def __call__(self, progress: str) -> None:
         """Say it, or leave it out because much the same was just said."""
-        line, now_s = clean_line(progress), self._monotonic()
+        line, now_s = long_line(progress), self._monotonic()
         work = line.partition(":")[0]
         if self._redraws:
             self._is_open = True

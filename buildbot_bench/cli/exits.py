@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from buildbot_bench.cli.answers import SearchState
+from buildbot_bench.cli.answers import RemoteSearchState
 
 
 class ExitStatus(IntEnum):
@@ -20,15 +20,15 @@ class ExitStatus(IntEnum):
 
 
 _OF_STATE = {
-    SearchState.FOUND: ExitStatus.ANSWERED,
-    SearchState.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
-    SearchState.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
+    RemoteSearchState.FOUND: ExitStatus.ANSWERED,
+    RemoteSearchState.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
+    RemoteSearchState.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
     # A cancelled search leaves its suspects, like any other that ended before its answer.
-    SearchState.CANCELLED: ExitStatus.INCONCLUSIVE,
-    SearchState.FAILED: ExitStatus.INFRASTRUCTURE,
+    RemoteSearchState.CANCELLED: ExitStatus.INCONCLUSIVE,
+    RemoteSearchState.FAILED: ExitStatus.INFRASTRUCTURE,
 }
 
 
-def exit_status(state: SearchState) -> ExitStatus:
+def exit_status(state: RemoteSearchState) -> ExitStatus:
     """The status for the state in which a search ended; KeyError while it still runs."""
     return _OF_STATE[state]

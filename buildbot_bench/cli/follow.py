@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from buildbot_bench.cli.answers import Probe, Search, read_probe, read_search
+from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch, read_probe, read_search
 from buildbot_bench.cli.client import FarmUnreachableError
 from buildbot_bench.cli.progress import Display
 from buildbot_bench.cli.wording import hours_text
@@ -58,7 +58,7 @@ def when_ready(
                 asked = partial(patiently, ask, notice, pace, hint=hint)
 
 
-def follow(source: SearchSource, search_id: int, display: Display, pace: Pace) -> Search:
+def follow(source: SearchSource, search_id: int, display: Display, pace: Pace) -> RemoteSearch:
     """Show the search until it ends; return it as it ended.
 
     A farm that was there and falls silent is asked again, ever more seldom, until `patience_s` is
@@ -73,7 +73,7 @@ def follow(source: SearchSource, search_id: int, display: Display, pace: Pace) -
     return search
 
 
-def _look(source: SearchSource, search_id: int) -> tuple[Search, Sequence[Probe]]:
+def _look(source: SearchSource, search_id: int) -> tuple[RemoteSearch, Sequence[RemoteProbe]]:
     # In this order: the probes of a search that has ended do not change any more.
     search = read_search(source.search(search_id))
     return search, [read_probe(raw) for raw in source.probes(search_id)]
@@ -81,7 +81,7 @@ def _look(source: SearchSource, search_id: int) -> tuple[Search, Sequence[Probe]
 
 def _look_patiently(
     source: SearchSource, search_id: int, display: Display, pace: Pace
-) -> tuple[Search, Sequence[Probe]]:
+) -> tuple[RemoteSearch, Sequence[RemoteProbe]]:
     hint = f"the search goes on with the farm: `bench-bisect --follow {search_id}`"
     return patiently(lambda: _look(source, search_id), display.notice, pace, hint=hint)
 
@@ -91,7 +91,8 @@ def patiently(
 ) -> Seen:
     """What a look at the farm gives, however long it is away, up to the pace's patience.
 
-    Raises InfraError with the hint when the patience is spent.
+    Raises:
+        InfraError: When the patience is spent; with the hint.
     """
     silent_since_s = pace.monotonic()
     pause_s = pace.poll_s

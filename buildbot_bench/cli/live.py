@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from buildbot_bench.cli.answers import Probe, ProbeState, Search
+from buildbot_bench.cli.answers import RemoteProbe, RemoteProbeState, RemoteSearch
 from buildbot_bench.cli.range_bar import range_bar
 from buildbot_bench.cli.wording import (
     clock,
@@ -30,11 +30,11 @@ SUSPECTS_SHOWN = 5
 _BAR_CELLS = 60
 
 _STYLES = {
-    ProbeState.NEW: "dim",
-    ProbeState.ISSUED: "cyan",
-    ProbeState.DONE: "",
-    ProbeState.LOST: "yellow",
-    ProbeState.CANCELLED: "dim",
+    RemoteProbeState.NEW: "dim",
+    RemoteProbeState.ISSUED: "cyan",
+    RemoteProbeState.DONE: "",
+    RemoteProbeState.LOST: "yellow",
+    RemoteProbeState.CANCELLED: "dim",
 }
 
 
@@ -71,11 +71,11 @@ class LiveDisplay:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         self._live.stop()
 
-    def show(self, search: Search, probes: Sequence[Probe]) -> None:
+    def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """Redraw."""
         self._spinner.update(text=_title(search))
         self._picture = Group(
@@ -95,13 +95,13 @@ class LiveDisplay:
         self._console.print(Text(message))
 
 
-def _title(search: Search) -> Text:
+def _title(search: RemoteSearch) -> Text:
     span = range_text(search.old.label, search.new.label, search.commits)
     title = f"search {search.search_id}: {span}: {search.workload} on {search.testbed}"
     return Text(title, style="bold", no_wrap=True, overflow="ellipsis")
 
 
-def _bar(search: Search, probes: Sequence[Probe], *, width: int) -> Text:
+def _bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, width: int) -> Text:
     margin = len(search.old.label) + len(search.new.label) + 4
     cells = max(10, min(_BAR_CELLS, width - margin))
     line = Text(f"  {search.old.label} ", no_wrap=True, overflow="ellipsis")
@@ -110,7 +110,7 @@ def _bar(search: Search, probes: Sequence[Probe], *, width: int) -> Text:
     )
 
 
-def _probe_table(probes: Sequence[Probe]) -> Table:
+def _probe_table(probes: Sequence[RemoteProbe]) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 2))
     for heading in ("probe", "revision", "state", "result", "at"):
         table.add_column(heading, no_wrap=True, overflow="ellipsis")
@@ -126,7 +126,7 @@ def _probe_table(probes: Sequence[Probe]) -> Table:
     return table
 
 
-def _suspect_table(search: Search) -> Table:
+def _suspect_table(search: RemoteSearch) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 2))
     for heading in ("suspects", "sure", "effect"):
         table.add_column(heading, no_wrap=True, overflow="ellipsis")

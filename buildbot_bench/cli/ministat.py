@@ -78,7 +78,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parse(argv: list[str]) -> _Arguments | None:
-    """Read the command line; None for a plea for help, _OptionError for a bad one."""
+    """Read the command line; None for a plea for help.
+
+    Raises:
+        _OptionError: For a bad command line.
+    """
     try:
         flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help"])
     except getopt.GetoptError as error:
@@ -122,7 +126,11 @@ def _switched(options: Options, flag: str) -> Options:
 
 
 def _with_confidence(options: Options, text: str, *, lenient: bool) -> Options:
-    """Set the confidence; a wrong one after a right one is passed over, as ministat does."""
+    """Set the confidence; a wrong one after a right one is passed over, as ministat does.
+
+    Raises:
+        _OptionError: For a wrong one that comes first.
+    """
     confidence = strtod(text)
     if confidence is None:
         raise _OptionError("Not a floating point number")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -15,17 +17,74 @@ DEFAULT_FARM = "http://localhost:8010"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FarmAccess:
+    """Which farm is asked, by whom, and how patiently it is followed.
+
+    `argument` is how to name the same farm again: empty when it need not be named.
+    """
+
+    url: str
+    argument: str
+    user: str | None
+    password_file: str | None
+    patience_s: float
+    poll_s: float
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are usage errors like any other."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError instead of ending the program."""
+        """Complain of the command line, and do not end the program.
+
+        Raises:
+            UsageError: Always.
+        """
         raise UsageError(message, hint=f"see `{self.prog} --help`")
 
 
-def release() -> str:
-    """The release of this package."""
-    return version("buildbot-bench")
+def command_parser(name: str, *, usage: str, description: str, epilog: str) -> Parser:
+    """The parser of a command: its texts are shown as they are, and no option is abbreviated."""
+    return Parser(
+        prog=name,
+        usage=usage,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """What release of this package it is."""
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {version('buildbot-bench')}"
+    )
+
+
+def add_min_effect(group: argparse._ArgumentGroup) -> None:
+    """From which change on it matters."""
+    group.add_argument(
+        "--min-effect",
+        metavar="E",
+        type=fraction,
+        help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
+    )
+
+
+def add_no_wait(group: argparse._ArgumentGroup, what: str) -> None:
+    """Start a search or a comparison, and leave it to the farm."""
+    group.add_argument(
+        "--no-wait", action="store_true", help=f"print the {what}'s number and do not wait for it"
+    )
+
+
+def add_follow_and_cancel(group: argparse._ActionsContainer, what: str, command: str) -> None:
+    """Come back to a search or a comparison that the farm knows, or end it."""
+    number = known_number(what, command)
+    group.add_argument("--follow", metavar="ID", type=number, help=f"come back to a {what}")
+    group.add_argument("--cancel", metavar="ID", type=number, help="end it without an answer")
 
 
 def add_farm_options(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +109,66 @@ def add_farm_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--poll", type=duration_s, default=1.0, help=argparse.SUPPRESS)
 
 
+def farm_access(options: argparse.Namespace, environ: Mapping[str, str]) -> FarmAccess:
+    """What `add_farm_options` and the environment say; raises UsageError for what is no farm."""
+    return FarmAccess(
+        url=farm_url(options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM),
+        argument=f" --farm {options.farm}" if options.farm else "",
+        user=options.user or environ.get("BENCH_USER") or None,
+        password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
+        patience_s=options.patience,
+        poll_s=options.poll,
+    )
+
+
+def refuse_beside_known(
+    options: argparse.Namespace, shown: Mapping[str, str], *, ends: str
+) -> None:
+    """Refuse an option of a new search or comparison beside --follow and its like.
+
+    It would be passed over. `shown` has the options by the names of their values, `ends` is what
+    they go with.
+
+    Raises:
+        UsageError: When there is such an option.
+    """
+    for name, option in shown.items():
+        if getattr(options, name):
+            raise UsageError(f"{option} goes with {ends} only")
+
+
+def two_of(given: Sequence[str], *, sort: str, what: str, example: str) -> tuple[str, str]:
+    """The two ends or variants that a command takes.
+
+    Raises:
+        UsageError: For more or fewer.
+    """
+    if len(given) != 2:
+        raise UsageError(
+            f"a {what} takes two {sort}, {len(given)} given", hint=f"as in `{example}`"
+        )
+    return given[0], given[1]
+
+
+def known_number(what: str, command: str) -> Callable[[str], int]:
+    """Reads the number of a search or a comparison, from 1 on; the complaint names the command."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no {what}; `{command} --list` shows them"
+            )
+        return int(text)
+
+    return read
+
+
 def farm_url(text: str) -> str:
-    """A farm's URL; raises UsageError for what is none."""
+    """A farm's URL.
+
+    Raises:
+        UsageError: For what is none.
+    """
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -66,7 +183,11 @@ def farm_url(text: str) -> str:
 
 
 def fraction(text: str) -> float:
-    """`2%` or `0.02`."""
+    """`2%` or `0.02`.
+
+    Raises:
+        ArgumentTypeError: For what is neither.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
     value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < value < 1:
@@ -75,7 +196,11 @@ def fraction(text: str) -> float:
 
 
 def duration_s(text: str) -> float:
-    """`90s`, `15m` or `2h`, in seconds."""
+    """`90s`, `15m` or `2h`, in seconds.
+
+    Raises:
+        ArgumentTypeError: For what is none.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 15m or 2h")

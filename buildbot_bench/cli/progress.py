@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from buildbot_bench.cli.answers import Probe, Search
+from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch
 from buildbot_bench.cli.wording import probe_line, range_text, suspects_text
 
 
@@ -19,10 +19,10 @@ class Display(Protocol):
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None: ...
 
-    def show(self, search: Search, probes: Sequence[Probe]) -> None:
+    def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """The search as it stands now; called after every look at the farm."""
 
     def notice(self, message: str) -> None:
@@ -44,11 +44,11 @@ class LineDisplay:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         pass
 
-    def show(self, search: Search, probes: Sequence[Probe]) -> None:
+    def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """Print what ended since the last time."""
         if not self._announced:
             self._announced = True
@@ -66,5 +66,5 @@ class LineDisplay:
         print(message, file=self._stream, flush=True)
 
 
-def _last(probes: Sequence[Probe]) -> int:
+def _last(probes: Sequence[RemoteProbe]) -> int:
     return max(probe.serial for probe in probes)

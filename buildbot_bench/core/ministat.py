@@ -16,6 +16,7 @@ from operator import add
 from scipy import special
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import Count, Figure
 
 CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
 MIN_VALUES = 3
@@ -34,13 +35,13 @@ _ODD_ENTRIES = {1: 318.313, 7: 4.782, 8: 4.499, 9: 4.296, 10: 4.143, 11: 4.024, 
 class Summary:
     """The figures of one sample, in the unit of its values; `variance` divides by n-1."""
 
-    n: int
-    minimum: float
-    maximum: float
-    median: float
-    mean: float
-    variance: float
-    stddev: float
+    n: Count
+    minimum: Figure
+    maximum: Figure
+    median: Figure
+    mean: Figure
+    variance: Figure
+    stddev: Figure
 
     @property
     def population_stddev(self) -> float:
@@ -63,14 +64,14 @@ class Comparison:
     reference: Summary
     other: Summary
     confidence: float
-    difference: float
-    error: float
-    difference_percent: float
-    error_percent: float
-    pooled_stddev: float
+    difference: Figure
+    error: Figure
+    difference_percent: Figure
+    error_percent: Figure
+    pooled_stddev: Figure
     t_quantile: float
-    df: int
-    p_value: float
+    df: Count
+    p_value: Figure
     significant: bool
     warnings: tuple[str, ...]
 
@@ -144,8 +145,10 @@ def t_quantile(df: int, confidence: float) -> float:
     """Student's two-sided quantile as ministat's table has it, rounded to 3 decimals.
 
     Above 100 degrees of freedom it is the normal one: a step at 101. The column 99.5 is stricter
-    than it says (99.8 %); a verdict of our own should not use it. Raises UsageError for a
-    confidence, in percent, that is not one of `CONFIDENCE_LEVELS`.
+    than it says (99.8 %); a verdict of our own should not use it.
+
+    Raises:
+        UsageError: For a confidence, in percent, that is not one of `CONFIDENCE_LEVELS`.
     """
     if confidence not in CONFIDENCE_LEVELS:
         known = ", ".join(f"{level:g}" for level in CONFIDENCE_LEVELS)

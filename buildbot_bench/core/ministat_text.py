@@ -107,9 +107,10 @@ def render(
 def render_options(datasets: Sequence[tuple[str, Sequence[float]]], options: Options) -> str:
     """Render labelled data sets, the reference first.
 
-    Raises UsageError when there are none or more than 7, when one has fewer than 3 values or one
-    that is infinite or beyond 1e100, for a confidence that ministat has not, for a width below 0
-    or of 1 (ministat crashes), and for a plot above `MAX_PLOT_CHARACTERS`.
+    Raises:
+        UsageError: When there are none or more than 7, when one has fewer than 3 values or one that
+            is infinite or beyond 1e100, for a confidence that ministat has not, for a width below 0
+            or of 1 (ministat crashes), and for a plot above `MAX_PLOT_CHARACTERS`.
     """
     if not 1 <= len(datasets) <= MAX_DATASETS:
         raise UsageError(
@@ -199,6 +200,9 @@ def _dots(stacks: Sequence[Mapping[int, int]], width: int) -> list[bytearray]:
     Where data sets meet, their numbers are OR-ed: x with + gives *. ministat's quirk: the height
     is that of the *last* data set, so that the higher dots of earlier ones are cut off, and a row
     gained again after such a cut is blank.
+
+    Raises:
+        UsageError: For a plot above `MAX_PLOT_CHARACTERS`.
     """
     rows: list[bytearray] = []
     height = 0

@@ -1,4 +1,8 @@
-"""GitHub's path patterns: is a changed file one that counts? It knows no repository."""
+"""GitHub's path patterns: is a changed file one that counts? It knows no repository.
+
+pathspec reads git's patterns, which are others: of 33 examples of GitHub's and ours it decides 7
+otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).
+"""
 
 from __future__ import annotations
 
@@ -52,11 +56,14 @@ def _selects(patterns: Sequence[str], path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    r"""A pattern as a regular expression for whole paths; UsageError when it is none.
+    r"""A pattern as a regular expression for whole paths.
 
     `*` stands for any run of characters but "/", `**` for any run, `**/` for any directories or
     none, `[a-z]` for one character; `?` allows zero or one and `+` one or more of the character
     before it; a backslash makes the next character plain. (GitHub's "filter pattern cheat sheet".)
+
+    Raises:
+        UsageError: When it is none.
     """
     try:
         return re.compile(

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import in_json
 
 SHA_LENGTH = 40
 ABBREVIATION_LENGTH = 12
@@ -33,6 +34,7 @@ class Revision:
     committed_at_s: int = 0
 
     @property
+    @in_json
     def label(self) -> str:
         """The name a reader knows: r311849 in the svn era, else n245062."""
         return f"n{self.position}" if self.svn is None else f"r{self.svn}"
@@ -105,9 +107,11 @@ Spec = SvnNumber | CommitCount | Name
 def parse_spec(text: str) -> Spec:
     """Read a revision as a person writes it.
 
-    Raises UsageError for anything that is not a revision's notation; a `Name` that parses may
-    still not exist. Options (`-x`), ranges and shell characters are refused here, so that the
-    text is safe to hand on to git.
+    A `Name` that parses may still not exist. Options (`-x`), ranges and shell characters are
+    refused here, so that the text is safe to hand on to git.
+
+    Raises:
+        UsageError: For anything that is not a revision's notation.
     """
     if match := _SVN.fullmatch(text):
         return SvnNumber(number=int(match[1]))

@@ -120,8 +120,9 @@ class Recipe:
 def parse_variant(text: str) -> VariantSpec:
     """Read a variant as a person writes it.
 
-    Raises UsageError for what is no variant's notation, and for more than MOST_CHANGES changes or
-    LONGEST characters of tunables.
+    Raises:
+        UsageError: For what is no variant's notation, and for more than MOST_CHANGES changes or
+            LONGEST characters of tunables.
     """
     base, *changes = text.split("+")
     spec = VariantSpec(base=parse_spec(base), changes=tuple(map(_change, changes)))
@@ -164,7 +165,11 @@ def recipe(sha: str, changes: Iterable[Change], digests: Mapping[Change, str]) -
 
 
 def parse_recipe(text: str) -> Recipe:
-    """Read `Recipe.text`; raises UsageError for anything else."""
+    """Read `Recipe.text`.
+
+    Raises:
+        UsageError: For what is none.
+    """
     sha, *changes = text.split("+")
     patches: list[str] = []
     options: list[KernelOption] = []
@@ -190,7 +195,11 @@ def is_built(change: Change) -> bool:
 
 
 def parse_tunable(text: str) -> Tunable:
-    """Read NAME=VALUE; raises UsageError for a name or value that no sysctl has."""
+    """Read NAME=VALUE.
+
+    Raises:
+        UsageError: For a name or value that no sysctl has.
+    """
     match = _TUNABLE.fullmatch(text)
     if match is None or not _VALUE.fullmatch(match[2]):
         raise UsageError(

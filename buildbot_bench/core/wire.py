@@ -129,7 +129,11 @@ def format_event(event: Event) -> str:
 
 
 def parse_event(line: str) -> Event:
-    """Read one line that `format_event` wrote; raises InfraError for anything else."""
+    """Read one line that `format_event` wrote.
+
+    Raises:
+        InfraError: For what is none.
+    """
     try:
         fields: dict[str, Any] = json.loads(line)
         version = fields.pop("v")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
-from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
+from buildbot_bench.plugin.service import PRIVATE_UMASK, make_private
 
 CHECKOUT = Path(__file__).parents[2]
 START_S = 60.0
@@ -169,7 +169,11 @@ class LocalFarm:
 
 
 def serve(farm: LocalFarm) -> None:
-    """Keep a started farm until one of its processes dies, which is an InfraError."""
+    """Keep a started farm until one of its processes dies.
+
+    Raises:
+        InfraError: When one has died.
+    """
     while not (dead := farm.dead()):
         time.sleep(_LOOK_S)
     child = farm.workers.get(dead[0], farm.master)

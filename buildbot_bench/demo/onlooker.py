@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 
 class Onlooker:
@@ -31,8 +31,8 @@ class Onlooker:
             self._tell(f"probe {probe['probeid']}", _probe_text(probe), indent="  ")
             if probe["state"] == "done" and probe["values"]:
                 self._measured.add(probe["label"])
-        for comparison in reversed(self._get("comparisons")):
-            self._tell(f"comparison {comparison['comparisonid']}", _comparison_text(comparison))
+        for judgement in reversed(self._get("judgements")):
+            self._tell(f"judgement {judgement['judgementid']}", _judgement_text(judgement))
         for search in reversed(self._get("searches")):
             self._tell(f"search {search['searchid']}", _search_text(search))
 
@@ -48,7 +48,7 @@ class Onlooker:
     def _tell(self, key: str, text: str, *, indent: str = "") -> None:
         if self._known.get(key) != text:
             self._known[key] = text
-            self._say(indent + plain(text))
+            self._say(indent + one_line(text))
 
 
 def _probe_text(probe: dict[str, Any]) -> str:
@@ -64,8 +64,8 @@ def _probe_text(probe: dict[str, Any]) -> str:
     return f"{what}: measuring {done}/{probe['iterations']}"
 
 
-def _comparison_text(comparison: dict[str, Any]) -> str:
-    return f"verdict on {comparison['new_sha'][:10]}: {comparison['state']}: {comparison['reason']}"
+def _judgement_text(judgement: dict[str, Any]) -> str:
+    return f"verdict on {judgement['new_sha'][:10]}: {judgement['state']}: {judgement['reason']}"
 
 
 def _search_text(search: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.locks import try_lock
-from buildbot_bench.plugin.private_files import PRIVATE_UMASK
+from buildbot_bench.plugin.service import PRIVATE_UMASK
 
 NOTE = ".running"
 """A child's note beside its log is locked as long as the child lives, and has its number."""
@@ -37,7 +37,8 @@ class Child:
     def start(self) -> None:
         """Start it in a session of its own, so that Ctrl-C reaches only us.
 
-        Raises InfraError when an earlier one that had the same log still runs.
+        Raises:
+            InfraError: When an earlier one that had the same log still runs.
         """
         note = self.log.with_suffix(NOTE)
         lock = try_lock(note)
@@ -90,7 +91,11 @@ class Child:
 def wait_until(
     condition: Callable[[], bool], *, what: str, timeout_s: float, child: Child | None = None
 ) -> None:
-    """Wait for a condition; InfraError when it does not come, with the child's last words."""
+    """Wait for a condition.
+
+    Raises:
+        InfraError: When it does not come, with the child's last words.
+    """
     deadline = time.monotonic() + timeout_s
     while not condition():
         ended = child is not None and not child.running
@@ -109,7 +114,11 @@ def answers(port: int) -> bool:
 
 
 def must_be_free(*ports: int) -> None:
-    """Raise InfraError for a port of this machine that something listens on."""
+    """See that nothing listens on these ports of this machine.
+
+    Raises:
+        InfraError: For the first that is taken.
+    """
     for port in ports:
         if answers(port):
             raise InfraError(

@@ -42,7 +42,11 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
 
 
 def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
-    """Publish the history, keep the farm, and wait for the mail."""
+    """Publish the history, keep the farm, and wait for the mail.
+
+    Raises:
+        InfraError: When the workflow sends no mail.
+    """
     source, home = DIRECTORY / "src", farm.plan.directory
     shutil.rmtree(source, ignore_errors=True)
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")
@@ -85,7 +89,11 @@ def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:
 
 
 def _watch(farm: LocalFarm, onlooker: Onlooker, done: Callable[[], bool], timeout_s: float) -> None:
-    """Show what the farm does until something is done; InfraError when that takes too long."""
+    """Show what the farm does until something is done.
+
+    Raises:
+        InfraError: When that takes too long.
+    """
     deadline = time.monotonic() + timeout_s
     while not done():
         onlooker.look()

@@ -1,4 +1,4 @@
-"""A mail server that keeps what it gets as files and delivers nothing; for demos and trials.
+"""A mail server that keeps what it gets as files and delivers nothing; for demos and trying out.
 
 python -m buildbot_bench.demo.smtp_sink --port 2525 --dir mails
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 
 class Sink:
@@ -39,7 +39,8 @@ class Sink:
         subject = message_from_bytes(content, policy=policy.default)["Subject"]
         recipients = ", ".join(envelope.rcpt_tos)
         print(
-            f"{path}: to {plain(recipients)}: {plain(str(subject or '(no subject)'))}", flush=True
+            f"{path}: to {one_line(recipients)}: {one_line(str(subject or '(no subject)'))}",
+            flush=True,
         )
         return "250 kept"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history.objects import RawCommit
 
@@ -16,9 +16,6 @@ LAST_S = 253_402_300_799
 _REVIEW = re.compile(
     rb"^Differential Revision:[ \t]*(?:https?://[\w.:/-]*/)?D(\d{1,9})[ \t\r]*$", re.MULTILINE
 )
-
-# Controls (C0, C1), formats (bidirectional overrides, zero width), surrogates, line separators.
-_DANGEROUS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 # A date behind the address; where there is none, it must have a time zone.
 _DATE = re.compile(rb"[ \t]*(\d{1,20})(?!\S)")
@@ -67,10 +64,8 @@ def reviews_of(commit: RawCommit) -> tuple[int, ...]:
 
 
 def harmless(raw: bytes, encoding: bytes = b"") -> str:
-    """One line of text for people: no control or format character, at most LONGEST_TEXT long."""
-    text = raw.decode(_codec(encoding), errors="replace").replace("\t", " ")
-    kept = "".join(char for char in text if unicodedata.category(char) not in _DANGEROUS)
-    return kept if len(kept) <= LONGEST_TEXT else kept[: LONGEST_TEXT - 1] + "…"
+    """One line of text for people, at most LONGEST_TEXT columns wide; see `core.legible`."""
+    return one_line(raw.decode(_codec(encoding), errors="replace"), columns=LONGEST_TEXT)
 
 
 def _codec(encoding: bytes) -> str:

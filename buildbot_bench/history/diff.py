@@ -20,8 +20,10 @@ def changed_paths(
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """The hash of each revision and the files that it adds, changes or removes.
 
-    One git for all: 1600 commits take a tenth of a second, where libgit2 takes ten. Raises
-    InfraError when the mirror lacks one of them.
+    One git for all: 1600 commits take a tenth of a second, where libgit2 takes ten.
+
+    Raises:
+        InfraError: When the mirror lacks one of them.
     """
     # "COMMIT PARENT" makes git compare with that parent alone, a merge with its first.
     asked = [(revision.sha, *filter(None, [revision.parent_sha])) for revision in revisions]

@@ -55,9 +55,12 @@ def fetch(
     """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
 
     One that was killed amid it leaves some refs new and some old, and perhaps locks: the next fetch
-    completes the ones and removes the others. Raises InfraError, also after `timeout_s` in which
-    git came no further: the first clone of a large repository may take hours. `told` hears how far
-    it is with what `work` calls it. `stop`, when it is set, ends git.
+    completes the ones and removes the others. `told` hears how far it is with what `work` calls it.
+    `stop`, when it is set, ends git.
+
+    Raises:
+        InfraError: When git fails, or came no further in `timeout_s`: the first clone of a large
+            repository may take hours.
     """
     mirror.mkdir(parents=True, exist_ok=True)
     with _sole_fetch(mirror, timeout_s, stop) as lock:
@@ -117,6 +120,9 @@ def _sole_fetch(mirror: Path, timeout_s: float, stop: threading.Event) -> Iterat
 
     git inherits it: should we be killed, then our git, which lives on, holds it until it ends, so
     that nobody takes the locks of a living git for stale ones.
+
+    Raises:
+        InfraError: When another fetch holds it for too long, or this one is stopped.
     """
     deadline = time.monotonic() + timeout_s
     with (mirror / "bench-fetch").open("w") as file:

@@ -28,10 +28,13 @@ def run_git(
     stdin: bytes = b"",
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes:
-    """What `git --git-dir=MIRROR VERB ARGUMENTS` prints; InfraError when it fails.
+    """What `git --git-dir=MIRROR VERB ARGUMENTS` prints.
 
     `more` is added to its environment. Its whole process group is ended after `timeout_s`. It never
     asks for a password.
+
+    Raises:
+        InfraError: When it fails, or takes longer than `timeout_s`.
     """
     with started(mirror, (verb, *arguments), stdin=subprocess.PIPE, more=more) as process:
         try:
@@ -39,7 +42,7 @@ def run_git(
         except subprocess.TimeoutExpired as error:
             raise InfraError(f"git {verb} took more than {timeout_s:g} s") from error
     if process.returncode:
-        raise _failure(verb, process.returncode, complaint)
+        raise InfraError(_failure(verb, process.returncode, complaint))
     return output
 
 
@@ -53,7 +56,8 @@ def streaming_git(
 ) -> Iterator[IO[bytes]]:
     """What git prints, as it prints it; one that has more to say than is read is ended.
 
-    InfraError when it fails before that, or takes longer than `timeout_s` until all is read.
+    Raises:
+        InfraError: When it fails before that, or takes longer than `timeout_s` until all is read.
     """
     with (
         tempfile.TemporaryFile() as complaint,
@@ -80,7 +84,8 @@ def streaming_git(
             raise InfraError(f"git {verb} took more than {timeout_s:g} s")
         if process.returncode not in {0, -signal.SIGPIPE}:
             complaint.seek(0)
-            raise _failure(verb, process.returncode, complaint.read(_LONGEST_COMPLAINT))
+            said = complaint.read(_LONGEST_COMPLAINT)
+            raise InfraError(_failure(verb, process.returncode, said))
 
 
 @contextmanager
@@ -94,7 +99,11 @@ def started(
     inherit: Sequence[int] = (),
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A git that runs; no exception leaves it behind, nor the helpers that it started."""
+    """A git that runs; no exception leaves it behind, nor the helpers that it started.
+
+    Raises:
+        InfraError: When there is no git.
+    """
     try:
         process = subprocess.Popen(  # noqa: S603 - a list, and nobody's text is an option in it
             ["git", f"--git-dir={mirror}", *command],  # noqa: S607 - the one that is on the PATH
@@ -130,6 +139,6 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _failure(verb: str, status: int, complaint: bytes) -> InfraError:
+def _failure(verb: str, status: int, complaint: bytes) -> str:
     reason = complaint.decode(errors="replace").strip() or f"exit {status}"
-    return InfraError(f"git {verb}: {reason}")
+    return f"git {verb}: {reason}"

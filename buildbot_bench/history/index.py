@@ -67,6 +67,9 @@ class Index:
         """The number of first parents up to a commit, itself included; on whatever branch it is.
 
         It is counted from where its own line leaves the branch.
+
+        Raises:
+            InfraError: When the mirror lacks the commit.
         """
         # A position is a fact of the commit: it holds when its branch has since moved, too.
         for chain in self._chains.values():

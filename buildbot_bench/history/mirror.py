@@ -124,14 +124,24 @@ class MirrorHistory:
             return self._revision(chain.sha(len(chain)), len(chain))
 
     def range(self, old: Revision, new: Revision) -> RevisionRange:
-        """All from old to new; UsageError when old is no first-parent ancestor of new."""
+        """All from old to new.
+
+        Raises:
+            UsageError: When old is no first-parent ancestor of new.
+        """
         with self._lock:
             first, last = self._position(old.sha), self._position(new.sha)
             if first > last:
-                raise _no_range(old, new)
+                raise UsageError(
+                    f"{old.label} is newer than {new.label}",
+                    hint="name the old end first, then the new",
+                )
             line = self._index.led_to(new.sha, self._chain(self.branches[0]))
             if line.sha(first) != old.sha:
-                raise _no_range(old, new)
+                raise UsageError(
+                    f"{old.label} ({old.short_sha}) is no first-parent ancestor of {new.label}",
+                    hint="name two revisions of one branch",
+                )
             found = map(self._revision, line.between(first, last), itertools.count(first))
             return RevisionRange(revisions=tuple(found))
 
@@ -229,14 +239,3 @@ class MirrorHistory:
             position=self._position(sha) if position is None else position,
             svn=self._index.numbers(self._repository).of(sha),
         )
-
-
-def _no_range(old: Revision, new: Revision) -> UsageError:
-    if old.position > new.position:
-        return UsageError(
-            f"{old.label} is newer than {new.label}", hint="name the old end first, then the new"
-        )
-    return UsageError(
-        f"{old.label} ({old.short_sha}) is no first-parent ancestor of {new.label}",
-        hint="name two revisions of one branch",
-    )

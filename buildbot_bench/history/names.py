@@ -20,7 +20,11 @@ _LOOKUP_TIMEOUT_S = 60.0
 
 
 def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
-    """The newest commit of a branch; UsageError when there is no such branch."""
+    """The newest commit of a branch.
+
+    Raises:
+        UsageError: When there is no such branch.
+    """
     if oid := named_by(repository, f"refs/heads/{branch}"):
         return oid
     raise UsageError(
@@ -31,7 +35,8 @@ def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
 def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
     """The commit of a full hash, a branch, a tag or an abbreviated hash, in that order.
 
-    Raises UsageError when there is none, or when an abbreviation stands for several.
+    Raises:
+        UsageError: When there is none, or when an abbreviation stands for several.
     """
     if len(name) == SHA_LENGTH and _ABBREVIATION.fullmatch(name):
         whole = pygit2.Oid(hex=name.lower())

@@ -10,7 +10,11 @@ from buildbot_bench.history.svn import NOTES, SvnNumbers
 
 
 def by_svn_number(numbers: SvnNumbers, chains: Mapping[str, Chain], number: int) -> str:
-    """The commit of the first branch that has the number; UsageError with its neighbours."""
+    """The commit of the first branch that has the number.
+
+    Raises:
+        UsageError: When none has it; with its neighbours.
+    """
     for chain in chains.values():
         for sha in numbers.commits(number):
             if chain.position(sha) is not None:
@@ -26,7 +30,11 @@ def by_svn_number(numbers: SvnNumbers, chains: Mapping[str, Chain], number: int)
 
 
 def by_count(chain: Chain, branch: str, number: int) -> str:
-    """The commit at a position of a branch; UsageError when it is not that long."""
+    """The commit at a position of a branch.
+
+    Raises:
+        UsageError: When it is not that long.
+    """
     if not 1 <= number <= len(chain):
         raise UsageError(f"there is no n{number}", hint=f"{branch} has n1 to n{len(chain)}")
     return chain.sha(number)

@@ -16,12 +16,12 @@ from buildbot_bench.lab.background import home_of
 from buildbot_bench.lab.driver import Profiling
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.runner import Request
-from buildbot_bench.lab.testbeds import Testbed, make_driver
+from buildbot_bench.lab.testbeds import LabTestbed, make_driver
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # A name has a dot in it, which no variable that a program heeds has.
 _TUNABLE = re.compile(r"[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_%-]+)+=[A-Za-z0-9_.,:/-]{1,100}", re.ASCII)
-_MOST_ITERATIONS = 1000
+_MOST_ITERATIONS = 1000  # chosen: days of boots; more is a slip of the pen
 
 
 def add_arguments(run: argparse.ArgumentParser) -> None:
@@ -61,8 +61,12 @@ def new_job_name() -> str:
     return f"hand-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
-def request_of(options: argparse.Namespace, testbed: Testbed, state: Path) -> Request:
-    """The request that the arguments make; UsageError for one that cannot be met."""
+def request_of(options: argparse.Namespace, testbed: LabTestbed, state: Path) -> Request:
+    """The request that the arguments make.
+
+    Raises:
+        UsageError: For one that cannot be met.
+    """
     digest = options.digest or _digest_of(options.artefact)
     if not _DIGEST.fullmatch(digest):
         raise UsageError(

@@ -18,7 +18,7 @@ from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import testbed_lock
 from buildbot_bench.lab.profiling import profile
 from buildbot_bench.lab.runner import Budget, Request, failed, measure, tail
-from buildbot_bench.lab.testbeds import Testbed, make_driver
+from buildbot_bench.lab.testbeds import LabTestbed, make_driver
 
 
 def home_of(state: Path, testbed: str) -> Path:
@@ -26,7 +26,7 @@ def home_of(state: Path, testbed: str) -> Path:
     return state / "testbeds" / testbed
 
 
-def run_job(job: Job, request: Request, testbed: Testbed, state: Path) -> None:
+def run_job(job: Job, request: Request, testbed: LabTestbed, state: Path) -> None:
     """Measure, whatever happens to whoever asked; the last event says how it ended.
 
     SIGTERM ends the process in an orderly way and without a last event: the job can be taken up.
@@ -42,7 +42,7 @@ def run_job(job: Job, request: Request, testbed: Testbed, state: Path) -> None:
     job.artefact.unlink(missing_ok=True)
 
 
-def _measure_alone(job: Job, request: Request, testbed: Testbed, home: Path) -> Event:
+def _measure_alone(job: Job, request: Request, testbed: LabTestbed, home: Path) -> Event:
     def tell(text: str) -> None:
         job.events.append(Phase(text=text, at_s=time.time()))
 
@@ -54,7 +54,7 @@ def _measure_alone(job: Job, request: Request, testbed: Testbed, home: Path) -> 
             driver.shutdown()
 
 
-def _measure_with(driver: Driver, job: Job, request: Request, testbed: Testbed) -> Event:
+def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbed) -> Event:
     driver.prepare(request.workload)
     if request.tunables:
         driver.tune(request.tunables)
@@ -71,7 +71,7 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: Testbed) 
     )
 
 
-def _started(request: Request, testbed: Testbed, driver: Driver) -> Started:
+def _started(request: Request, testbed: LabTestbed, driver: Driver) -> Started:
     return Started(
         job=request.job,
         testbed=request.testbed,
@@ -84,7 +84,7 @@ def _started(request: Request, testbed: Testbed, driver: Driver) -> Started:
     )
 
 
-def _budget(testbed: Testbed) -> Budget:
+def _budget(testbed: LabTestbed) -> Budget:
     common = testbed.common
     return Budget(
         kernel_faults=common.kernel_faults,

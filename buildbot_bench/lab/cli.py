@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import writable
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
@@ -22,7 +23,7 @@ from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.telling import tell
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
 
-_FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4
+_FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses
 _GOES_ON = "the job goes on; run the same again to attach"
 
 _EPILOGUE = """\
@@ -219,7 +220,7 @@ def _import(options: argparse.Namespace) -> int:
 
 def _say(event: Event, *, plain: bool) -> None:
     if plain:
-        print(tell(event), flush=True)
+        print(writable(tell(event), sys.stdout.encoding), flush=True)
         return
     for line in pieces(format_event(event)):
         print(line, flush=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from buildbot_bench.core.profile import Profile
 
@@ -23,7 +23,7 @@ class Blast:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class CheckFinding:
     """One line of a testbed's check-up: what was looked at, and how to mend it if it is amiss."""
 
     subject: str
@@ -46,7 +46,7 @@ class Driver(Protocol):
     def workloads(self) -> tuple[str, ...]:
         """The workloads that this testbed can run."""
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """Look at everything that a run needs, without a run."""
 
     def facts(self) -> dict[str, str]:
@@ -81,6 +81,23 @@ class Driver(Protocol):
 
     def shutdown(self) -> None:
         """Stop all that was started; never raises, and may be called at any time."""
+
+
+class DriverKind(Protocol):
+    """What an entry point of `buildbot_bench.drivers` names: a class of drivers.
+
+    `SETTINGS` is a frozen dataclass whose fields are the keys of a testbed of that kind (see
+    tables.py); UsageError of its __post_init__ is reported with file and key.
+    """
+
+    SETTINGS: ClassVar[type[Any]]
+
+    def __call__(self, settings: Any, home: Path, tell: Callable[[str], None]) -> Driver:
+        """One testbed: `home` is where it may keep files, `tell` hears what it does."""
+
+
+def unheard(_text: str) -> None:
+    """For drivers of whom nobody wants to hear what they do."""
 
 
 @runtime_checkable

@@ -57,7 +57,11 @@ class Dut:
         return self._advance(State.READY, State.READY, lambda: self._driver.blast(workload))
 
     def capture(self, workload: str) -> Profile:
-        """Sample where the kernel's cycles go under the workload's traffic."""
+        """Sample where the kernel's cycles go under the workload's traffic.
+
+        Raises:
+            InfraError: When the driver takes no captures.
+        """
         driver = self._driver
         if not isinstance(driver, Profiling):
             raise InfraError("this testbed takes no captures")
@@ -77,7 +81,7 @@ class Dut:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        _trace: TracebackType | None,
     ) -> None:
         self.power_off()
 

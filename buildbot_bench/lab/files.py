@@ -9,7 +9,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -21,7 +21,11 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600) -> None:
-    """Copy a file whose SHA-256 must be `digest`; InfraError when it is another or unreadable."""
+    """Copy a file whose SHA-256 must be `digest`.
+
+    Raises:
+        InfraError: When it is another or unreadable.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     try:
@@ -36,7 +40,11 @@ def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600)
 
 
 def check_digest(path: Path, digest: str) -> None:
-    """Raise InfraError when a file's SHA-256 is not `digest`."""
+    """See that a file's SHA-256 is `digest`.
+
+    Raises:
+        InfraError: When it is another.
+    """
     found = sha256(path)
     if found != digest:
         raise InfraError(

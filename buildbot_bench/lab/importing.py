@@ -16,13 +16,14 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _RETRY_S = 5  # bench-lab.sh counts its reboot timeout in tries, this far apart
 _OWN_FLAGS = {"-f", "-i", "-n", "-l", "-d", "-D", "-s", "-S", "-w"}  # each with its value
 _OWN_SWITCHES = {"-N", "-W", "-4", "-6"}
-_CRC_BYTES = 4
+_CRC_BYTES = 4  # that Ethernet appends to a frame
 
 
 def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> str:
     """The text of a testbed, with a remark on each thing that a person has to add.
 
-    Raises UsageError that names file and line of what is not understood.
+    Raises:
+        UsageError: Names file and line of what is not understood.
     """
     values = read_assignments(path)
     dut = values.get("DUT_ADMIN", "")

@@ -35,10 +35,10 @@ from buildbot_bench.lab.locks import is_locked, locked, take_lock
 from buildbot_bench.lab.runner import Request, failed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_FOLLOW_S = 0.03
-_KEPT_S = 14 * 86400
-_MOST_FRUITLESS = 3
-_TERM_S = 5.0
+_FOLLOW_S = 0.03  # between two looks at the events
+_KEPT_S = 14 * 86400  # two weeks
+_MOST_FRUITLESS = 3  # runners in a row that add no event
+_TERM_S = 5.0  # that a runner has to end in order
 
 
 class Job:
@@ -113,7 +113,11 @@ class Job:
             time.sleep(_FOLLOW_S)
 
     def cancel(self) -> bool:
-        """End the runner and all it started; returns whether there was anything to end."""
+        """End the runner and all it started; returns whether there was anything to end.
+
+        Raises:
+            UsageError: When there is no such job.
+        """
         if not self.exists:
             raise UsageError(f"there is no job {self.name!r} here", hint="see `bench-lab list`")
         with locked(self._start_lock):
@@ -175,7 +179,8 @@ def follow_to_the_end(
 ) -> Iterator[Event]:
     """Start or attach, and yield all events from the first; a runner that dies is replaced.
 
-    Raises InfraError when runners keep dying.
+    Raises:
+        InfraError: When runners keep dying.
     """
     seen = fruitless = 0
     while fruitless < _MOST_FRUITLESS:

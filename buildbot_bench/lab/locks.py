@@ -18,8 +18,8 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 
-_POLL_S = 0.1
-_REMIND_S = 30.0
+_POLL_S = 0.1  # between two tries
+_REMIND_S = 30.0  # between two words to who waits
 
 
 def take_lock(path: Path) -> int:

@@ -10,8 +10,8 @@ import re
 import statistics
 from dataclasses import dataclass
 
-HEAD_LINES = 15
-TAIL_LINES = 10
+HEAD_LINES = 15  # the archive's, as told above
+TAIL_LINES = 10  # likewise
 _LINE = re.compile(r"[0-9.]*\s*main_thread \[\d+\] (\d{1,15}) pps\b", re.ASCII)
 _CRASH = re.compile(r"\bouch\b.*")
 _SENT = re.compile(r"^Sent (\d{1,18}) packets\b", re.MULTILINE | re.ASCII)
@@ -20,7 +20,7 @@ _SPEED = re.compile(r"^Speed: (\d{1,15}(?:\.\d{1,9})?) ?([KMG]?)pps\b", re.MULTI
 _REFUSED = re.compile(
     r"\b((?:(?:illegal|invalid) option|option requires an argument) -- '?(\S)'?)", re.ASCII
 )
-_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
+_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}  # packets a second
 _OPENED = re.compile(r"\breceiver_body \[\d+\] reading from ", re.ASCII)
 _POLLED = re.compile(
     r"\breceiver_body \[\d+\] waiting for initial packets|\bmain_thread \[\d+\] \d+ pps", re.ASCII

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from buildbot_bench.lab.pktgen import Reading, Sent, Unusable, parse_receiver, parse_sender
 
-_MOST_OFF = 0.01
-_SATURATED = 0.985
-_LEAST_SIBLINGS = 2
-_FAR = 2.0
+_MOST_OFF = 0.01  # of the load; chosen: half of the usual min_effect
+_SATURATED = 0.985  # of what can arrive; chosen: line rate but for what counting loses
+_LEAST_SIBLINGS = 2  # values that tell where a value should lie
+_FAR = 2.0  # times: no noise doubles a value, a machine in another state does
 
 
 class Flaw(StrEnum):
@@ -34,7 +34,7 @@ class RunLogs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fit:
+class FitRun:
     """A run that can be believed: what passed and what was offered, in pps.
 
     A saturated run is believed, too: so much did pass. That the DUT could do more is no fault of
@@ -48,7 +48,7 @@ class Fit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unfit:
+class UnfitRun:
     """A run that cannot; `value_pps` is what was counted all the same."""
 
     flaw: Flaw
@@ -58,19 +58,22 @@ class Unfit:
 
 def judge_run(
     logs: RunLogs, *, load_pps: float, line_rate_pps: float, siblings: Sequence[float]
-) -> Fit | Unfit:
+) -> FitRun | UnfitRun:
     """Judge one run by what should have been offered and what other boots of the image gave.
 
     `siblings` are their values, also of those that were found to be far from the others: a DUT
     with two modes reaches either of them twice.
+
+    Raises:
+        AssertionError: Never: the cases are all there are.
     """
     received, offered = parse_receiver(logs.receiver), _offered(logs.senders)
     match received, offered:
         case _, Unusable(reason=reason):
-            return Unfit(flaw=Flaw.SENDER, reason=reason)
+            return UnfitRun(flaw=Flaw.SENDER, reason=reason)
         case Unusable(reason=reason, nothing_came=nothing_came), _:
             flaw = Flaw.NO_TRAFFIC if nothing_came else Flaw.NO_DATA
-            return Unfit(flaw=flaw, reason=reason)
+            return UnfitRun(flaw=flaw, reason=reason)
         case Reading(median_pps=value), float() as offered_pps:
             return _judge_value(value, offered_pps, load_pps, line_rate_pps, siblings)
     raise AssertionError(received, offered)
@@ -82,20 +85,20 @@ def _judge_value(
     load_pps: float,
     line_rate_pps: float,
     siblings: Sequence[float],
-) -> Fit | Unfit:
+) -> FitRun | UnfitRun:
     off = offered / load_pps - 1
     if abs(off) > _MOST_OFF:
         reason = f"the offered load was {offered:.0f} pps, {off:+.1%} off {load_pps:.0f}"
-        return Unfit(flaw=Flaw.OFFERED_LOAD, reason=reason, value_pps=value)
+        return UnfitRun(flaw=Flaw.OFFERED_LOAD, reason=reason, value_pps=value)
     if _is_far(value, siblings):
         level = statistics.median(siblings)
         reason = f"{value:.0f} pps are far from its siblings' {level:.0f}"
-        return Unfit(flaw=Flaw.FAR, reason=reason, value_pps=value)
+        return UnfitRun(flaw=Flaw.FAR, reason=reason, value_pps=value)
     most = min(offered, line_rate_pps)
     remark = ""
     if value >= _SATURATED * most:
         remark = f"saturated: {value:.0f} pps of {most:.0f} passed, the DUT could do more"
-    return Fit(value_pps=value, offered_pps=offered, remark=remark)
+    return FitRun(value_pps=value, offered_pps=offered, remark=remark)
 
 
 def _offered(logs: Sequence[str]) -> float | Unusable:

@@ -16,7 +16,7 @@ from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measu
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut
 
-LOG_LIMIT = 16 * 1024
+LOG_LIMIT = 16 * 1024  # characters of a log's end that an event carries
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

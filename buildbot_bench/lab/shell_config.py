@@ -15,11 +15,15 @@ _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOT
 _DEFAULT = re.compile(r":\s+\$\{([A-Za-z_]\w*):?=(.*)\}", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 _MEANT_FOR_A_SHELL = re.compile(r"[\s;&|<>\"'\\]")
-_LONGEST = 64 * 1024
+_LONGEST = 64 * 1024  # characters of a value: expansions of expansions grow without end
 
 
 def read_assignments(path: Path) -> dict[str, str]:
-    """The variables of a file, in order; UsageError names the line that is no assignment."""
+    """The variables of a file, in order.
+
+    Raises:
+        UsageError: Names the line that is no assignment.
+    """
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -56,7 +60,11 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _unquoted(text: str, where: str) -> str:
-    """A value without its quotes and the comment behind it."""
+    """A value without its quotes and the comment behind it.
+
+    Raises:
+        UsageError: For a command to run, and for a quote that is not closed.
+    """
     text = text.strip()
     if "`" in text or "$(" in text:
         raise UsageError(f"{where}: a command is not run: {text[:60]!r}", hint="write its result")

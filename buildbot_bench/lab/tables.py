@@ -34,7 +34,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class TablePlace:
     """Where in a file a value stands: `path` of the file, and the keys that lead to it."""
 
     path: Path
@@ -43,14 +43,15 @@ class Place:
     def __str__(self) -> str:
         return f"{self.path}: {self.keys}"
 
-    def __truediv__(self, key: object) -> Place:
-        return Place(path=self.path, keys=f"{self.keys}.{key}")
+    def __truediv__(self, key: object) -> TablePlace:
+        return TablePlace(path=self.path, keys=f"{self.keys}.{key}")
 
 
-def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
+def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Table:
     """The dataclass that a table describes.
 
-    Raises UsageError that names file and key: one that is unknown, missing or of another type.
+    Raises:
+        UsageError: Names file and key: one that is unknown, missing or of another type.
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
@@ -67,8 +68,14 @@ def fill(kind: type[_Table], table: Mapping[str, Any], place: Place) -> _Table:
         raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
 
 
-def refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: Place | Path) -> None:
-    """Raise UsageError for a key that is not among the known ones; it names the nearest."""
+def refuse_unknown(
+    table: Mapping[str, Any], known: Iterable[str], place: TablePlace | Path
+) -> None:
+    """See that all keys are known.
+
+    Raises:
+        UsageError: For the first that is not; it names the nearest.
+    """
     names = list(known)
     for key in table:
         if key not in names:
@@ -83,7 +90,7 @@ def nearest(word: Any, known: Iterable[str]) -> str:
     return f"there is {', '.join(names) or 'none'}"
 
 
-def _value(kind: Any, value: Any, place: Place) -> Any:
+def _value(kind: Any, value: Any, place: TablePlace) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return _variant([a for a in arguments if a is not types.NoneType], value, place)
@@ -99,8 +106,12 @@ def _value(kind: Any, value: Any, place: Place) -> Any:
     return _scalar(kind, value, place)
 
 
-def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
-    """One of several tables, which `driver` tells apart, or the only kind there is."""
+def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
+    """One of several tables, which `driver` tells apart, or the only kind there is.
+
+    Raises:
+        UsageError: When there is no such driver.
+    """
     if len(kinds) == 1:
         return _value(kinds[0], value, place)
     by_driver = {kind.DRIVER: kind for kind in kinds}
@@ -113,7 +124,7 @@ def _variant(kinds: list[Any], value: Any, place: Place) -> Any:
     return fill(by_driver[driver], table, place)
 
 
-def _scalar(kind: Any, value: Any, place: Place) -> Any:
+def _scalar(kind: Any, value: Any, place: TablePlace) -> Any:
     wanted = {float: (int, float), Path: (str,), Program: (str,)}.get(kind, (kind,))
     if (isinstance(value, bool) and kind is not bool) or not isinstance(value, wanted):
         raise UsageError(f"{place}: {value!r} is not {_KINDS[kind]}")
@@ -127,7 +138,7 @@ def _scalar(kind: Any, value: Any, place: Place) -> Any:
     return kind(value)
 
 
-def _table(value: Any, place: Place) -> Iterable[tuple[str, Any]]:
+def _table(value: Any, place: TablePlace) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict):
         raise UsageError(f"{place}: {value!r} is not a table", hint=f"write [{place.keys}]")
     return value.items()

@@ -9,23 +9,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.driver import Driver
-from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
-from buildbot_bench.lab.drivers.qemu import QemuDriver
-from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
-from buildbot_bench.lab.drivers.ssh import SshDriver
-from buildbot_bench.lab.hardware.settings import SshSettings
-from buildbot_bench.lab.tables import Place, fill, nearest, refuse_unknown
-from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.driver import Driver, DriverKind, unheard
+from buildbot_bench.lab.tables import TablePlace, fill, nearest, refuse_unknown
 
-Settings = EmbeddedSettings | QemuSettings | ReplaySettings | SshSettings
-_SETTINGS: Mapping[str, type[Settings]] = {
-    "embedded": EmbeddedSettings,
-    "qemu": QemuSettings,
-    "replay": ReplaySettings,
-    "ssh": SshSettings,
-}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
 
@@ -48,18 +36,20 @@ class Common:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Testbed:
-    """One testbed as testbeds.toml has it."""
+class LabTestbed:
+    """One testbed as testbeds.toml has it; `settings` are of the class that its driver names."""
 
     name: str
     common: Common
-    settings: Settings
+    kind: DriverKind
+    settings: Any
 
 
-def load_testbeds(path: Path) -> dict[str, Testbed]:
+def load_testbeds(path: Path) -> dict[str, LabTestbed]:
     """Read testbeds.toml; relative paths in it are taken from its own directory.
 
-    Raises UsageError that names file, testbed and key.
+    Raises:
+        UsageError: Names file, testbed and key.
     """
     path = path.absolute()  # a message must tell where it was looked for
     try:
@@ -78,44 +68,41 @@ def load_testbeds(path: Path) -> dict[str, Testbed]:
     return {name: _testbed(name, table, path) for name, table in tables.items()}
 
 
-def choose(testbeds: Mapping[str, Testbed], name: str) -> Testbed:
-    """The testbed of that name; UsageError names those there are."""
+def choose(testbeds: Mapping[str, LabTestbed], name: str) -> LabTestbed:
+    """The testbed of that name.
+
+    Raises:
+        UsageError: When there is none; it names those there are.
+    """
     if name not in testbeds:
         raise UsageError(f"there is no testbed {name!r}", hint=nearest(name, testbeds))
     return testbeds[name]
 
 
-def make_driver(
-    testbed: Testbed, home: Path, tell: Callable[[str], None] = lambda _text: None
-) -> Driver:
+def make_driver(testbed: LabTestbed, home: Path, tell: Callable[[str], None] = unheard) -> Driver:
     """The driver for a testbed; `home` is where it may keep files, `tell` hears what it does."""
-    match testbed.settings:
-        case EmbeddedSettings() as settings:
-            return EmbeddedDriver(settings, home)
-        case QemuSettings() as settings:
-            return QemuDriver(settings, home, tell)
-        case ReplaySettings() as settings:
-            return ReplayDriver(settings, home)
-        case SshSettings() as settings:
-            return SshDriver(settings, home, tell)
+    return testbed.kind(testbed.settings, home, tell)
 
 
-def _testbed(name: str, table: Any, path: Path) -> Testbed:
-    place = Place(path=path, keys=f"testbeds.{name}")
+def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
+    place = TablePlace(path=path, keys=f"testbeds.{name}")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{place}: not a name", hint="use letters, digits, '.', '_' and '-'")
     if not isinstance(table, dict):
         raise UsageError(f"{place}: not a table", hint=f"write [testbeds.{name}]")
-    kind = str(table.get("driver", ""))
-    if kind not in _SETTINGS:
-        raise UsageError(f"{place}.driver: {kind!r} is no driver", hint=nearest(kind, _SETTINGS))
+    driver = str(table.get("driver", ""))
+    drivers = extensions.registered(extensions.DRIVERS)
+    if driver not in drivers:
+        raise UsageError(f"{place}.driver: {driver!r} is no driver", hint=nearest(driver, drivers))
+    kind: DriverKind = extensions.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
-    own_keys = [field.name for field in fields(_SETTINGS[kind])]
+    own_keys = [field.name for field in fields(kind.SETTINGS)]
     refuse_unknown(table, common_keys + own_keys, place)
     common = {key: value for key, value in table.items() if key in common_keys}
     own = {key: value for key, value in table.items() if key in own_keys}
-    return Testbed(
+    return LabTestbed(
         name=name,
         common=fill(Common, common, place),
-        settings=fill(_SETTINGS[kind], own, place),
+        kind=kind,
+        settings=fill(kind.SETTINGS, own, place),
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import standing, why_words, words
-from buildbot_bench.core.report.alive import bed_line, given_up_line
+from buildbot_bench.core.report import opinions, words
+from buildbot_bench.core.report.farm_mails import bed_line, given_up_line
 from buildbot_bench.render import layout, quoting
 
 _PACKAGE = Path(__file__).parent.parent
@@ -17,7 +17,11 @@ _HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; 
 
 
 def templates() -> Path:
-    """The directory of the templates; UsageError when the installation lacks it."""
+    """The directory of the templates.
+
+    Raises:
+        UsageError: When the installation lacks it.
+    """
     for home in _HOMES:
         if home.is_dir():
             return home
@@ -48,30 +52,30 @@ def environment() -> Environment:
         bed_line=bed_line,
         given_up_line=given_up_line,
         cell=quoting.cell,
-        changed_lines=why_words.changed_lines,
+        changed_lines=words.changed_lines,
         code=quoting.code,
         count=words.count,
         cost=words.cost,
         duration=words.duration,
         extent=words.extent,
         fence=quoting.fence,
-        instructions=why_words.instructions,
+        instructions=words.instructions,
         link=quoting.link,
-        met=why_words.met,
+        overlap=words.overlap,
         moment=layout.moment,
-        more_instructions=why_words.more_instructions,
+        more_instructions=words.more_instructions,
         named=words.named,
         opening=words.opening,
         percent=words.percent,
-        points=why_words.points,
+        points=words.points,
         prose=quoting.prose,
         quantity=words.quantity,
         reach=words.reach,
         sentence=words.sentence,
-        share=why_words.share,
+        share=words.share,
         size=words.size,
-        said=standing.said,
-        so_far=standing.so_far,
+        said=opinions.said,
+        so_far=opinions.so_far,
         sureness=words.sureness,
         threshold=words.threshold,
         where=words.where,

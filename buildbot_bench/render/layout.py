@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from buildbot_bench.core.report import display_width
+from buildbot_bench.core.legible import display_width
 
 WIDTH = 78  # two short of 80, so that a quoted mail still fits
 

@@ -14,7 +14,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.render.picture import Picture
 
 # Twisted's client does not ask for 8BITMIME, so a message must not need it.
@@ -45,8 +45,10 @@ def write_message(
 ) -> EmailMessage:
     """The mail: the text first, then the HTML with the same content, beside them the pictures.
 
-    The same arguments give the same bytes. Raises UsageError for what is no address, and for a
-    header that would end its line.
+    The same arguments give the same bytes.
+
+    Raises:
+        UsageError: For what is no address, and for a header that would end its line.
     """
     message = EmailMessage(policy=_POLICY)
     try:
@@ -63,7 +65,11 @@ def write_message(
 
 
 def parse_address(text: str) -> Address:
-    """One mail address, with or without a name; UsageError when it is none, or not in ASCII."""
+    """One mail address, with or without a name.
+
+    Raises:
+        UsageError: When it is none, or not in ASCII.
+    """
     address = Address()
     with suppress(ValueError, IndexError):  # several, none, or nonsense that trips the parser
         header = _POLICY.header_factory("To", text)
@@ -123,7 +129,7 @@ def _relate(message: EmailMessage, report: MIMEPart, pictures: Sequence[Picture]
             filename=picture.name,
             cid=f"<{picture.content_id}>",
         )
-        part["Content-Description"] = plain(picture.alternative)
+        part["Content-Description"] = one_line(picture.alternative)
         message.attach(part)  # type: ignore[arg-type]
 
 

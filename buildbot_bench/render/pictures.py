@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from buildbot_bench.core.report import Level, Measured, Report, StepReport
+from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.render.picture import Picture
-from buildbot_bench.render.plots import Group, Mark, Point, distribution, history, posterior
+from buildbot_bench.render.plots import (
+    BoxGroup,
+    HistoryMark,
+    HistoryPoint,
+    distribution,
+    history,
+    posterior,
+)
 
 # More boxes than this are no longer told apart at a mail's width.
 _MOST_GROUPS = 12
@@ -28,7 +35,7 @@ def pictures_of(report: Report) -> tuple[Picture, ...]:
 
 
 def history_picture(
-    report: Report, points: Sequence[Point], marks: Sequence[Mark], sigma: float
+    report: Report, points: Sequence[HistoryPoint], marks: Sequence[HistoryMark], sigma: float
 ) -> Picture:
     """The series in which a report's step lies; `points` and `sigma` are those of `history`."""
     setting = report.setting
@@ -44,7 +51,7 @@ def history_picture(
 def _distribution(report: Report, step: StepReport) -> Picture:
     setting = report.setting
     groups = [
-        Group(
+        BoxGroup(
             label=one.label if not one.image else f"{one.label}/{one.image}",
             values=one.values,
             side="" if one.level is Level.OTHER else one.level.value,
@@ -81,7 +88,7 @@ def _posterior(report: Report, step: StepReport) -> Picture:
     )
 
 
-def _nearest(report: Report, step: StepReport) -> list[Measured]:
+def _nearest(report: Report, step: StepReport) -> list[ImageValues]:
     """The images nearest to the step, in the order of the range."""
     middle = (step.old.position + step.new.position) / 2 - report.old.position
     ranked = sorted(report.measured, key=lambda one: abs(one.position - middle))

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from buildbot_bench.core.report import (
-    Fact,
-    ProbeRecord,
-    Report,
-    ScopeRow,
-    display_width,
-    shorten,
-)
+from buildbot_bench.core.legible import display_width, shorten
+from buildbot_bench.core.report import Fact, ProbeRecord, Report, ScopeRow
 from buildbot_bench.core.report.words import duration, extent, quantity, reach, where
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.layout import column_widths, moment, padded, wrap

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from buildbot_bench.core.report import PerPacket, Sampled, Why, shorten
-from buildbot_bench.core.report.why_words import instructions, more_instructions, points, share
-from buildbot_bench.core.report.words import count
+from buildbot_bench.core.legible import shorten
+from buildbot_bench.core.report import PerPacket, Sampled, Why
+from buildbot_bench.core.report.words import count, instructions, more_instructions, points, share
 from buildbot_bench.render.layout import WIDTH, aligned, column_widths, padded
 
 _SYMBOL_COLUMNS = 34

@@ -11,7 +11,7 @@ from buildbot_bench.workflow.jobs import (
 )
 from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.mail import Mail
-from buildbot_bench.workflow.model import Regression, Testbed, Workflow
+from buildbot_bench.workflow.model import DeclaredTestbed, Regression, Workflow
 from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
 from buildbot_bench.workflow.triggers import Push, Triggers
 
@@ -20,6 +20,7 @@ __all__ = [
     "BuildJob",
     "CheckoutStep",
     "Control",
+    "DeclaredTestbed",
     "GitHub",
     "Mail",
     "Notify",
@@ -28,7 +29,6 @@ __all__ = [
     "Regression",
     "RunStep",
     "Step",
-    "Testbed",
     "Triggers",
     "UploadStep",
     "Workflow",

@@ -130,7 +130,11 @@ class Strategy(Model):
 
 
 def _iterations(value: Any) -> Any:
-    """One validator for both kinds, so that a wrong value is one problem and not two."""
+    """One validator for both kinds, so that a wrong value is one problem and not two.
+
+    Raises:
+        ValueError: For any other value.
+    """
     if value == "auto" or (
         isinstance(value, int) and not isinstance(value, bool) and 3 <= value <= MOST_ITERATIONS
     ):

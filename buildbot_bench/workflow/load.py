@@ -20,8 +20,9 @@ from buildbot_bench.workflow.relations import Place, Problem
 def load(path: Path | str) -> Workflow:
     """Read a workflow file.
 
-    Raises UsageError whose message has a line `FILE:LINE: KEY.KEY: what is wrong` for each
-    problem: all that single keys have, or else all that parts have with one another.
+    Raises:
+        UsageError: Its message has a line `FILE:LINE: KEY.KEY: what is wrong` for each problem: all
+            that single keys have, or else all that parts have with one another.
     """
     path = Path(path)
     root, data = _parse(path, _read(path))
@@ -49,6 +50,9 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
     """The file twice: as nodes, which know their lines, and as plain data, which pydantic takes.
 
     The pure parser reads YAML 1.2, in which `on` is a word and no truth value.
+
+    Raises:
+        UsageError: For a text that is no YAML, or empty.
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = True  # reported by us, with all else

@@ -32,7 +32,7 @@ from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
 from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.notify import Notify
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
-from buildbot_bench.workflow.storing import Artefacts, Storing
+from buildbot_bench.workflow.storing import ArtefactStorage, Storing
 from buildbot_bench.workflow.triggers import On, Push, Triggers
 
 # A URL, or ssh's user@host:path.
@@ -44,7 +44,7 @@ _PASSWORD = re.compile(r"[^/]+://[^/@]*:[^/@]*@")
 CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
 
 
-class Testbed(Model):
+class DeclaredTestbed(Model):
     """Which worker serves a testbed, and what one iteration costs there."""
 
     __test__ = False  # pytest takes the name for a test
@@ -67,7 +67,11 @@ class Testbed(Model):
 
 
 def _level(value: Any) -> float:
-    """`95`, `95.0` and `95%` are one of ministat's levels."""
+    """`95`, `95.0` and `95%` are one of ministat's levels.
+
+    Raises:
+        ValueError: For another number.
+    """
     text = str(value).removesuffix("%").strip()
     for level in CONFIDENCE_LEVELS:
         if text in {f"{level:g}", f"{level:.1f}"}:
@@ -105,13 +109,13 @@ class Workflow(Model):
     """Environment variables of every build."""
     jobs: dict[Name, Job]
     """One job that builds, and those that measure what it built."""
-    testbeds: dict[Name, Testbed] = Field(default_factory=dict, validate_default=True)
+    testbeds: dict[Name, DeclaredTestbed] = Field(default_factory=dict, validate_default=True)
     """What the lab's testbeds cost and who serves them."""
     regression: Regression = Regression()
     """When a difference counts as a regression."""
     reviews: Site | None = None
     """URL of the Phabricator whose reviews D8526 and its like name in a variant."""
-    artefacts: Storing = Artefacts()
+    artefacts: Storing = ArtefactStorage()
     """Where built kernels lie, and for how long."""
     mail: Mail | None = None
     """Who is told; without it nobody is."""
@@ -136,8 +140,8 @@ class Workflow(Model):
     @field_validator("testbeds")
     @classmethod
     def _testbeds_fit(
-        cls, testbeds: dict[str, Testbed], info: ValidationInfo
-    ) -> dict[str, Testbed]:
+        cls, testbeds: dict[str, DeclaredTestbed], info: ValidationInfo
+    ) -> dict[str, DeclaredTestbed]:
         jobs: dict[str, Job] = info.data.get("jobs", {})
         labels = {name: testbed.labels for name, testbed in testbeds.items()}
         require(testbed_problems(labels, jobs))
@@ -146,11 +150,11 @@ class Workflow(Model):
         if testbeds:
             return testbeds
         named = (name for job in jobs.values() if isinstance(job, BenchJob) for name in job.runs_on)
-        return dict.fromkeys(named, Testbed())
+        return dict.fromkeys(named, DeclaredTestbed())
 
     def min_effect_on(self, testbed: str) -> float:
         """The smallest relevant difference on a testbed, as a fraction of the old level."""
-        bed = self.testbeds.get(testbed, Testbed())
+        bed = self.testbeds.get(testbed, DeclaredTestbed())
         return self.regression.min_effect if bed.min_effect is None else bed.min_effect
 
     @model_validator(mode="after")
@@ -206,7 +210,7 @@ class Workflow(Model):
         return tuple(bed for bed, testbed in self.testbeds.items() if name in testbed.labels)
 
 
-def _workloads_on(name: str, testbed: Testbed, jobs: Mapping[str, Job]) -> tuple[str, ...]:
+def _workloads_on(name: str, testbed: DeclaredTestbed, jobs: Mapping[str, Job]) -> tuple[str, ...]:
     """The workloads of the jobs that run on a testbed or on one of its labels, each once."""
     words = {name, *testbed.labels}
     found = (

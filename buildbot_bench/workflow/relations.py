@@ -35,7 +35,11 @@ def nearest(word: str, known: Collection[str]) -> str:
 
 
 def require(problems: Iterator[Problem]) -> None:
-    """Raise RelationError with all problems, if there are any."""
+    """See that there is no problem.
+
+    Raises:
+        RelationError: With all of them, if there are any.
+    """
     if found := tuple(problems):
         raise RelationError(found)
 

@@ -11,7 +11,7 @@ from buildbot_bench.workflow.fields import PLACE_PATTERN, Model, Name
 PlaceUrl = Annotated[str, StringConstraints(pattern=PLACE_PATTERN)]
 
 
-class Retention(Model):
+class RetentionLimits(Model):
     """What is deleted. A kernel that is asked for again is built again.
 
     Kernels of culprits and of the ends of searches, and what somebody waits for, always stay.
@@ -23,7 +23,7 @@ class Retention(Model):
     """When there is more than this, the oldest kernels are deleted."""
 
 
-class Artefacts(Model):
+class ArtefactStorage(Model):
     """Where kernels lie, and for how long."""
 
     place: PlaceUrl | None = None
@@ -33,7 +33,7 @@ class Artefacts(Model):
     """The Buildbot secret that lets in: a bearer token, or ACCESS-KEY:SECRET-KEY for S3."""
     region: Name = "us-east-1"
     """S3's name for where its servers stand."""
-    retention: Retention = Retention()
+    retention: RetentionLimits = RetentionLimits()
     """Without it nothing is deleted."""
 
     @model_validator(mode="after")
@@ -51,5 +51,6 @@ def _with_place_alone(value: Any) -> Any:
 
 
 Storing = Annotated[
-    Artefacts, BeforeValidator(_with_place_alone, json_schema_input_type=Artefacts | PlaceUrl)
+    ArtefactStorage,
+    BeforeValidator(_with_place_alone, json_schema_input_type=ArtefactStorage | PlaceUrl),
 ]

@@ -88,7 +88,7 @@ def step(number: int, effect: float) -> dict:
 
 def report(*steps: dict, boots: int = 12) -> dict:
     return {
-        "search": 1,
+        "setting": {"search_id": 1},
         "steps": list(steps),
         "headline": steps[-1],
         "unresolved": [],

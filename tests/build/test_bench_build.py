@@ -11,7 +11,7 @@ import pytest
 from buildbot_bench.build.cli import main
 from buildbot_bench.core.elf import sections
 from buildbot_bench.core.manifest import NAME
-from buildbot_bench.plugin.contents import contents
+from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from tests.build.builder import (
     DONE,
     ILL,

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.arguments import Command, parse_command
-from buildbot_bench.cli.requests import Cancel, Follow, ListSearches, Mark, Release, Start
+from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.cli.requests import (
+    CancelSearch,
+    FollowSearch,
+    ListSearches,
+    MarkSearch,
+    ReleaseTestbed,
+    StartSearch,
+)
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
@@ -13,12 +20,12 @@ from tests.fakes import reports
 RANGE = ("r311848", "r313448")
 
 
-def parse(*arguments: str, **environ: str) -> Command:
+def parse(*arguments: str, **environ: str) -> BisectCommand:
     return parse_command(arguments, environ)
 
 
 def test_two_revisions_are_a_search() -> None:
-    assert parse(*RANGE).request == Start(
+    assert parse(*RANGE).request == StartSearch(
         old="r311848",
         new="r313448",
         testbed=None,
@@ -33,13 +40,13 @@ def test_two_revisions_are_a_search() -> None:
 @pytest.mark.parametrize(
     ("arguments", "request_"),
     [
-        (("--follow", "7"), Follow(search_id=7)),
-        (("--cancel", "7"), Cancel(search_id=7)),
+        (("--follow", "7"), FollowSearch(search_id=7)),
+        (("--cancel", "7"), CancelSearch(search_id=7)),
         (("--list",), ListSearches()),
-        (("--release", "apu2"), Release(testbed="apu2", false_alarm=False)),
-        (("--release", "apu2", "--false-alarm"), Release(testbed="apu2", false_alarm=True)),
-        (("--mark", "7", "noise"), Mark(search_id=7, kind="noise", revision=None)),
-        (("--mark", "7", "fixed", "r9"), Mark(search_id=7, kind="fixed", revision="r9")),
+        (("--release", "apu2"), ReleaseTestbed(testbed="apu2", false_alarm=False)),
+        (("--release", "apu2", "--false-alarm"), ReleaseTestbed(testbed="apu2", false_alarm=True)),
+        (("--mark", "7", "noise"), MarkSearch(search_id=7, kind="noise", revision=None)),
+        (("--mark", "7", "fixed", "r9"), MarkSearch(search_id=7, kind="fixed", revision="r9")),
     ],
 )
 def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_: object) -> None:
@@ -49,30 +56,30 @@ def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_
 def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
     lines = report_text(reports.iflib()).splitlines()
     commands = [line.split()[1:] for line in lines if line.startswith("  bench-bisect ")]
-    kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, Mark)}
+    kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, MarkSearch)}
     assert kinds == {"expected", "noise", "fixed", "again"}
-    assert any(isinstance(parse(*command).request, Start) for command in commands)
-    assert any(isinstance(parse(*command).request, Follow) for command in commands)
+    assert any(isinstance(parse(*command).request, StartSearch) for command in commands)
+    assert any(isinstance(parse(*command).request, FollowSearch) for command in commands)
 
 
 @pytest.mark.parametrize("text", ["2%", "2 %", "0.02", ".02", "2.0%"])
 def test_smallest_effect_is_a_share_or_a_percentage(text: str) -> None:
     request = parse(*RANGE, "--min-effect", text).request
-    assert isinstance(request, Start)
+    assert isinstance(request, StartSearch)
     assert request.min_effect == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("text", "patience_s"), [("90s", 90.0), ("15m", 900.0), ("1.5h", 5400.0)])
 def test_patience_is_a_time(text: str, patience_s: float) -> None:
-    assert parse("--follow", "7", "--patience", text).patience_s == patience_s
+    assert parse("--follow", "7", "--patience", text).farm.patience_s == patience_s
 
 
 def test_argument_goes_before_environment_and_environment_before_default() -> None:
-    assert parse(*RANGE).farm == "http://localhost:8010"
-    assert parse(*RANGE, BENCH_FARM="https://a.example").farm == "https://a.example"
+    assert parse(*RANGE).farm.url == "http://localhost:8010"
+    assert parse(*RANGE, BENCH_FARM="https://a.example").farm.url == "https://a.example"
     command = parse(*RANGE, "--farm", "http://b.example/bb", BENCH_FARM="https://a.example")
-    assert command.farm == "http://b.example/bb"
-    assert command.farm_argument == " --farm http://b.example/bb"
+    assert command.farm.url == "http://b.example/bb"
+    assert command.farm.argument == " --farm http://b.example/bb"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.client import Farm, FarmUnreachableError
+from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.credentials import Credentials
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.farm import FakeFarm, User
@@ -14,7 +14,7 @@ QUESTION = {"old": "r311848", "new": "r313448"}
 
 def test_client_logs_in_again_when_its_cookie_is_gone(farm: FakeFarm) -> None:
     farm.users = {"olivier": User("secret")}
-    with Farm(farm.url, Credentials(user="olivier", password="secret")) as client:
+    with FarmClient(farm.url, Credentials(user="olivier", password="secret")) as client:
         client.forecast(QUESTION)
         farm.forget_sessions()
         client.forecast(QUESTION)
@@ -28,24 +28,30 @@ def test_password_does_not_show_in_a_traceback() -> None:
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_server_error_may_pass(farm: FakeFarm, status: int) -> None:
     farm.broken = status
-    with Farm(farm.url) as client, pytest.raises(FarmUnreachableError, match="is locked"):
+    with FarmClient(farm.url) as client, pytest.raises(FarmUnreachableError, match="is locked"):
         client.search(7)
 
 
 def test_plain_buildbot_is_told_from_a_missing_search(farm: FakeFarm) -> None:
-    with Farm(farm.url) as client, pytest.raises(UsageError, match="no such search"):
+    with FarmClient(farm.url) as client, pytest.raises(UsageError, match="no such search"):
         client.search(7)
-    with Farm(f"{farm.url}/elsewhere") as client, pytest.raises(InfraError, match="no such thing"):
+    with (
+        FarmClient(f"{farm.url}/elsewhere") as client,
+        pytest.raises(InfraError, match="no such thing"),
+    ):
         client.search(7)
 
 
 def test_old_farm_is_told_from_a_missing_one(farm: FakeFarm) -> None:
-    with Farm(farm.url) as client, pytest.raises(InfraError, match="of one release"):
+    with FarmClient(farm.url) as client, pytest.raises(InfraError, match="of one release"):
         client._control("api/v2/bench/searches", "predict", QUESTION)
 
 
 @pytest.mark.parametrize("status", [200, 302, 400])
 def test_something_else_at_the_address_is_no_farm(farm: FakeFarm, status: int) -> None:
     farm.broken = status
-    with Farm(farm.url) as client, pytest.raises(InfraError, match="does not answer as a farm"):
+    with (
+        FarmClient(farm.url) as client,
+        pytest.raises(InfraError, match="does not answer as a farm"),
+    ):
         client.searches(limit=1)

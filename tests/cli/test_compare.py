@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.cli.compare import main
-from tests.fakes.trials import FILES, MARKDOWN, PNG, REPORT, TEXT, TrialFarm
+from tests.fakes.comparisons import FILES, MARKDOWN, PNG, REPORT, TEXT, ComparisonFarm
 
 Compare = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -20,13 +20,13 @@ PATCH = b"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+\xe9\n"
 
 
 @pytest.fixture
-def farm() -> Iterator[TrialFarm]:
-    with TrialFarm() as running:
+def farm() -> Iterator[ComparisonFarm]:
+    with ComparisonFarm() as running:
         yield running
 
 
 @pytest.fixture
-def compare(farm: TrialFarm) -> Compare:
+def compare(farm: ComparisonFarm) -> Compare:
     """The command against the farm, polling fast."""
 
     def run(*arguments: str) -> int:
@@ -40,7 +40,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr(compare: Compare, capsys: 
     printed = capsys.readouterr()
     assert printed.out == TEXT
     first, *progress = printed.err.splitlines()
-    assert first == "trial 3: r4+VIMAGE against r4, 3 boots, about 30 min after both are built"
+    assert first == "comparison 3: r4+VIMAGE against r4, 3 boots, about 30 min after both are built"
     assert progress[0].endswith("1 of 3 boots  measuring \ufffd[31mr4")
 
 
@@ -55,17 +55,17 @@ def test_the_answer_may_have_other_forms(
 
 
 @pytest.mark.parametrize(("outcome", "status"), [("done", 0), ("untestable", 3), ("failed", 4)])
-def test_exit_status_says_how_the_trial_ended(
-    farm: TrialFarm, compare: Compare, outcome: str, status: int
+def test_exit_status_says_how_the_comparison_ended(
+    farm: ComparisonFarm, compare: Compare, outcome: str, status: int
 ) -> None:
-    farm.trial_outcome = outcome
+    farm.comparison_outcome = outcome
     assert compare(*PAIR) == status
 
 
-def test_question_reaches_the_farm_as_it_was_asked(farm: TrialFarm, compare: Compare) -> None:
-    lanes = ("--testbed", "apu", "--workload", "pf", "--workload", "ipfw")
-    compare(*PAIR, *lanes, "-n", "7", "--min-effect", "3%", "--no-wait")
-    assert farm.trials[3].question == {
+def test_question_reaches_the_farm_as_it_was_asked(farm: ComparisonFarm, compare: Compare) -> None:
+    all_series = ("--testbed", "apu", "--workload", "pf", "--workload", "ipfw")
+    compare(*PAIR, *all_series, "-n", "7", "--min-effect", "3%", "--no-wait")
+    assert farm.comparisons[3].question == {
         "base": "r4",
         "new": "r4+VIMAGE",
         "testbeds": ["apu"],
@@ -77,13 +77,13 @@ def test_question_reaches_the_farm_as_it_was_asked(farm: TrialFarm, compare: Com
 
 
 def test_a_patch_goes_along_byte_for_byte_and_without_its_directory(
-    farm: TrialFarm, compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    farm: ComparisonFarm, compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "my.patch").write_bytes(PATCH)
     assert compare("r4", "r4+file:sub/my.patch", "--no-wait") == 0
-    question = farm.trials[3].question
+    question = farm.comparisons[3].question
     assert question["new"] == "r4+file:my.patch"
     assert base64.b64decode(question["patches"]["my.patch"]) == PATCH
 
@@ -101,16 +101,16 @@ def test_the_result_directory_is_written(compare: Compare, tmp_path: Path, capsy
 
 
 def test_a_directory_that_holds_something_is_refused_before_anything_is_booted(
-    farm: TrialFarm, compare: Compare, tmp_path: Path
+    farm: ComparisonFarm, compare: Compare, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").write_text("precious")
     assert compare(*PAIR, "--output", str(tmp_path)) == 2
-    assert farm.trials == {}
+    assert farm.comparisons == {}
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", ".bashrc", "a//b", "a/./b", ""])
 def test_no_file_is_written_outside_of_the_directory(
-    farm: TrialFarm, compare: Compare, tmp_path: Path, capsys: Capture, path: str
+    farm: ComparisonFarm, compare: Compare, tmp_path: Path, capsys: Capture, path: str
 ) -> None:
     farm.files = {"README.md": "fine", path: "evil"}
     assert compare(*PAIR, "--output", str(tmp_path / "out")) == 4
@@ -119,7 +119,7 @@ def test_no_file_is_written_outside_of_the_directory(
 
 
 def test_no_wait_prints_the_number_that_follow_takes(
-    farm: TrialFarm, compare: Compare, capsys: Capture
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
     assert compare(*PAIR, "--no-wait") == 0
     printed = capsys.readouterr()
@@ -129,15 +129,17 @@ def test_no_wait_prints_the_number_that_follow_takes(
     assert capsys.readouterr().out == TEXT
 
 
-def test_a_cancelled_trial_leaves_no_answer(compare: Compare, capsys: Capture) -> None:
+def test_a_cancelled_comparison_leaves_no_answer(compare: Compare, capsys: Capture) -> None:
     compare(*PAIR, "--no-wait")
     assert compare("--cancel", "3") == 0
     assert compare("--follow", "3") == 3
-    assert capsys.readouterr().out.endswith("trial 3 is being cancelled\ntrial 3 cancelled\n")
+    assert capsys.readouterr().out.endswith(
+        "comparison 3 is being cancelled\ncomparison 3 cancelled\n"
+    )
 
 
 def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
-    farm: TrialFarm, compare: Compare, capsys: Capture
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
     farm.wary = True
     compare(*PAIR, "--no-wait")
@@ -154,14 +156,14 @@ def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
     assert TEXT in capsys.readouterr().out
 
 
-def test_a_rejected_trial_leaves_no_answer(
-    farm: TrialFarm, compare: Compare, capsys: Capture
+def test_a_rejected_comparison_leaves_no_answer(
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
     farm.wary = True
     compare(*PAIR, "--no-wait")
     assert compare("--reject", "3") == 0
     assert compare("--follow", "3") == 3
-    assert capsys.readouterr().out.endswith("trial 3: reject\ntrial 3 rejected\n")
+    assert capsys.readouterr().out.endswith("comparison 3: reject\ncomparison 3 rejected\n")
 
 
 def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
@@ -183,7 +185,7 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
         (("r4", "r4"), "they are the same variant"),
         (("r4", "r4+vimage"), "'vimage' is no change of a kernel"),
         (("r4", "r4+file:gone.patch"), "cannot read the patch gone.patch: No such file"),
-        (("--follow", "99"), "the farm knows no such trial; `bench-compare --list`"),
+        (("--follow", "99"), "the farm knows no such comparison; `bench-compare --list`"),
         (("--follow", "3", "-n", "5"), "-n goes with BASE NEW only"),
         (("r4", "r5", "--json", "--markdown"), "not allowed with"),
     ],
@@ -200,7 +202,7 @@ def test_wrong_question_is_one_line_and_status_2(
 
 
 def test_a_reviews_site_that_is_away_is_status_4_in_its_own_words(
-    farm: TrialFarm, compare: Compare, capsys: Capture
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
     farm.away = "cannot fetch D8526 from https://reviews.example.org: no answer in time"
     assert compare("r4", "r4+D8526") == 4
@@ -208,7 +210,7 @@ def test_a_reviews_site_that_is_away_is_status_4_in_its_own_words(
 
 
 def test_stopped_farm_is_one_line_and_status_4(
-    farm: TrialFarm, compare: Compare, capsys: Capture
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
     farm.stop()
     assert compare(*PAIR) == 4

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from buildbot_bench.cli.answers import SearchState
+from buildbot_bench.cli.answers import RemoteSearchState
 from buildbot_bench.cli.client import FarmUnreachableError
 from buildbot_bench.cli.follow import LONGEST_PAUSE_S, Pace, follow
 from buildbot_bench.cli.progress import LineDisplay
@@ -61,7 +61,7 @@ class Clock:
 def test_restart_of_the_farm_is_said_once_and_survived() -> None:
     screen, clock = StringIO(), Clock()
     search = follow(Rehearsal(away=range(2, 8)), 7, LineDisplay(screen), clock.pace())
-    assert search.state is SearchState.FOUND
+    assert search.state is RemoteSearchState.FOUND
     lines = screen.getvalue().splitlines()
     assert [line for line in lines if "farm" in line] == [
         "no farm answers at http://farm: Connection refused; trying again for 15 min",
@@ -107,7 +107,7 @@ def test_search_that_is_being_cancelled_is_waited_for() -> None:
             return {**super().search(search_id), "state": next(self.states)}
 
     search = follow(Reluctant(away=[]), 7, LineDisplay(StringIO()), Clock().pace())
-    assert search.state is SearchState.CANCELLED
+    assert search.state is RemoteSearchState.CANCELLED
 
 
 def test_who_comes_late_reads_all_probes_in_order_and_the_suspects_of_now() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.cli.answers import (
-    Probe,
-    Search,
-    SearchState,
+    RemoteProbe,
+    RemoteSearch,
+    RemoteSearchState,
     read_forecast,
     read_probe,
     read_search,
 )
-from buildbot_bench.cli.clean import clean_line, clean_text
 from buildbot_bench.cli.exits import exit_status
 from buildbot_bench.cli.range_bar import range_bar
 from buildbot_bench.cli.wording import hours_text, percent, remaining_text, result_text
@@ -22,7 +21,7 @@ from tests.fakes.rehearsal import STORY, FakeSearch, forecast
 QUESTION = {"old": "r311848", "new": "r313448"}
 
 
-def rehearsed(done: int) -> tuple[Search, list[Probe]]:
+def rehearsed(done: int) -> tuple[RemoteSearch, list[RemoteProbe]]:
     fake = FakeSearch(
         search_id=7,
         question=QUESTION,
@@ -36,7 +35,7 @@ def rehearsed(done: int) -> tuple[Search, list[Probe]]:
     return read_search(fake.as_json()), [read_probe(raw) for raw in fake.probes_as_json()]
 
 
-def probe(**changes: object) -> Probe:
+def probe(**changes: object) -> RemoteProbe:
     raw = {"probeid": 1, "serial": 1, "label": "r1", "position": 1, "image": 0, "state": "done"}
     return read_probe({**raw, "unit": "pps", **changes})
 
@@ -71,7 +70,7 @@ def test_remaining_cost_counts_down_and_then_stops_promising() -> None:
     assert "longer than 9 searches in 10" in remaining_text(with_iterations(51))
 
 
-def with_iterations(done: int) -> Search:
+def with_iterations(done: int) -> RemoteSearch:
     search, _ = rehearsed(done=4)
     raw = {
         "searchid": 7,
@@ -92,23 +91,16 @@ def test_range_bar_shows_what_was_measured_asked_failed_and_suspected() -> None:
 
 
 def test_every_final_state_has_a_status_and_no_other_has() -> None:
-    final = set(SearchState) - {SearchState.RUNNING, SearchState.CANCELLING}
+    final = set(RemoteSearchState) - {RemoteSearchState.RUNNING, RemoteSearchState.CANCELLING}
     assert {state: int(exit_status(state)) for state in final} == {
-        SearchState.FOUND: 0,
-        SearchState.NOT_REPRODUCED: 1,
-        SearchState.INCONCLUSIVE: 3,
-        SearchState.CANCELLED: 3,
-        SearchState.FAILED: 4,
+        RemoteSearchState.FOUND: 0,
+        RemoteSearchState.NOT_REPRODUCED: 1,
+        RemoteSearchState.INCONCLUSIVE: 3,
+        RemoteSearchState.CANCELLED: 3,
+        RemoteSearchState.FAILED: 4,
     }
     with pytest.raises(KeyError):
-        exit_status(SearchState.RUNNING)
-
-
-def test_cleaning_keeps_words_and_removes_what_steers_a_terminal() -> None:
-    assert clean_text("naïve 包\n\tok") == "naïve 包\n\tok"
-    assert clean_text("a\x1b[2Jb\x9bc\u202ed\u2028e\udc80") == "a�[2Jb�c�d�e�"
-    assert clean_line("a\n\n b\tc\r") == "a b c"
-    assert len(clean_line("x" * 10_000)) == 500
+        exit_status(RemoteSearchState.RUNNING)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.profile import EXECUTED, CostChange, Profile, Stack, compare_costs
-from buildbot_bench.core.report import Capture, Captures, to_json
-from buildbot_bench.core.report.per_packet import PerPacket, per_packet
-from buildbot_bench.core.report.why import Why, explain
+from buildbot_bench.core.report import Capture, Captures
+from buildbot_bench.core.report.why import PerPacket, Why, explain, per_packet
 from buildbot_bench.core.sample import PPS
 from tests.fakes import counted_report
 
@@ -111,8 +111,8 @@ def test_a_place_is_the_new_kernels_or_else_the_old_ones():
 
 
 def test_the_commits_file_is_found_by_the_place_of_a_function():
-    hunk = "@@ -2 +2 @@ f(void)\n-\tx;\n"
-    diff = "".join(f"diff --git a/sys/{name} b/sys/{name}\n{hunk}" for name in ("a.c", "b.c"))
+    hunk = "@@ -2 +1,0 @@ f(void)\n-\tx;\n"
+    diff = "".join(f"--- a/sys/{name}\n+++ b/sys/{name}\n{hunk}" for name in ("a.c", "b.c"))
     why = told(capture(1, {"f": 1}), capture(1, {"f": 2}, f="sys/b.c:1"), diff)
     assert [(place.path, place.changed) for place in why.places] == [("sys/b.c", ("f",))]
 

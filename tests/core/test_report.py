@@ -6,20 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import (
-    Carried,
-    Kind,
-    Report,
-    compose,
-    display_width,
-    kind_of,
-    plain,
-    to_json,
-)
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.report import Carried, Report, ReportKind, compose, kind_of
 from buildbot_bench.core.report.words import sureness
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer
@@ -38,7 +28,7 @@ def composed(found: Answer, *, n: int = 2, values=LEVELS, setting=SETTING, **kno
 def test_largest_sure_regression_is_the_headline():
     found = answer(step(0, 1, -0.05), step(1, 2, -0.25), step(2, 3, 0.5), step(3, 4, -0.4, 0.9))
     report = composed(found, n=4)
-    assert report.kind is Kind.CULPRIT
+    assert report.kind is ReportKind.CULPRIT
     assert report.headline.new.label == "r311850"
     assert [other.new.label for other in report.other_steps] == ["r311849", "r311851", "r311852"]
     assert report.mailable
@@ -59,7 +49,7 @@ def test_a_rise_is_the_regression_of_a_metric_where_lower_is_better():
 
 def test_a_sure_improvement_alone_is_answered_but_not_mailed():
     report = composed(answer(step(1, 2, 0.2)))
-    assert report.kind is Kind.CULPRIT
+    assert report.kind is ReportKind.CULPRIT
     assert not report.headline.regression
     assert not report.mailable
 
@@ -69,7 +59,7 @@ def test_a_sure_improvement_alone_is_answered_but_not_mailed():
 )
 def test_a_step_is_named_when_its_probability_reaches_what_was_asked(probability, sure):
     report = composed(answer(step(0, 1, -0.25, probability)))
-    assert report.kind is (Kind.CULPRIT if sure else Kind.INCONCLUSIVE)
+    assert report.kind is (ReportKind.CULPRIT if sure else ReportKind.INCONCLUSIVE)
     assert report.mailable is sure
 
 
@@ -83,7 +73,7 @@ def test_certainty_is_rounded_down_and_never_whole(probability, told):
 
 def test_ends_that_do_not_differ_are_not_reproduced_and_shown():
     report = reports.not_reproduced()
-    assert report.kind is Kind.NOT_REPRODUCED
+    assert report.kind is ReportKind.NOT_REPRODUCED
     assert report.headline is None
     assert "does not differ" in report.summary[0]
     assert not report.ends.comparison.significant
@@ -92,7 +82,7 @@ def test_ends_that_do_not_differ_are_not_reproduced_and_shown():
 
 def test_an_answer_without_a_sure_step_is_inconclusive():
     report = reports.inconclusive()
-    assert report.kind is Kind.INCONCLUSIVE
+    assert report.kind is ReportKind.INCONCLUSIVE
     assert [part.commits for part in report.unresolved] == [8]
     assert not report.mailable
 
@@ -100,14 +90,14 @@ def test_an_answer_without_a_sure_step_is_inconclusive():
 def test_ends_that_cannot_be_tested_prove_nothing():
     found = answer(reproduced=False, unresolved=((0, 2),), reason="no revision can be tested")
     report = composed(found, values={})
-    assert report.kind is kind_of(found, error=0.01) is Kind.INCONCLUSIVE
+    assert report.kind is kind_of(found, error=0.01) is ReportKind.INCONCLUSIVE
     assert report.summary[1] == "No revision can be tested."
     assert report.ends.comparison is None
 
 
 def test_a_culprit_is_named_though_another_part_is_left_open():
     found = answer(step(0, 1, -0.25), unresolved=((1, 2),))
-    assert kind_of(found, error=0.01) is Kind.CULPRIT
+    assert kind_of(found, error=0.01) is ReportKind.CULPRIT
 
 
 def test_suspects_are_all_commits_of_a_step_but_the_no_op_changes():
@@ -223,27 +213,6 @@ def test_json_has_null_for_a_figure_that_is_undefined():
     comparison = to_json(report)["headline"]["contrast"]["comparison"]
     assert comparison["difference"] == 1.0
     assert comparison["difference_percent"] is None
-
-
-@given(st.text())
-@example(reports.HOSTILE)
-@example("\u2028\x85\x0b\x1b[31m\u200f\ud800")
-def test_no_text_of_a_stranger_moves_the_cursor_or_ends_a_line(text):
-    line = plain(text, columns=60)
-    assert len(line.splitlines()) <= 1
-    assert line.isprintable()
-    assert display_width(line) <= 60
-    assert plain(line, columns=60) == line
-    line.encode("utf-8")
-
-
-def test_harmless_text_stays_as_it_is():
-    text = 'Jörg <j@example.org>: "日本語" & 100 % — naïve'
-    assert plain(text) == text
-
-
-def test_wide_characters_count_as_two_columns():
-    assert plain("日本語日本語", columns=7) == "日本語…"
 
 
 def test_a_report_holds_no_text_that_is_not_plain():

@@ -21,8 +21,8 @@ PROBE = {
     "failure": None,
 }
 DONE = {"state": "done", "image_state": "built", "values": [1e6, 2e6], "unit": "pps"}
-COMPARISON = {
-    "comparisonid": 1,
+JUDGEMENT = {
+    "judgementid": 1,
     "new_sha": "0123456789abcdef",
     "state": "nothing",
     "reason": "it lies within the noise",
@@ -72,7 +72,7 @@ def test_a_probe_in_words(farm, onlooker, said, probe, words):
 
 
 def test_a_verdict_in_words(farm, onlooker, said):
-    farm.shown["comparisons"] = [COMPARISON]
+    farm.shown["judgements"] = [JUDGEMENT]
     onlooker.look()
     assert said == ["verdict on 0123456789: nothing: it lies within the noise"]
 

@@ -70,9 +70,9 @@ def assert_every_page_answers(farm: ReplayFarm) -> None:
     """What Buildbot says that there is of us is named, and all of it is there to be read."""
     spec = farm.get("../application.spec")["specs"]
     assert {one["path"] for one in spec if one["path"].startswith("bench/")} == set(RESOURCES)
-    lanes = [(lane["testbed"], lane["workload"]) for lane in farm.get("lanes")["views"]]
+    all_series = [(series["testbed"], series["workload"]) for series in farm.get("series")["views"]]
     measured = farm.value("SELECT max(position) FROM bench_image WHERE state = 'built'")
-    there = places(farm.database, lanes, positions=[measured])
+    there = places(farm.database, all_series, positions=[measured])
     pages = [page for pattern in RESOURCES for page in targets(pattern, there)]
     plain = {"Accept-Encoding": "identity"}
     with httpx.Client(base_url=farm.url, trust_env=False, timeout=60, headers=plain) as client:

@@ -14,7 +14,7 @@ from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
 
-TRIALS = "/api/v2/bench/trials"
+COMPARISONS = "/api/v2/bench/comparisons"
 PATCH = b"--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+evil\n"
 HELD = "SELECT state FROM bench_image WHERE variant LIKE '%+patch:%'"
 
@@ -37,16 +37,16 @@ def test_a_guests_patch_waits_for_who_may_approve(farms: Callable[..., ReplayFar
         logged_in(farm, "bench", plan.password_file.read_text().strip()) as ann,
     ):
         forged = question | {"roles": ["approve"], "ROLES": ["approve"]}
-        started = post(guest, TRIALS, "start", forged).json()["result"]
+        started = post(guest, COMPARISONS, "start", forged).json()["result"]
         assert started["state"] == "awaiting approval"
-        mine = f"{TRIALS}/{started['trialid']}"
+        mine = f"{COMPARISONS}/{started['comparisonid']}"
 
         for path, method in ((mine, "approve"), (mine, "reject"), (mine, "cancel")):
             assert post(guest, path, method, {}).status_code == 403
         search = {"old": "r311848", "new": "r311849"}
         assert post(guest, "/api/v2/bench/searches", "start", search).status_code == 403
 
-        (shown,) = ann.get(mine).json()["trials"]
+        (shown,) = ann.get(mine).json()["comparisons"]
         assert shown["patches"][0]["text"] == PATCH.decode()
         assert farm.value(HELD) == "held"
         assert post(ann, mine, "approve", {}).status_code == 200

@@ -1,4 +1,4 @@
-"""The judge's own trial: the master dies by SIGKILL every ten seconds while it searches."""
+"""The judge's own comparison: the master dies by SIGKILL every ten seconds while it searches."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
     finally:
         asked.kill()
     assert asked.returncode == 0, progress
-    # Who boots first, commit or trial, has the recorded values; the other's are redrawn from them.
-    (comparison,) = json.loads(answer)["comparisons"]
+    # Who boots first, commit or comparison, has the recorded values; the other redraws from them.
+    (comparison,) = json.loads(answer)["series"]
     assert comparison["verdict"] == "worse"
     assert comparison["effect"] == pytest.approx(-0.256, abs=0.01)
     assert measured(farm) == 2 * BOOTS
     sides = farm.rows(
         "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
-        " ON p.id = i.probe_id WHERE p.trial_id IS NOT NULL GROUP BY i.image_id"
+        " ON p.id = i.probe_id WHERE p.ab_test_id IS NOT NULL GROUP BY i.image_id"
     )
     assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
     assert (place / "README.md").read_text().startswith("r311849 against r311848")
@@ -53,11 +53,11 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
 
 
 def measured(farm: ReplayFarm) -> int:
-    """How many boots of trials are in the tables."""
+    """How many boots of comparisons are in the tables."""
     return int(
         farm.value(
             "SELECT count(*) FROM bench_iteration i JOIN bench_probe p ON p.id = i.probe_id"
-            " WHERE p.trial_id IS NOT NULL"
+            " WHERE p.ab_test_id IS NOT NULL"
         )
         or 0
     )

@@ -94,7 +94,7 @@ def test_people_wait_for_the_first_clone_and_see_how_far_it_is(
     log_in(page, farm)
     show(page, farm, "reports", "document.querySelector('form.start input[name=old]')")
     page.wait("!document.querySelector('form.start fieldset').disabled")
-    page.wait("document.querySelector('form.start select[name=lane] option')")
+    page.wait("document.querySelector('form.start select[name=series] option')")
     page.run(
         "(() => { const form = document.querySelector('form.start');"
         " form.elements.old.value = 'r311848'; form.elements.new.value = 'r311853';"

@@ -59,6 +59,11 @@ def test_each_command_works_or_says_what_to_install(installed, extras: str) -> N
             assert ": pip install 'buildbot-bench[" in line
 
 
+def test_the_licence_comes_along(installed) -> None:
+    (licence,) = installed("").packages.glob("buildbot_bench-*.dist-info/licenses/LICENSE")
+    assert licence.read_text() == (CHECKOUT / "LICENSE").read_text()
+
+
 def test_all_that_is_missing_is_named_at_once(installed) -> None:
     told = [
         installed(extras).run(command, "--help").stderr
@@ -68,10 +73,11 @@ def test_all_that_is_missing_is_named_at_once(installed) -> None:
             ("worker", "bench-ministat"),
         )
     ]
+    of_cli = "httpx, numpy, rich, scipy, unidiff and wcwidth"
     assert told == [
-        "bench-bisect: needs httpx, numpy, rich and scipy: pip install 'buildbot-bench[cli]'\n",
+        f"bench-bisect: needs {of_cli}: pip install 'buildbot-bench[cli]'\n",
         "bench-farm: needs aiosmtpd: pip install 'buildbot-bench[demo]'\n",
-        "bench-ministat: needs httpx, numpy, rich and scipy: pip install 'buildbot-bench[cli]'\n",
+        f"bench-ministat: needs {of_cli}: pip install 'buildbot-bench[cli]'\n",
     ]
 
 

@@ -243,13 +243,13 @@ def test_member_compares_two_variants_and_sees_each_boot(page: Page, farm: Repla
         page.run(f"document.querySelectorAll('.start')[1].querySelector('[name={name}]').focus()")
         page.type(value)
     click(page, "Compare")
-    page.wait("location.hash === '#/bench/trials/1' && document.querySelector('.lane pre')")
+    page.wait("location.hash === '#/bench/comparisons/1' && document.querySelector('.series pre')")
     page.wait("document.querySelector('.state.done')")
     dots = "document.querySelectorAll('.side.{side} :is(circle, path)').length"
     assert [page.run(dots.replace("{side}", side)) for side in ("base", "new")] == [5, 5]
     assert "Difference at 95.0% confidence" in text(page, "pre")
-    assert "worse" in text(page, ".lane h2")
-    keep(page, "trial")
+    assert "worse" in text(page, ".series h2")
+    keep(page, "comparison")
     log_out(page)
 
 
@@ -260,12 +260,12 @@ def test_strangers_patch_is_read_before_it_is_decided_about(page: Page, farm: Re
     question = {"base": f"r{OLD}", "new": f"r{OLD}+file:my.patch", "patches": files}
     with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as guest:
         guest.get("/auth/login", auth=("guest", "come in"))
-        started = post(guest, "/api/v2/bench/trials", "start", question).json()["result"]
+        started = post(guest, "/api/v2/bench/comparisons", "start", question).json()["result"]
     log_in(page, farm)
     show(
         page,
         farm,
-        f"trials/{started['trialid']}",
+        f"comparisons/{started['comparisonid']}",
         "document.querySelector('[aria-label=Approval]')",
     )
     assert text(page, "[aria-label=Approval] pre") == patch.replace("\u202e", "<U+202E>")
@@ -320,7 +320,7 @@ def assert_fits(page: Page) -> None:
     assert page.run("document.documentElement.scrollWidth") <= NARROW
 
 
-@pytest.mark.parametrize("path", ["reports", "lab", "searches/1", "trials/1"])
+@pytest.mark.parametrize("path", ["reports", "lab", "searches/1", "comparisons/1"])
 def test_on_a_narrow_screen_words_stay_whole_and_nothing_sticks_out(
     narrow: Page, farm: ReplayFarm, path: str
 ) -> None:
@@ -353,8 +353,8 @@ def test_lab_says_what_waits_before_a_gate_and_why(narrow: Page, farm: ReplayFar
     # This farm has one testbed and no gate: the master's own answer is tested beside it.
     why = "waits for the exact metric on vm"
     held = [{"label": f"r{NEW}", "subject": HOSTILE, "why": why}]
-    lane = {"testbed": "replay", "workload": "forwarding", "gates": ["vm"]}
-    answer = json.dumps({"gates": [lane | {"held": held, "more": 7}], "meta": {}})
+    series = {"testbed": "replay", "workload": "forwarding", "gates": ["vm"]}
+    answer = json.dumps({"gates": [series | {"held": held, "more": 7}], "meta": {}})
     stand_in = narrow.call(
         "Page.addScriptToEvaluateOnNewDocument",
         source="const asked = fetch; window.fetch = (at, ...how) => at.endsWith('bench/gates')"
@@ -379,7 +379,7 @@ def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:
         assert client.get(f"{API}/samples/replay/nonsense/csv").status_code == 404
         metrics = client.get("plugins/bench/metrics")
         assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
-        assert re.search(r'^bench_searches\{state="found"\} \d$', metrics.text, re.MULTILINE)
+        assert re.search(r'^bench_searches\{state="found"\} \d\.0$', metrics.text, re.MULTILINE)
         assert client.get("plugins/bench/badge.svg").text.startswith("<svg")
         described = client.get("plugins/bench/report.schema.json").json()
         report = farm.get("searches/1")["searches"][0]["report"]

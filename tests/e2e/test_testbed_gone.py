@@ -23,7 +23,7 @@ READ = [
     "searches/{}/commits/1",
     "history/replay/forwarding/1601",
     "samples/replay/forwarding/csv",
-    "lanes",
+    "series",
     "lab",
     "reports",
     "verdicts",

@@ -135,7 +135,7 @@ def settled(farm: Farm) -> Farm:
 def test_a_commit_that_changes_a_comment_is_built_and_not_booted(settled: Farm) -> None:
     settled.publish(COMMENT)
     settled.wait(
-        "SELECT count(*) FROM bench_comparison"
+        "SELECT count(*) FROM bench_judgement"
         f" WHERE verdict LIKE '%no-op change: same kernel as {BEFORE}%'",
         f"{COMMENT} is a no-op change",
     )
@@ -158,7 +158,7 @@ def test_a_patch_is_compiled_once_and_seen_to_change_no_code(settled: Farm) -> N
 def test_an_option_is_compiled_and_measured_with_the_patch(settled: Farm) -> None:
     boots = settled.boots
     wish = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
-    (measured,) = settled.ask("compare", *wish)["comparisons"]
+    (measured,) = settled.ask("compare", *wish)["series"]
     assert measured["workload"] == "forwarding"
     assert settled.boots == boots + 6
     kernels = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE variant LIKE '{}%'"

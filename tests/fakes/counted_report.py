@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
-from buildbot_bench.core.report import Capture, Captures, Report, Surroundings, compose
+from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Metric
 from tests.fakes import reports
 
@@ -55,7 +55,7 @@ def counted(*, metric: Metric = INSTRUCTIONS_PER_PACKET, measured: float = 3691.
         answer=reports.answer(reports.step(0, 1, 94 / 3597)),
         samples=[replace(sample, metric=metric) for sample in counts],
         setting=replace(reports.SETTING, testbed="freebsd-exact", metric=metric),
-        known=Surroundings(
+        known=Context(
             captures=Captures(
                 counter=EXECUTED,
                 old=Capture(label="r311848", profile=old, link=f"{page}/1.svg"),

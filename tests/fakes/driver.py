@@ -7,7 +7,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, CheckFinding
 from buildbot_bench.lab.files import check_digest
 
 KERNEL = "a kernel\n"
@@ -32,8 +32,8 @@ class FakeDriver:
     def workloads(self) -> tuple[str, ...]:
         return ("forwarding",)
 
-    def check(self) -> list[Finding]:
-        return [Finding(subject="fake", detail="as it should be")]
+    def check(self) -> list[CheckFinding]:
+        return [CheckFinding(subject="fake", detail="as it should be")]
 
     def facts(self) -> dict[str, str]:
         return {"dut": "fake"}

@@ -9,21 +9,22 @@ import hashlib
 from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.db.rows import ImageRow, TrialRow
+from buildbot_bench.plugin.broker.quarantine import end_quarantine
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, VerdictGrounds
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
-    ComparisonState,
+    AbTestState,
+    JudgementState,
     MarkKind,
-    NoticeKind,
     ProfileState,
     ReportState,
     SearchState,
-    TrialState,
 )
-from buildbot_bench.plugin.quarantine import end_quarantine
 from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.gated import GATED, count
 from tests.fakes.past import Past, boots
 
+NOTICE_KINDS = ("github-status", "github-comment", "phabricator-comment")
 WHOLE = (
     (PLAIN, CONTROLLED.replace("}}", "}, profile: 5m}")),
     *GATED,
@@ -48,7 +49,7 @@ async def live_through_everything(past: Past) -> None:
     await _controls(past)
     await _verdicts(past)
     await _searches(past)
-    await _trials(past)
+    await _ab_tests(past)
     await _mails(past)
     await _marks_and_notices(past)
 
@@ -129,12 +130,12 @@ async def _controls(past: Past) -> None:
 
 
 async def _verdicts(past: Past) -> None:
-    for position, state in enumerate(ComparisonState, start=NEW):
+    for position, state in enumerate(JudgementState, start=NEW):
         told = {"effect": -0.2, "low": -0.21, "high": -0.19, "p_value": 1e-300, "probability": 0.99}
-        bare = state in {ComparisonState.UNFIT, ComparisonState.NOTHING}
+        bare = state in {JudgementState.UNFIT, JudgementState.NOTHING}
         columns = {} if bare else told
-        verdict = None if bare else {"reason": HOSTILE}
-        await past.comparison(OLD, position, state=state, verdict=verdict, rounds=1, **columns)
+        verdict = None if bare else VerdictGrounds(reason=HOSTILE)
+        await past.judgement(OLD, position, state=state, verdict=verdict, rounds=1, **columns)
 
 
 async def _searches(past: Past) -> None:
@@ -181,47 +182,47 @@ async def _profile(past: Past, position: int, state: ProfileState, **asked: int)
     await store.change_profile(row, **columns)
 
 
-async def _trials(past: Past) -> None:
-    done = await _trial(past, 3, "options:VIMAGE", TrialState.DONE, ended_at=past.farm.now())
+async def _ab_tests(past: Past) -> None:
+    done = await _ab_test(past, 3, "options:VIMAGE", AbTestState.DONE, ended_at=past.farm.now())
     for number, level in ((done.base_image_id, 5e5), (done.new_image_id, 5.2e5)):
         image = await past.farm.store.image(number)
         values = boots(level, series=200 + number)
-        await past.measured(image, values, reason="person", trial_id=done.id, epoch="2")
-        await _profile(past, 3, ProfileState.DONE, trial_id=done.id)
+        await past.measured(image, values, reason="person", ab_test_id=done.id, epoch="2")
+        await _profile(past, 3, ProfileState.DONE, ab_test_id=done.id)
     patch = await past.farm.store.add_patch(
         body=b"--- a/x\n+++ b/x\n\xff\x1b[2J\0", origin="my.patch", requester="carol", now=1.0
     )
-    await _trial(past, 5, f"patch:{patch.digest}", TrialState.AWAITING)
-    for position, state in enumerate(TrialState, start=2):
-        if state not in {TrialState.DONE, TrialState.AWAITING}:
-            ended = state not in {TrialState.RUNNING, TrialState.CANCELLING}
+    await _ab_test(past, 5, f"patch:{patch.digest}", AbTestState.AWAITING)
+    for position, state in enumerate(AbTestState, start=2):
+        if state not in {AbTestState.DONE, AbTestState.AWAITING}:
+            ended = state not in {AbTestState.RUNNING, AbTestState.CANCELLING}
             columns = {"ended_at": past.farm.now(), "detail": HOSTILE} if ended else {}
-            await _trial(past, position, "nooptions:INVARIANTS", state, **columns)
+            await _ab_test(past, position, "nooptions:INVARIANTS", state, **columns)
 
 
-async def _trial(
-    past: Past, position: int, change: str, state: TrialState, **columns: object
-) -> TrialRow:
+async def _ab_test(
+    past: Past, position: int, change: str, state: AbTestState, **columns: object
+) -> AbTestRow:
     store = past.farm.store
     base, new = await past.image(position), await _variant(past, position, change)
-    if state is TrialState.AWAITING:
+    if state is AbTestState.AWAITING:
         new = await store.change_image(new, now=past.farm.now(), state="held")
         assert new is not None
-    trial = await store.add_trial(
+    ab_test = await store.add_ab_test(
         base_image_id=base.id,
         base_tunables="",
         base_label=base.label,
         new_image_id=new.id,
         new_tunables="",
         new_label=new.label,
-        lanes=[("apu", "forwarding")],
+        series=[("apu", "forwarding")],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
         requester="ann",
         now=past.farm.now(),
     )
-    changed = await store.change_trial(trial, state=state, **columns)
+    changed = await store.change_ab_test(ab_test, state=state, **columns)
     assert changed is not None
     return changed
 
@@ -261,16 +262,18 @@ async def _mails(past: Past) -> None:
 async def _marks_and_notices(past: Past) -> None:
     store, now = past.farm.store, past.farm.now()
     (found,) = [s for s in await store.searches() if s.state == SearchState.FOUND]
-    (verdict,) = await store.comparisons(ComparisonState.REGRESSION)
+    (verdict,) = await store.judgements(JudgementState.REGRESSION)
     fix = past.farm.history.resolve("r9")
     for kind in MarkKind:
         said = {"kind": kind, "author": HOSTILE, "now": now}
         said |= {"fix": fix} if kind == MarkKind.FIXED else {}
         await store.add_mark(search_id=found.id, **said)
-        await store.add_mark(comparison_id=verdict.id, **said)
+        await store.add_mark(judgement_id=verdict.id, **said)
     wanted = [
         (kind, f"D{number}", HOSTILE)
-        for number, kind in enumerate([*NoticeKind, *NoticeKind, *NoticeKind], start=1)
+        for number, kind in enumerate(
+            3 * ("github-status", "github-comment", "phabricator-comment"), start=1
+        )
     ]
     notices = await store.add_notices(found.id, wanted, now=now)
     for notice, state in zip(notices, ReportState, strict=False):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.core.report.alive import AliveBed, AliveReport, harmless_alive
-from buildbot_bench.core.report.lab import ControlRun, LabReport, harmless_lab
+from buildbot_bench.core.report.farm_mails import (
+    ControlRun,
+    QuarantineReport,
+    TestbedWeek,
+    WeeklyReport,
+    harmless_quarantine,
+    harmless_week,
+)
 from tests.fakes.reports import HOSTILE
 
 DAY_S = 86400.0
@@ -24,7 +30,7 @@ def run(days_ago: float, deviation: float | None, average: float, remark: str = 
     )
 
 
-LEAPT = LabReport(
+LEAPT = QuarantineReport(
     farm="netlab",
     testbed="apu2",
     workload="forwarding",
@@ -52,15 +58,15 @@ LEAPT = LabReport(
 )
 
 
-def leapt() -> LabReport:
+def leapt() -> QuarantineReport:
     """Five percent slower overnight, after a search had found something."""
-    return harmless_lab(LEAPT)
+    return harmless_quarantine(LEAPT)
 
 
-def silent() -> LabReport:
+def silent() -> QuarantineReport:
     """The control image does not boot any more; nothing else was measured since."""
     failure = "the DUT does not answer after 3 boots and 2 power cycles"
-    return harmless_lab(
+    return harmless_quarantine(
         replace(
             LEAPT,
             shift=None,
@@ -74,9 +80,9 @@ def silent() -> LabReport:
     )
 
 
-def hostile() -> LabReport:
+def hostile() -> QuarantineReport:
     """Every text is an attack."""
-    return harmless_lab(
+    return harmless_quarantine(
         replace(
             LEAPT,
             farm=HOSTILE,
@@ -90,16 +96,16 @@ def hostile() -> LabReport:
     )
 
 
-def week() -> AliveReport:
+def week() -> WeeklyReport:
     """One testbed is well, one is held, one has no control image."""
-    return harmless_alive(
-        AliveReport(
+    return harmless_week(
+        WeeklyReport(
             farm="netlab",
             since_s=NOW_S - 7 * DAY_S,
             until_s=NOW_S,
             mails=3,
             beds=(
-                AliveBed(
+                TestbedWeek(
                     testbed="apu2",
                     iterations=310,
                     failed=2,
@@ -108,7 +114,7 @@ def week() -> AliveReport:
                     spread=0.0041,
                     last_good_s=NOW_S - 3600,
                 ),
-                AliveBed(
+                TestbedWeek(
                     testbed="c2558",
                     iterations=121,
                     failed=9,
@@ -117,7 +123,7 @@ def week() -> AliveReport:
                     quarantines=1,
                     held=True,
                 ),
-                AliveBed(testbed="xeon", iterations=1, failed=0),
+                TestbedWeek(testbed="xeon", iterations=1, failed=0),
             ),
             url="https://bench.example.org/#/bench/lab",
         )

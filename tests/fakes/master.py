@@ -14,9 +14,8 @@ from typing import Any
 from buildbot.process.properties import Properties
 from twisted.internet.task import Clock
 
-from buildbot_bench.plugin.db.transactions import Pool
-from buildbot_bench.plugin.farm import SERVICE_NAME
-from buildbot_bench.plugin.names import bench_builder, profile_builder
+from buildbot_bench.plugin.db.sql import Pool
+from buildbot_bench.plugin.farm import SERVICE_NAME, bench_builder, profile_builder
 
 NOW_S = 1_800_000_000.0
 US = 1

@@ -6,12 +6,14 @@ Revision rN is the commit at position N of the repository that the plugin's test
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, NewCommit, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, NewSearch, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 
 TESTBED, WORKLOAD = "apu", "forwarding"
@@ -71,19 +73,18 @@ class Past:
             image = await self.image(image)
         serial = next(self._serial)
         asked = {
-            "key": f"past:{serial}",
-            "token": f"job-{serial}",
+            "name": f"past:{serial}",
             "testbed": TESTBED,
             "workload": WORKLOAD,
-            "epoch": "",
             "iterations": 5,
             "priority": 10,
-            "reason": "commit",
-            "search_id": None,
-            "now": self.farm.now(),
+            "reason": ProbeReason.COMMIT,
         }
-        given = {name: columns.pop(name) for name in list(columns) if name in asked}
-        probe = await self.farm.store.ensure_probe(image_id=image.id, **asked | given)
+        known = {field.name for field in fields(ProbeRequest)}
+        given = {name: columns.pop(name) for name in list(columns) if name in known}
+        request = ProbeRequest(image_id=image.id, **asked | given)
+        token = columns.pop("token", f"job-{serial}")
+        probe = await self.farm.store.ensure_probe(request, token=token, now=self.farm.now())
         if not columns:
             return probe
         changed = await self.farm.store.change_probe(probe, **columns)
@@ -148,20 +149,20 @@ class Past:
             "claimed": None,
             "min_effect": 0.02,
             "error": 0.01,
-            "reason": "person",
+            "reason": SearchReason.PERSON,
             "requester": "ann",
         }
         given = {name: columns.pop(name) for name in list(columns) if name in asked}
-        search = await self.farm.store.add_search(
+        wanted = NewSearch(
             branch="main",
             workload=WORKLOAD,
             old_sha=self.shas[old],
             old_position=old,
             new_sha=self.shas[new],
             new_position=new,
-            now=self.farm.now(),
             **asked | given,
         )
+        search = await self.farm.store.add_search(wanted, now=self.farm.now())
         if not columns:
             return search
         changed = await self.farm.store.change_search(search, **columns)
@@ -170,12 +171,12 @@ class Past:
 
     async def answered(self, answer: Answer, state: str = "found", **columns) -> SearchRow:
         """A search that has ended with an answer."""
-        ended = {"state": state, "answer": asdict(answer), "ended_at": self.farm.now()}
+        ended = {"state": state, "answer": answer, "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
 
-    async def comparison(self, old: int, new: int, **columns) -> ComparisonRow:
+    async def judgement(self, old: int, new: int, **columns) -> JudgementRow:
         """A verdict on a revision, by default that it made things worse."""
-        return await self.farm.store.ensure_comparison(
+        new_one = NewJudgement(
             testbed=TESTBED,
             workload=WORKLOAD,
             unit="pps",
@@ -183,6 +184,6 @@ class Past:
             old_position=old,
             new_sha=self.shas[new],
             new_position=new,
-            now=self.farm.now(),
-            **{"state": "regression"} | columns,
+            **{"state": JudgementState.REGRESSION} | columns,
         )
+        return await self.farm.store.ensure_judgement(new_one, now=self.farm.now())

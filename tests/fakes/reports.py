@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import Profile, Stack
 from buildbot_bench.core.report import (
     Capture,
     Captures,
+    Context,
     ControlRecord,
     ImageRecord,
-    LaneSamples,
     ProbeRecord,
     Report,
+    SearchStage,
+    SeriesSamples,
     Setting,
-    Stage,
-    Surroundings,
     compose,
-    plain,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Sample
@@ -60,7 +60,7 @@ SIMPLE_TX_DIFF = """\
 diff --git a/sys/net/iflib.c b/sys/net/iflib.c
 --- a/sys/net/iflib.c
 +++ b/sys/net/iflib.c
-@@ -4321,2 +4321,3 @@ iflib_if_transmit(if_t ifp, struct mbuf *m)
+@@ -4321,2 +4321 @@ iflib_if_transmit(if_t ifp, struct mbuf *m)
 -\tif (ctx->ifc_sysctl_simple_tx)
 -\t\treturn (iflib_simple_transmit(ifp, m));
 +\terr = ifmp_ring_enqueue(txq->ift_br, (void **)&m, 1, TX_BATCH_SIZE, abdicate);
@@ -74,13 +74,13 @@ diff --git a/share/man/man4/iflib.4 b/share/man/man4/iflib.4
 
 def hostile_captures() -> Captures:
     """A kernel names its functions as it likes, and a commit its files."""
-    name = plain(HOSTILE).replace(" ", "_").replace(";", ":")
+    name = one_line(HOSTILE).replace(" ", "_").replace(";", ":")
     sides = [
         Profile(stacks=(Stack(frames=(name,), samples=count), Stack(frames=("f",), samples=900)))
         for count in (100, 500)
     ]
     old, new = (Capture(label=HOSTILE, profile=side, link=HOSTILE) for side in sides)
-    diff = f"diff --git a/{name} b/{name}\n@@ -1 +1 @@ f(void)\n-{HOSTILE}\n"
+    diff = f"--- a/{name}\n+++ b/{name}\n@@ -1 +0,0 @@ f(void)\n-{HOSTILE}\n"
     return Captures(counter=HOSTILE, old=old, new=new, difference=HOSTILE, diff=diff)
 
 
@@ -173,25 +173,25 @@ def images(
     )
 
 
-def lane(testbed: str, workload: str, values: Mapping[int, Sequence[float]]) -> LaneSamples:
-    return LaneSamples(testbed=testbed, workload=workload, samples=tuple(samples(values)))
+def series(testbed: str, workload: str, values: Mapping[int, Sequence[float]]) -> SeriesSamples:
+    return SeriesSamples(testbed=testbed, workload=workload, samples=tuple(samples(values)))
 
 
-def besides() -> Surroundings:
+def besides() -> Context:
     """What a whole farm would know around the IFLIB range: three workloads on two testbeds."""
     left = {0: 1600, 1: 544, 1056: 380, 1057: 44, 1600: 4}
     times = iter(probe.at_s for probe in log(IFLIB))
-    return Surroundings(
+    return Context(
         images=images(IFLIB),
-        lanes=(
-            lane("apu2", "ipfw-statefull", {0: (401e3, 399e3, 400e3), 1: (340e3, 342e3, 341e3)}),
-            lane("apu2", "pf-statefull", {-20: (280e3, 281e3, 280e3), 9: (281e3, 280e3, 281e3)}),
-            lane("xeon", "forwarding", {0: (9.0e6, 9.4e6, 9.2e6), 1: (9.3e6, 9.1e6, 8.7e6)}),
-            lane("xeon", "pf-statefull", {0: (8.0e6,)}),
+        series=(
+            series("apu2", "ipfw-statefull", {0: (401e3, 399e3, 400e3), 1: (340e3, 342e3, 341e3)}),
+            series("apu2", "pf-statefull", {-20: (280e3, 281e3, 280e3), 9: (281e3, 280e3, 281e3)}),
+            series("xeon", "forwarding", {0: (9.0e6, 9.4e6, 9.2e6), 1: (9.3e6, 9.1e6, 8.7e6)}),
+            series("xeon", "pf-statefull", {0: (8.0e6,)}),
         ),
         tip=revision(1604),
         stages=tuple(
-            Stage(
+            SearchStage(
                 at_s=next(times),
                 position=position,
                 left=left[position],
@@ -232,7 +232,7 @@ def proven() -> Report:
         answer=answer(step(0, 1, -0.25)),
         samples=[*samples(values), *samples(values, image=1)],
         setting=SETTING,
-        known=Surroundings(
+        known=Context(
             images=(*images(values), *images(values, ordinal=1, firmware="1.2")),
             later=tuple(samples(newest)),
             tip=revision(2),
@@ -252,7 +252,7 @@ def broken_range() -> Report:
         probes=log(values, r311850="kernel does not build: if_em.c:42: error: expected ';'"),
         untestable={2: "does not build", 3: "does not build", 5: "panics at boot"},
         no_ops={4},
-        known=Surroundings(
+        known=Context(
             images=(
                 *images({0: values[0], 1: values[1]}, firmware="1.16.3"),
                 *images({6: values[6]}, firmware="1.17.0"),
@@ -296,7 +296,7 @@ def profiled(data: Path) -> Report:
         answer=answer(step(0, 1, -0.25)),
         samples=samples(values),
         setting=SETTING,
-        known=Surroundings(
+        known=Context(
             captures=Captures(
                 counter="BU_CPU_CLK_UNHALTED",
                 old=Capture(label="r311848", profile=old, link=f"{page}/1.svg"),
@@ -317,7 +317,7 @@ def unprofiled() -> Report:
         answer=answer(step(0, 1, -0.25)),
         samples=samples(values),
         setting=SETTING,
-        known=Surroundings(captures=Captures(missing=idle)),
+        known=Context(captures=Captures(missing=idle)),
     )
 
 
@@ -333,9 +333,9 @@ def hostile() -> Report:
         ),
         probes=[ProbeRecord(serial=1, label=HOSTILE, failure=HOSTILE, note=HOSTILE)],
         untestable={2: HOSTILE},
-        known=Surroundings(
+        known=Context(
             images=images(values, **{HOSTILE: HOSTILE}),
-            lanes=(lane(HOSTILE, HOSTILE, values), lane(HOSTILE, "pf", {})),
+            series=(series(HOSTILE, HOSTILE, values), series(HOSTILE, "pf", {})),
             tip=revision(2, subject=HOSTILE),
             captures=hostile_captures(),
         ),

@@ -21,8 +21,8 @@ from twisted.internet.threads import deferToThread
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from buildbot_bench.plugin import rest
 from buildbot_bench.plugin.pages.application import BenchPages
+from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import register_resources
 from tests.fakes.master import FakeMaster
 

@@ -79,8 +79,8 @@ def test_subjects_and_authors_keep_no_control_characters(
     make_repository(origin, [Commit(subject=subject, author=author)])
     history.fetch()
     tip = history.tip("main")
-    assert tip.subject == "safe[2Jtxt end\ufffd"
-    assert tip.author == "Mallory <m@example.org>"
+    assert tip.subject == "safe\ufffd[2J\ufffd\ufffdtxt\ufffd\ufffd end\ufffd"
+    assert tip.author == "Mal\ufffdlory\ufffd <m@example.org>"
 
 
 def test_a_subject_of_a_megabyte_is_cut(origin: Path, history: MirrorHistory) -> None:

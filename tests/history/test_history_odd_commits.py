@@ -131,7 +131,7 @@ def read(origin: Path, history: MirrorHistory, text: bytes) -> Revision:
         (b"Ann of example.org " + DATE, "Ann of example.org", 1484000000),
         (b"Ann of 42", "Ann of 42", 0),
         (b"Ann <ann@example.org", "Ann <ann@example.org", 0),
-        (b"\xe2\x80\xaenA <a@b> " + DATE, "nA <a@b>", 1484000000),
+        (b"\xe2\x80\xaenA <a@b> " + DATE, "\ufffdnA <a@b>", 1484000000),
         (b"J\xf6rg <j@b> " + DATE, "J\ufffdrg <j@b>", 1484000000),
         (b"", "", 0),
     ],

@@ -177,7 +177,10 @@ def test_why_a_fetch_failed_is_said_without_controls_and_secrets(
     with pytest.raises(InfraError) as refused:
         history.fetch()
     said = str(refused.value)
-    assert "git fetch: [2Jhttps://example.org/src: Permission denied fatal: Could not" in said
+    assert (
+        "git fetch: \ufffd[2J\ufffdhttps://example.org/src: Permission denied fatal: Could not"
+        in said
+    )
     assert "hunter2" not in said
     assert "Counting" not in said
 

@@ -1,6 +1,7 @@
 """bench-lab's commands: exit codes, and one clear line for what cannot be done."""
 
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -110,8 +111,13 @@ def test_a_state_directory_that_cannot_be_used_is_an_infrastructure_error(lab):
     assert "Traceback" not in result.stderr
 
 
-def test_a_lab_worker_needs_the_standard_library_alone(lab):
-    program = f"import sys; sys.path.insert(0, {str(REPOSITORY)!r}); "
+def test_a_lab_worker_needs_the_standard_library_alone(lab, tmp_path):
+    """With nothing installed but this package: its modules, and what its metadata registers."""
+    metadata = tmp_path / "site" / "buildbot_bench-0.dist-info"
+    metadata.mkdir(parents=True)
+    for name in ("METADATA", "entry_points.txt"):
+        (metadata / name).write_text(distribution("buildbot-bench").read_text(name))
+    program = f"import sys; sys.path[:0] = [{str(REPOSITORY)!r}, {str(metadata.parent)!r}]; "
     program += "from buildbot_bench.lab.cli import main; sys.exit(main(sys.argv[1:]))"
     arguments = lab.run_command("a")[3:]
     result = lab.do([sys.executable, "-I", "-S", "-c", program, *arguments])

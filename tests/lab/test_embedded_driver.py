@@ -10,7 +10,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind
-from buildbot_bench.lab.drivers.child import Child, kill_leftovers, last_cpu
+from buildbot_bench.lab.drivers.child import ChildProcess, kill_leftovers, last_cpu
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
@@ -152,7 +152,7 @@ def test_nothing_runs_on_after_a_shutdown(home, tmp_path):
 
 
 def test_a_child_ends_when_its_time_is_over_and_nobody_is_left_to_kill_it(tmp_path):
-    child = Child(["sleep", "60"], tmp_path / "out", cpu=last_cpu(), lifetime_s=0.2)
+    child = ChildProcess(["sleep", "60"], tmp_path / "out", cpu=last_cpu(), lifetime_s=0.2)
     assert child.wait(30)
     assert child.ending() == "was killed by SIGALRM"
 
@@ -160,8 +160,8 @@ def test_a_child_ends_when_its_time_is_over_and_nobody_is_left_to_kill_it(tmp_pa
 def test_what_a_killed_predecessor_left_running_is_ended(tmp_path):
     program = tmp_path / "kernel"
     program.symlink_to("/bin/sleep")
-    left = Child([str(program), "60"], tmp_path / "out", cpu=last_cpu(), lifetime_s=60)
-    other = Child(["/bin/sleep", "60"], tmp_path / "other", cpu=last_cpu(), lifetime_s=60)
+    left = ChildProcess([str(program), "60"], tmp_path / "out", cpu=last_cpu(), lifetime_s=60)
+    other = ChildProcess(["/bin/sleep", "60"], tmp_path / "other", cpu=last_cpu(), lifetime_s=60)
     kill_leftovers(tmp_path)
     assert left.wait(30)
     assert other.ending() is None

@@ -14,7 +14,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.virtual.freebsd.archive import unpack
-from buildbot_bench.lab.virtual.kind import Kind, kind_of
+from buildbot_bench.lab.virtual.kind import FileKind, kind_of
 from buildbot_bench.lab.virtual.multiboot import Multiboot
 
 MULTIBOOT = struct.pack("<I", 0x1BADB002)
@@ -143,14 +143,14 @@ def test_another_digest_is_a_fault_of_the_lab(packed, tmp_path):
 
 
 KINDS = {
-    Kind.FREEBSD: elf(),
-    Kind.FOREIGN: elf(machine=183),
-    Kind.MULTIBOOT: elf(machine=3, abi=0, bits=1) + MULTIBOOT,
-    Kind.PVH: elf(abi=0).ljust(1 << 16, b"\0") + b"Xen\0",
-    Kind.AMD64: elf(abi=0) + MULTIBOOT,
-    Kind.ELF: elf(kind=1, abi=0),
-    Kind.OTHER: b"\0nothing of the kind\n",
-    Kind.ARCHIVE: lzma.compress(b"x"),
+    FileKind.FREEBSD: elf(),
+    FileKind.FOREIGN: elf(machine=183),
+    FileKind.MULTIBOOT: elf(machine=3, abi=0, bits=1) + MULTIBOOT,
+    FileKind.PVH: elf(abi=0).ljust(1 << 16, b"\0") + b"Xen\0",
+    FileKind.AMD64: elf(abi=0) + MULTIBOOT,
+    FileKind.ELF: elf(kind=1, abi=0),
+    FileKind.OTHER: b"\0nothing of the kind\n",
+    FileKind.ARCHIVE: lzma.compress(b"x"),
 }
 
 
@@ -166,7 +166,7 @@ def test_a_short_file_is_of_some_kind_too(content, tmp_path):
     assert kind_of(tmp_path / "file")
 
 
-@pytest.mark.parametrize("kind", [Kind.FOREIGN, Kind.MULTIBOOT, Kind.PVH, Kind.ELF])
+@pytest.mark.parametrize("kind", [FileKind.FOREIGN, FileKind.MULTIBOOT, FileKind.PVH, FileKind.ELF])
 def test_another_system_s_kernel_is_the_testbed_s_fault(kind, packed, open_, tmp_path):
     (tmp_path / "alone").write_bytes(KINDS[kind])
     for artefact in (tmp_path / "alone", packed(("kernel", KINDS[kind]))):
@@ -177,13 +177,13 @@ def test_another_system_s_kernel_is_the_testbed_s_fault(kind, packed, open_, tmp
 
 
 def test_what_is_no_kernel_at_all_is_untestable(packed, open_, tmp_path):
-    (tmp_path / "alone").write_bytes(KINDS[Kind.OTHER])
-    for artefact in (tmp_path / "alone", packed(("kernel", KINDS[Kind.OTHER]))):
+    (tmp_path / "alone").write_bytes(KINDS[FileKind.OTHER])
+    for artefact in (tmp_path / "alone", packed(("kernel", KINDS[FileKind.OTHER]))):
         with pytest.raises(UntestableRevision, match="holds no kernel"):
             open_(artefact)
 
 
-@pytest.mark.parametrize("kind", [Kind.ARCHIVE, Kind.FREEBSD, Kind.FOREIGN])
+@pytest.mark.parametrize("kind", [FileKind.ARCHIVE, FileKind.FREEBSD, FileKind.FOREIGN])
 def test_a_testbed_for_multiboot_programs_says_which_one_boots_a_freebsd(kind, tmp_path):
     artefact = tmp_path / "artefact"
     artefact.write_bytes(KINDS[kind])
@@ -193,7 +193,8 @@ def test_a_testbed_for_multiboot_programs_says_which_one_boots_a_freebsd(kind, t
 
 
 @pytest.mark.parametrize(
-    ("kind", "suspected"), [(Kind.AMD64, True), (Kind.ELF, True), (Kind.MULTIBOOT, False)]
+    ("kind", "suspected"),
+    [(FileKind.AMD64, True), (FileKind.ELF, True), (FileKind.MULTIBOOT, False)],
 )
 def test_what_qemu_could_never_boot_says_nothing_of_a_revision(kind, suspected, tmp_path):
     artefact = tmp_path / "artefact"

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.lab.virtual as package
-from buildbot_bench.lab.virtual.freebsd.script import WORKLOADS, commands
+from buildbot_bench.lab.virtual.freebsd.script import commands
+from buildbot_bench.lab.virtual.settings import FREEBSD
+from buildbot_bench.lab.virtual.workloads import workloads_of
 
+WORKLOADS = workloads_of(FREEBSD)
 SOURCES = [Path(package.__file__).parent / part for part in ("init", "freestanding")]
 KERNEL = Path(__file__).parents[1] / "fakes" / "freebsd_syscalls.c"
 
@@ -212,7 +215,7 @@ def test_a_rule_of_pf_is_added_with_the_tickets_of_its_change(init):
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_workload_s_script_is_all_understood(init, workload):
-    said = init(commands(workload, "em", ("kern.small=1",)))
+    said = init(commands(WORKLOADS[workload], "em", ("kern.small=1",)))
     # This kernel lacks a variable that others have.
     failed = [line for line in said.console.splitlines() if line.startswith("error")]
     assert failed == (["error: 2: sysctl net.inet6.ip6.forwarding=1"] if "6" in workload else [])

@@ -8,12 +8,17 @@ import pytest
 
 from buildbot_bench.lab.virtual.freebsd import script
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
-from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
+from buildbot_bench.lab.virtual.system import BootImage
+from buildbot_bench.lab.virtual.workloads import workloads_of
+
+WORKLOADS = workloads_of(FREEBSD)
 
 
 def lines(workload, nic="em", settings=()):
-    return [line.split() for line in script.commands(workload, nic, settings).splitlines()]
+    return [
+        line.split() for line in script.commands(WORKLOADS[workload], nic, settings).splitlines()
+    ]
 
 
 def told(workload, command):
@@ -21,10 +26,10 @@ def told(workload, command):
     return [arguments for name, *arguments in lines(workload) if name == command]
 
 
-@pytest.mark.parametrize("workload", script.WORKLOADS)
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_traffic_s_way_is_laid(workload):
     """By the longest prefix, packets go through the second port to a neighbour that is known."""
-    traffic = script.WORKLOADS[workload]
+    traffic = WORKLOADS[workload].traffic
     frame = traffic.ping()[4:]
     size = 4 if frame[12:14] == b"\x08\x00" else 16
     at = 14 + (12 if size == 4 else 8)
@@ -107,7 +112,7 @@ def test_tunables_go_before_the_testbed_s_kenv_and_that_before_our_own(tmp_path)
     kernel = tmp_path / "boot" / "tried" / "kernel"
     kernel.parent.mkdir(parents=True)
     modules = {name: kernel.with_name(f"{name}.ko") for name in ("if_em", "pf", "ipfw")}
-    image = Image(kernel=kernel, digest="", modules=modules)
+    image = BootImage(kernel=kernel, digest="", modules=modules)
     system = FreeBSD(settings, tmp_path)
     arguments = system.arguments(image, "forwarding", ("kern.hz=1000", "net.inet.ip.ttl=7"))
     kenv = environment(tmp_path)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.lab.pktgen import Sent, Unusable, parse_sender, receiver_is_ready
-from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
+from buildbot_bench.lab.quality import FitRun, Flaw, RunLogs, UnfitRun, judge_run
 from tests.lab.test_pktgen import PIECES, line, log
 
 SENT = "Sent 80000000 packets 4800000000 bytes 196881 events 60 bytes each in 54.56 seconds.\n"
@@ -18,7 +18,7 @@ def judge(receiver=None, senders=(SENT,), siblings=(), load_pps=1_466_333.0):
 
 
 def test_a_sound_run_has_what_passed_and_what_was_offered():
-    assert judge() == Fit(value_pps=700_000.0, offered_pps=1_466_333.0)
+    assert judge() == FitRun(value_pps=700_000.0, offered_pps=1_466_333.0)
 
 
 @pytest.mark.parametrize(
@@ -35,35 +35,35 @@ def test_a_sound_run_has_what_passed_and_what_was_offered():
 )
 def test_each_flaw_is_told(arguments, flaw):
     verdict = judge(**arguments)
-    assert isinstance(verdict, Unfit)
+    assert isinstance(verdict, UnfitRun)
     assert verdict.flaw is flaw
     assert verdict.reason
 
 
 def test_a_saturated_run_is_a_measurement_that_tells_what_it_hides():
     verdict = judge(receiver=log(*[1_460_000] * 5))
-    assert isinstance(verdict, Fit)
+    assert isinstance(verdict, FitRun)
     assert verdict.value_pps == 1_460_000.0
     assert verdict.remark == "saturated: 1460000 pps of 1466333 passed, the DUT could do more"
     assert judge().remark == ""
 
 
 def test_a_load_within_one_per_cent_is_what_was_asked_for():
-    assert isinstance(judge(load_pps=1_455_000.0), Fit)
+    assert isinstance(judge(load_pps=1_455_000.0), FitRun)
 
 
 def test_one_sibling_alone_says_nothing():
-    assert isinstance(judge(siblings=(1_450_000.0,)), Fit)
+    assert isinstance(judge(siblings=(1_450_000.0,)), FitRun)
 
 
 def test_a_second_mode_is_believed_when_it_comes_again():
     """580 581 738 773 780 kpps is one revision; so is 300 300 700 700."""
-    assert isinstance(judge(siblings=(300_000.0, 301_000.0)), Unfit)
-    assert isinstance(judge(siblings=(300_000.0, 301_000.0, 701_000.0)), Fit)
+    assert isinstance(judge(siblings=(300_000.0, 301_000.0)), UnfitRun)
+    assert isinstance(judge(siblings=(300_000.0, 301_000.0, 701_000.0)), FitRun)
 
 
 def test_the_senders_speeds_are_added_up():
-    assert judge(senders=(SENT, SENT), load_pps=2_932_666.0) == Fit(
+    assert judge(senders=(SENT, SENT), load_pps=2_932_666.0) == FitRun(
         value_pps=700_000.0, offered_pps=2_932_666.0
     )
 

@@ -19,4 +19,4 @@ def test_each_event_is_a_line_that_says_what_happened():
 
 def test_control_characters_are_not_printed():
     failed = Failed(kind=FailureKind.UNTESTABLE, reason="panic: \x1b[2J\nroot# ")
-    assert tell(failed) == "untestable: panic:  [2J root# "
+    assert tell(failed) == "untestable: panic: \ufffd[2J root#"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.drivers.turns import (
-    Turn,
+    TrafficTurn,
     check_traffic,
     parse_turns,
     relative_efficiency,
@@ -17,7 +17,9 @@ SENT = "Sent 1000 packets 18000 bytes 20 events 18 bytes each in 0.50 seconds.\n
 
 
 def turn(*, dut_ns=2000, control_ns=1000, dut=64, control=64):
-    return Turn(dut_packets=dut, dut_ns=dut_ns, control_packets=control, control_ns=control_ns)
+    return TrafficTurn(
+        dut_packets=dut, dut_ns=dut_ns, control_packets=control, control_ns=control_ns
+    )
 
 
 def receiver(arrived, damaged=0):
@@ -26,7 +28,7 @@ def receiver(arrived, damaged=0):
 
 def test_turns_are_read_from_the_senders_log():
     assert parse_turns(f"noise\n{LINE}{SENT}") == [
-        Turn(dut_packets=640, dut_ns=2_000_000, control_packets=704, control_ns=1_000_000)
+        TrafficTurn(dut_packets=640, dut_ns=2_000_000, control_packets=704, control_ns=1_000_000)
     ]
 
 

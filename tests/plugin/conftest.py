@@ -15,9 +15,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from buildbot_bench.history import MirrorHistory
-from buildbot_bench.plugin.db.migrate import upgrade
 from buildbot_bench.plugin.db.schema import METADATA
-from buildbot_bench.plugin.db.transactions import take_write_lock
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load

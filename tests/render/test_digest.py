@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.report import display_width
+from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.digest import digest_html, digest_text
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.message import compose_digest

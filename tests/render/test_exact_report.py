@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from buildbot_bench.core.noise import COUNTED
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
-from buildbot_bench.core.report import Capture, Captures, Report, Surroundings, compose
+from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.markdown import report_markdown
 from buildbot_bench.render.pictures import history_picture, pictures_of
-from buildbot_bench.render.plots import Point
+from buildbot_bench.render.plots import HistoryPoint
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
@@ -35,7 +35,7 @@ def exact() -> Report:
         setting=replace(
             reports.SETTING, testbed="vm-exact", metric=INSTRUCTIONS_PER_PACKET, min_effect=0.001
         ),
-        known=Surroundings(captures=Captures(counter=EXECUTED, old=old, new=new)),
+        known=Context(captures=Captures(counter=EXECUTED, old=old, new=new)),
     )
 
 
@@ -46,7 +46,7 @@ def test_values_that_are_all_the_same_can_be_drawn():
 
 
 def test_a_level_without_noise_can_be_drawn():
-    points = [Point(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
+    points = [HistoryPoint(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
     picture = history_picture(exact(), points, [], sigma=COUNTED.sigma_build)
     assert picture.png.startswith(b"\x89PNG")
 

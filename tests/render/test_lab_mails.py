@@ -7,17 +7,19 @@ from datetime import UTC, datetime
 import pytest
 
 from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
-from buildbot_bench.core.report import display_width
-from buildbot_bench.render.alive import alive_html, alive_text, compose_alive
+from buildbot_bench.core.legible import display_width
+from buildbot_bench.render.farm_mails import (
+    compose_quarantine,
+    compose_week,
+    quarantine_html,
+    quarantine_text,
+    week_html,
+    week_text,
+)
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import Format, control
-from buildbot_bench.render.quarantine import (
-    compose_quarantine,
-    quarantine_html,
-    quarantine_text,
-)
 from tests.fakes import labs
 
 ENVELOPE = Envelope(
@@ -43,13 +45,13 @@ def test_a_control_image_that_gives_no_value_reads_as_agreed(golden):
 
 
 def test_a_week_reads_as_agreed(golden):
-    golden("mail/alive.txt", alive_text(labs.week()))
-    golden("mail/alive.html", alive_html(labs.week()))
+    golden("mail/alive.txt", week_text(labs.week()))
+    golden("mail/alive.html", week_html(labs.week()))
 
 
 def test_a_week_says_in_its_subject_who_is_held():
     subject = "[bench] alive: 432 iterations, 3 mails; in quarantine: c2558"
-    assert compose_alive(labs.week(), ENVELOPE)["Subject"] == subject
+    assert compose_week(labs.week(), ENVELOPE)["Subject"] == subject
 
 
 @pytest.mark.parametrize("lab", [labs.leapt(), labs.silent(), labs.hostile()])

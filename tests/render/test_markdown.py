@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.report import compose, plain
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.report import compose
 from buildbot_bench.render.markdown import report_markdown
 from buildbot_bench.render.quoting import cell, code, fence, link, prose
 from tests.fakes import reports
@@ -73,8 +74,8 @@ def test_no_text_of_a_stranger_leaves_its_code_span(subject, author):
 
 @given(st.text())
 def test_a_code_span_ends_where_it_was_meant_to(text):
-    assert SPAN.fullmatch(code(plain(text)))
-    assert "|" not in cell(plain(text))
+    assert SPAN.fullmatch(code(one_line(text)))
+    assert "|" not in cell(one_line(text))
 
 
 def test_sentences_stay_sentences_unless_they_hold_more_than_words():

@@ -9,17 +9,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from buildbot_bench.core.report import Stage
+from buildbot_bench.core.report import SearchStage
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS
 from buildbot_bench.core.search import Suspect
 from buildbot_bench.render.pictures import pictures_of
 from buildbot_bench.render.plots import (
+    BoxGroup,
     Format,
-    Group,
-    Mark,
-    MarkKind,
+    HistoryMark,
+    HistoryMarkKind,
+    HistoryPoint,
     Pair,
-    Point,
     distribution,
     history,
     medians,
@@ -31,12 +31,12 @@ from tests.fakes import reports
 
 SVG = "{http://www.w3.org/2000/svg}"
 GROUPS = (
-    Group(label="r311848", values=reports.IFLIB[0], side="old"),
-    Group(label="r311849", values=reports.IFLIB[1], side="new"),
-    Group(label="r312904", values=reports.IFLIB[1056]),
+    BoxGroup(label="r311848", values=reports.IFLIB[0], side="old"),
+    BoxGroup(label="r311849", values=reports.IFLIB[1], side="new"),
+    BoxGroup(label="r312904", values=reports.IFLIB[1056]),
 )
 POINTS = tuple(
-    Point(
+    HistoryPoint(
         position=300 + 10 * i,
         label=f"r{300 + 10 * i}",
         values=(level, level * 1.01),
@@ -45,28 +45,28 @@ POINTS = tuple(
     for i, level in enumerate([1e6] * 6 + [0.8e6] * 6)
 )
 MARKS = (
-    Mark(position=360, kind=MarkKind.CULPRIT, text="r360"),
-    Mark(position=390, kind=MarkKind.ALARM),
+    HistoryMark(position=360, kind=HistoryMarkKind.CULPRIT, text="r360"),
+    HistoryMark(position=390, kind=HistoryMarkKind.ALARM),
 )
 PAIRS = (
     Pair(workload="forwarding", values=(reports.IFLIB[0], reports.IFLIB[1])),
     Pair(workload="pf-statefull", values=(reports.IFLIB[0], ())),
 )
 STAGES = (
-    Stage(at_s=1.0, position=0, left=16),
-    Stage(
+    SearchStage(at_s=1.0, position=0, left=16),
+    SearchStage(
         at_s=2.0,
         position=16,
         left=16,
         suspects=(Suspect(old=0, new=16, probability=0.99, effect=-0.2),),
     ),
-    Stage(
+    SearchStage(
         at_s=3.0,
         position=8,
         left=8,
         suspects=(Suspect(old=0, new=8, probability=0.98, effect=-0.2),),
     ),
-    Stage(
+    SearchStage(
         at_s=4.0,
         position=7,
         left=1,
@@ -151,13 +151,13 @@ def test_packets_are_also_told_as_imix_throughput():
 
 
 def test_many_boxes_have_turned_names():
-    many = tuple(Group(label=f"r{i}", values=(float(i), i + 1.0)) for i in range(12))
+    many = tuple(BoxGroup(label=f"r{i}", values=(float(i), i + 1.0)) for i in range(12))
     assert "rotate(-60)" in drawn("distribution", groups=many).decode()
     assert "rotate(-60)" not in drawn("distribution").decode()
 
 
 def test_equal_values_are_drawn_too():
-    flat = (Group(label="r1", values=(5.0, 5.0)), Group(label="r2", values=(0.0,)))
+    flat = (BoxGroup(label="r1", values=(5.0, 5.0)), BoxGroup(label="r2", values=(0.0,)))
     assert texts(drawn("distribution", groups=flat[:1]))
     assert texts(drawn("distribution", groups=flat))
 
@@ -186,8 +186,10 @@ def test_a_name_that_would_cover_a_culprits_is_left_out():
 def test_no_text_of_a_stranger_becomes_markup_or_a_formula(kind):
     hostile = reports.HOSTILE + " $\\frac{1}{0}$ \\unknown{"
     changed = {
-        "distribution": {"groups": (Group(label="$x_" + hostile, values=(1.0, 2.0)),)},
-        "history": {"marks": (Mark(position=360, kind=MarkKind.CULPRIT, text=hostile),)},
+        "distribution": {"groups": (BoxGroup(label="$x_" + hostile, values=(1.0, 2.0)),)},
+        "history": {
+            "marks": (HistoryMark(position=360, kind=HistoryMarkKind.CULPRIT, text=hostile),)
+        },
         "medians": {"images": (hostile, "$x_" + hostile)},
         "posterior": {"ends": (hostile, hostile), "culprits": {}},
     }[kind]
@@ -217,5 +219,10 @@ def test_a_short_course_and_a_report_without_culprit_have_no_picture_of_it():
 
 
 def test_who_draws_nothing_does_not_load_the_drawing_library():
-    code = "import sys, buildbot_bench.plugin.broker.post; sys.exit('matplotlib' in sys.modules)"
+    module = "buildbot_bench.plugin.outbox.mail_outbox"
+    code = f"import sys, {module}; sys.exit('matplotlib' in sys.modules)"
+    code = (
+        "import sys, buildbot_bench.plugin.outbox.mail_outbox;"
+        " sys.exit('matplotlib' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

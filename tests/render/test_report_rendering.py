@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.report import (
-    Opinion,
-    ProbeRecord,
-    TrackRecord,
-    compose,
-    display_width,
-    words,
-)
+from buildbot_bench.core.legible import display_width
+from buildbot_bench.core.report import Opinion, ProbeRecord, TrackRecord, compose, words
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.html import report_html

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.report import FunctionCost, display_width
+from buildbot_bench.core.legible import display_width
+from buildbot_bench.core.report import FunctionCost
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.markdown import report_markdown

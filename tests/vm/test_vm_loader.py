@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.lab.virtual.freebsd.programs import checker, programs
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from tests.fakes.freebsd_kernels import preloaded_module
 from tests.fakes.vm_kernels import need_machine
@@ -49,7 +49,7 @@ class Bench:
     def boot(self) -> list[str]:
         loader = programs(self.home).loader
         boot = ["-kernel", str(loader), "-initrd", ",".join(self.handed)]
-        machine = Machine(SETTINGS, boot, self.home)
+        machine = VirtualMachine(SETTINGS, boot, self.home)
         try:
             assert machine.ends_within(30)
             return machine.console().splitlines()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.workflow import CheckoutStep, Push, RunStep, Testbed, UploadStep, load
+from buildbot_bench.workflow import CheckoutStep, DeclaredTestbed, Push, RunStep, UploadStep, load
 from tests.workflow.example import SMALLEST, Loader, smallest_with
 
 
@@ -14,7 +14,7 @@ def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
     workflow = read(SMALLEST)
     assert workflow.on.push == Push(branches=("main",))
     assert workflow.on.workflow_dispatch is None
-    assert workflow.testbeds == {"embedded": Testbed()}
+    assert workflow.testbeds == {"embedded": DeclaredTestbed()}
     testbed = workflow.testbeds["embedded"]
     assert (testbed.worker, testbed.boot_s, testbed.run_s) == ("lab", 60.0, 30.0)
     assert workflow.mail is None

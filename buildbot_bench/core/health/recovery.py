@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from buildbot_bench.core.health.model import ChartPolicy, Point
 
-GOOD_ROUNDS = 2
+GOOD_ROUNDS = 2  # rounds in a row; chosen: one good round may be luck
 _PLAIN = 3.0  # standard deviations: no round is good again that strays further
 
 

@@ -36,7 +36,11 @@ class JudgePolicy:
     corroborated: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what would divide by zero; raises UsageError."""
+        """Refuse what would divide by zero.
+
+        Raises:
+            UsageError: For such a policy.
+        """
         if not 0 < self.min_effect < 1:
             raise UsageError(
                 f"min_effect is {self.min_effect}", hint="give a fraction, 0.02 for two percent"

@@ -25,6 +25,7 @@ from buildbot_bench.core.judge.model import JudgePolicy, Remeasure
 from buildbot_bench.core.noise import Noise
 
 MAX_IMAGES = 5  # of the new revision
+_IMAGES_THAT_DIFFER = 2  # images that show how far apart they lie: the fewest that can
 ENOUGH_FOR_OUTLIERS = 3  # boots, of which one may be an outlier
 FAIR = 1.0  # the Bayes factor at which a change is as likely as at any other commit
 SHOWN_AGAIN = 0.99  # how sure fresh boots alone must be: history may have drifted, they have not
@@ -82,7 +83,7 @@ def _further_image(finding: Finding, policy: JudgePolicy) -> tuple[Remeasure, ..
 
 def _lacks_image(finding: Finding, policy: JudgePolicy) -> bool:
     small = abs(finding.difference) < BEYOND_LAYOUT
-    return small and policy.images and len(finding.new) < 2
+    return small and policy.images and len(finding.new) < _IMAGES_THAT_DIFFER
 
 
 def _fewer_side(finding: Finding) -> int:

@@ -20,6 +20,10 @@ from buildbot_bench.core.noise.spread import (
 from buildbot_bench.core.sample import NoiseClass, Sample
 
 SATURATED_SIGMA = 0.0005  # the archive's line-rate series repeat to 0.00-0.03 %
+_SATURATED_DF = 2  # chosen: three boots of one image that repeat are no accident, two may be
+_LEFT = 2  # boots: the fewest that have a spread
+# Degrees of freedom; below these the answer says that noise was assumed. Chosen: as many as the
+# prior has by itself (Prior.tail_df), and somewhat fewer of builds, which are dear.
 _ENOUGH_RUN_DF = 8
 _ENOUGH_BUILD_DF = 6
 _MISSED = 0.05  # how often counts scatter more than their upper limit says
@@ -48,7 +52,7 @@ def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
         df_run=run.df + prior.tail_df,
         df_build=build.df + prior.tail_df,
         bimodal=bimodal,
-        saturated=run.df >= 2 and run.sigma < SATURATED_SIGMA,
+        saturated=run.df >= _SATURATED_DF and run.sigma < SATURATED_SIGMA,
         assumed=tuple(_assumptions(run, build, prior)),
     )
 
@@ -87,7 +91,7 @@ def _logs(sample: Sample) -> Floats:
 def _unselected(sample: Sample) -> Floats:
     """The boots without the first, which may be why there are more of them, if two are left."""
     logs, times = _logs(sample), [i.at_s for i in sample.iterations if i.value is not None]
-    if logs.size < 3 or len(times) != logs.size or min(times) == max(times):
+    if logs.size < _LEFT + 1 or len(times) != logs.size or min(times) == max(times):
         return logs
     return np.delete(logs, int(np.argmin(times)))
 

@@ -18,6 +18,7 @@ from statistics import fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize
 
 from buildbot_bench.core.noise.model import MIN_SIGMA
 
@@ -25,9 +26,11 @@ Floats = NDArray[np.float64]
 
 _CLIP = 1.0  # where Huber's scale clips, in standard deviations: level changes are not rare
 _CLIPPED_VARIANCE = 0.5160585  # E[min(Z², 1)] of a standard normal Z
+_NEIGHBOURS = 2  # images: the fewest that have a difference
 _FAR = 3.0  # run sigmas: a boot further from its image's median is counted as that far
-_NORMAL_MAD = 1.4826
+_NORMAL_MAD = 1.4826  # sigmas of a normal in its median absolute deviation: 1 / ndtri(0.75)
 _PLAINLY = 2.5  # five normal boots lie as far apart once in 300 images
+_EXACT = 1e-15  # how exactly the scale is solved for, as a part of the largest difference
 _SHARED = 2 / 3  # neighbouring differences share an image: worth of each (von Neumann 1941)
 
 
@@ -72,7 +75,7 @@ def bounded_run_spread(run: Spread, images: Sequence[Floats]) -> Spread:
 
     They are joined as a geometric mean, in which a few odd boots weigh little.
     """
-    if not run.df or len(images) < 2:
+    if not run.df or len(images) < _NEIGHBOURS:
         return run
     steps = np.diff([robust_level(logs.tolist(), run.sigma) for logs in images])
     scaled = steps / np.sqrt([1 / a.size + 1 / b.size for a, b in pairwise(images)])
@@ -89,7 +92,7 @@ def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
     Where boots explain nearly all of it, a build noise below the standard error of the variance,
     v·√(2/df), would have been overlooked: it is assumed to be that, but no more than run noise.
     """
-    if len(images) < 2:
+    if len(images) < _NEIGHBOURS:
         return Spread()
     steps = np.diff([robust_level(logs.tolist(), sigma_run) for logs in images])
     explained = np.array([sigma_run**2 * (1 / a.size + 1 / b.size) for a, b in pairwise(images)])
@@ -100,17 +103,14 @@ def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
 
 
 def _huber_scale(differences: Floats, explained: Floats, factor: float) -> float:
-    """Solve mean(min(d²/(factor·s² + explained), c²)) = E[min(Z², c²)] for s, by bisection."""
+    """Solve mean(min(d²/(factor·s² + explained), c²)) = E[min(Z², c²)] for s."""
     squares = differences**2
 
     def excess(scale: float) -> float:
         variance = np.maximum(factor * scale**2 + explained, MIN_SIGMA**2)
         return float(np.mean(np.minimum(squares / variance, _CLIP**2))) - _CLIPPED_VARIANCE
 
-    low, high = 0.0, float(np.abs(differences).max()) * 2 + MIN_SIGMA
-    if excess(low) <= 0:
+    if excess(0.0) <= 0:
         return 0.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    high = float(np.abs(differences).max()) * 2 + MIN_SIGMA
+    return float(optimize.brentq(excess, 0.0, high, xtol=_EXACT * high))

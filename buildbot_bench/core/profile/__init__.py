@@ -3,7 +3,6 @@
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.costs import CostChange, compare_costs
 from buildbot_bench.core.profile.folded import format_folded, parse_folded
-from buildbot_bench.core.profile.meeting import ChangedLine, Meeting, meetings
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
 from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
@@ -20,10 +19,8 @@ __all__ = [
     "CALLCHAIN_DEPTH",
     "EXECUTED",
     "MOSTLY_IDLE",
-    "ChangedLine",
     "CostChange",
     "Cycles",
-    "Meeting",
     "Profile",
     "ShareChange",
     "Stack",
@@ -31,7 +28,6 @@ __all__ = [
     "compare_costs",
     "compare_symbols",
     "format_folded",
-    "meetings",
     "parse_folded",
     "parse_pmc_graph",
     "path_in_git",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from buildbot_bench.core.profile.model import Profile, Stack
 
-CALLCHAIN_DEPTH = 16
+CALLCHAIN_DEPTH = 16  # frames; that of `pmcstat -z16`, as the archive's captures were made
 
 # How many frames may be needed to tell where a cut stack belongs: a function that is called
 # from several places is known by what it calls in turn.

@@ -99,7 +99,11 @@ class Profile:
 
 
 def require_traffic(profile: Profile, *, capture: str) -> None:
-    """Raise InfraError when a capture is mostly idle; `capture` is what to call it."""
+    """Refuse a capture that missed the traffic; `capture` is what to call it.
+
+    Raises:
+        InfraError: When it is mostly idle.
+    """
     if profile.mostly_idle:
         raise InfraError(
             f"{capture}: {profile.idle_share:.1%} of {profile.samples} samples are idle, and from "

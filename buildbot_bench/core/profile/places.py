@@ -11,7 +11,7 @@ from posixpath import normpath
 
 # More functions than a packet visits by far: FreeBSD executes some 300 to forward one.
 MOST_PLACES = 4096
-_PATH_COLUMNS = 200
+_PATH_COLUMNS = 200  # characters; chosen: more than FreeBSD's longest paths have
 _PLACE = re.compile(rf"[^\s:][^:]{{0,{_PATH_COLUMNS - 1}}}:[1-9][0-9]{{0,6}}")
 # Where builders say that sources and objects are; see build/freebsd.py.
 _SOURCE, _OBJECTS = "/usr/src/", "/usr/obj/"

@@ -1,93 +1,98 @@
 """What a mail, a page and a JSON file say of a finished search; it renders and sends nothing."""
 
-from buildbot_bench.core.report.as_json import to_json
+from buildbot_bench.core.report.changed_files import ChangedFile, Line
 from buildbot_bench.core.report.checks import PROOF_ITERATIONS, proof_iterations
 from buildbot_bench.core.report.compose import compose
-from buildbot_bench.core.report.meeting import Line, Place
+from buildbot_bench.core.report.context import (
+    Context,
+    ControlRecord,
+    ImageRecord,
+    SearchStage,
+    SeriesSamples,
+)
+from buildbot_bench.core.report.evidence_model import (
+    BootedImage,
+    Candidate,
+    Check,
+    Cost,
+    Fact,
+    ImageValues,
+    Level,
+    Outcome,
+    Reach,
+    ScopeRow,
+)
 from buildbot_bench.core.report.model import (
+    AddedSection,
     Carried,
     Contrast,
-    Kind,
     ProbeRecord,
     Report,
+    ReportKind,
     Setting,
     Side,
     Skipped,
     StepReport,
     Unresolved,
 )
-from buildbot_bench.core.report.narrowing import narrowing, runners_up
-from buildbot_bench.core.report.per_packet import FunctionCost, PerPacket, Sum
-from buildbot_bench.core.report.plain import display_width, plain, shorten
-from buildbot_bench.core.report.standing import Opinion, TrackRecord
+from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
+from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.report.steps import kind_of
-from buildbot_bench.core.report.support import (
-    Artefact,
-    Candidate,
-    Check,
-    Cost,
-    Fact,
-    Level,
-    Measured,
-    Outcome,
-    Reach,
-    ScopeRow,
+from buildbot_bench.core.report.why import (
+    Capture,
+    Captures,
+    FunctionCost,
+    PerPacket,
+    Sampled,
+    Sum,
+    Symbol,
+    Why,
 )
-from buildbot_bench.core.report.surroundings import (
-    ControlRecord,
-    ImageRecord,
-    LaneSamples,
-    Stage,
-    Surroundings,
-)
-from buildbot_bench.core.report.why import Capture, Captures, Sampled, Symbol, Why
 
 __all__ = [
     "PROOF_ITERATIONS",
-    "Artefact",
+    "AddedSection",
+    "BootedImage",
     "Candidate",
     "Capture",
     "Captures",
     "Carried",
+    "ChangedFile",
     "Check",
+    "Context",
     "Contrast",
     "ControlRecord",
     "Cost",
     "Fact",
     "FunctionCost",
     "ImageRecord",
-    "Kind",
-    "LaneSamples",
+    "ImageValues",
     "Level",
     "Line",
-    "Measured",
     "Opinion",
+    "OpinionKind",
     "Outcome",
     "PerPacket",
-    "Place",
     "ProbeRecord",
     "Reach",
     "Report",
+    "ReportKind",
     "Sampled",
     "ScopeRow",
+    "SearchStage",
+    "SeriesSamples",
     "Setting",
     "Side",
     "Skipped",
-    "Stage",
     "StepReport",
     "Sum",
-    "Surroundings",
     "Symbol",
     "TrackRecord",
     "Unresolved",
     "Why",
     "compose",
-    "display_width",
     "kind_of",
-    "narrowing",
-    "plain",
     "proof_iterations",
+    "replay_stages",
     "runners_up",
-    "shorten",
-    "to_json",
 ]

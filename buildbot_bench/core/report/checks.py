@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from buildbot_bench.core import ministat
+from buildbot_bench.core.report.both_sides import setup
+from buildbot_bench.core.report.context import Context, ControlRecord
+from buildbot_bench.core.report.evidence_model import Check, Outcome
 from buildbot_bench.core.report.model import StepReport
-from buildbot_bench.core.report.setup import setup
-from buildbot_bench.core.report.support import Check, Outcome
-from buildbot_bench.core.report.surroundings import ControlRecord, Surroundings
 from buildbot_bench.core.report.words import count, duration, few, percent, size
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import NoiseClass, Sample
@@ -29,8 +29,8 @@ _OVERDUE = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Neighbourhood:
-    """A step with what surrounds it: positions of the levels on its two sides, nearest first.
+class StepContext:
+    """A step and its two levels: the positions of each, those nearest to the step first.
 
     `samples` are those of the step's metric, of the range and behind it; `steps_ahead` is how many
     other steps lie between the step and `ahead`, the position from which on none is known.
@@ -43,10 +43,10 @@ class Neighbourhood:
     ahead: int
     steps_ahead: int
     samples: Sequence[Sample]
-    known: Surroundings
+    known: Context
 
 
-def make_checks(here: Neighbourhood) -> tuple[Check, ...]:
+def make_checks(here: StepContext) -> tuple[Check, ...]:
     """All checks that the farm is set up for, in the order in which a reader would ask for them."""
     control = here.known.control
     return (
@@ -65,7 +65,7 @@ def proof_iterations(samples: Iterable[Sample]) -> int:
     return ministat.MIN_VALUES if exact else PROOF_ITERATIONS
 
 
-def ends_proved(here: Neighbourhood) -> Check:
+def ends_proved(here: StepContext) -> Check:
     """Whether both sides of the step were booted often enough, and differ by Student's t."""
     name = "both sides proved"
     held = here.step.contrast
@@ -83,7 +83,7 @@ def ends_proved(here: Neighbourhood) -> Check:
     )
 
 
-def images_agree(here: Neighbourhood) -> Check:
+def images_agree(here: StepContext) -> Check:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
     name = "images agree"
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
@@ -105,7 +105,7 @@ def images_agree(here: Neighbourhood) -> Check:
     )
 
 
-def setup_alike(here: Neighbourhood) -> Check:
+def setup_alike(here: StepContext) -> Check:
     """Whether the lab told the same of both sides: nothing but the kernel changed."""
     name = "setup alike"
     facts = setup(here.known.images, here.before, here.after)
@@ -119,7 +119,7 @@ def setup_alike(here: Neighbourhood) -> Check:
     return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
 
-def still_present(here: Neighbourhood) -> Check:
+def still_present(here: StepContext) -> Check:
     """Whether the newest revision that was measured still shows the step."""
     name = "still present"
     newest = _newest(here)
@@ -143,7 +143,7 @@ def still_present(here: Neighbourhood) -> Check:
     return Check(name=name, outcome=_outcome(present), detail=detail)
 
 
-def control_healthy(here: Neighbourhood, control: ControlRecord) -> Check:
+def control_healthy(here: StepContext, control: ControlRecord) -> Check:
     """Whether a kernel that never changes measured what it always did, around the same time."""
     name = "control image healthy"
     if control.held:
@@ -165,7 +165,7 @@ def control_healthy(here: Neighbourhood, control: ControlRecord) -> Check:
     return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
 
-def binary_differs(here: Neighbourhood) -> Check:
+def binary_differs(here: StepContext) -> Check:
     """Whether the kernels on both sides of the step differ at all."""
     name = "binary differs"
     revisions = here.between.revisions
@@ -201,7 +201,7 @@ def _image_means(samples: Iterable[Sample], positions: Iterable[int]) -> list[fl
     return [fmean(each) for each in values.values()]
 
 
-def _newest(here: Neighbourhood) -> list[Sample]:
+def _newest(here: StepContext) -> list[Sample]:
     """The samples of the newest revisions, as many as Student's t needs values; newest first."""
     behind = [sample for sample in here.samples if sample.values and sample.position >= here.ahead]
     culprit = here.between.revisions.index(here.step.new)
@@ -217,7 +217,7 @@ def _enough(samples: Iterable[Sample]) -> bool:
     return sum(len(sample.values) for sample in samples) >= ministat.MIN_VALUES
 
 
-def _behind(sample: Sample, here: Neighbourhood) -> str:
+def _behind(sample: Sample, here: StepContext) -> str:
     """How far a sample is from the branch's tip."""
     if here.known.tip is None:
         return ""

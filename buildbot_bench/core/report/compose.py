@@ -6,33 +6,32 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
-from buildbot_bench.core.report.contrast import values_by_position
-from buildbot_bench.core.report.harmless import (
-    harmless_lines,
-    harmless_probe,
-    harmless_range,
-    harmless_reason,
-    harmless_setting,
-)
+from buildbot_bench.core.report.attach_evidence import attach_evidence
+from buildbot_bench.core.report.context import NO_CONTEXT, Context
 from buildbot_bench.core.report.model import (
-    Kind,
     ProbeRecord,
     Report,
+    ReportKind,
     Setting,
     Skipped,
     StepReport,
     Unresolved,
 )
-from buildbot_bench.core.report.plain import plain
-from buildbot_bench.core.report.standing import harmless_opinion
-from buildbot_bench.core.report.steps import contrast_ends, describe_steps, find_headline, kind_of
-from buildbot_bench.core.report.supporting import supported
-from buildbot_bench.core.report.surroundings import NOTHING_BESIDES, Surroundings
-from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.report.opinions import harmless_opinion
+from buildbot_bench.core.report.steps import (
+    contrast_ends,
+    describe_steps,
+    find_headline,
+    kind_of,
+    values_by_position,
+)
+from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
+_NAME_COLUMNS = 40
 NO_OP = "no-op change, its kernel is identical to its predecessor's"
 
 
@@ -46,7 +45,7 @@ def compose(
     untestable: Mapping[int, str] | None = None,
     no_ops: Collection[int] = (),
     reproduce: Sequence[str] = (),
-    known: Surroundings = NOTHING_BESIDES,
+    known: Context = NO_CONTEXT,
 ) -> Report:
     """Compose the report of a finished search.
 
@@ -67,7 +66,7 @@ def compose(
         opinion=known.opinion and harmless_opinion(known.opinion),
         record=known.record,
     )
-    return supported(report, between=between, answer=answer, samples=samples, known=known)
+    return attach_evidence(report, between=between, answer=answer, samples=samples, known=known)
 
 
 def _finding(
@@ -103,7 +102,7 @@ def _finding(
 
 
 def _summary(
-    kind: Kind,
+    kind: ReportKind,
     headline: StepReport | None,
     between: RevisionRange,
     reason: str,
@@ -111,7 +110,7 @@ def _summary(
 ) -> tuple[str, str]:
     if headline is not None:
         return words.what_changed(headline, setting), words.how_sure(headline, between)
-    if kind is Kind.NOT_REPRODUCED:
+    if kind is ReportKind.NOT_REPRODUCED:
         return words.nothing_found(between, setting), words.sentence(reason)
     return words.no_answer(between, setting), words.sentence(reason)
 
@@ -139,7 +138,7 @@ def _skipped(between: RevisionRange, reasons: Mapping[int, str]) -> tuple[Skippe
             first=between.revisions[run[0]],
             last=between.revisions[run[-1]],
             commits=len(run),
-            reason=plain(reasons[run[0]]),
+            reason=one_line(reasons[run[0]]),
         )
         for run in runs
     )
@@ -156,3 +155,44 @@ def _commands(
     searches = [["bench-bisect", old.label, new.label, *where] for old, new in pairs]
     figures = ["bench-bisect", "--follow", str(setting.search_id), "--json"]
     return tuple(shlex.join(command) for command in (*dict.fromkeys(map(tuple, searches)), figures))
+
+
+def harmless_range(between: RevisionRange) -> RevisionRange:
+    """The same revisions with harmless subjects and authors."""
+    return RevisionRange(revisions=tuple(_revision(one) for one in between.revisions))
+
+
+def harmless_setting(setting: Setting) -> Setting:
+    """The same setting with harmless names."""
+    return replace(
+        setting,
+        testbed=one_line(setting.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(setting.workload, columns=_NAME_COLUMNS),
+        farm=one_line(setting.farm, columns=_NAME_COLUMNS),
+        url=None if setting.url is None else long_line(setting.url),
+        operator=one_line(setting.operator),
+    )
+
+
+def harmless_probe(probe: ProbeRecord) -> ProbeRecord:
+    """The same record with harmless reasons, which may stem from a console's last words."""
+    return replace(
+        probe,
+        label=one_line(probe.label, columns=_NAME_COLUMNS),
+        failure=None if probe.failure is None else one_line(probe.failure),
+        note=one_line(probe.note),
+    )
+
+
+def harmless_reason(reason: str) -> str:
+    """Why an answer is what it is; of a search that failed, the lab's own words with a path."""
+    return long_line(reason)
+
+
+def harmless_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Each line harmless, and long enough to be copied whole."""
+    return tuple(long_line(line) for line in lines)
+
+
+def _revision(revision: Revision) -> Revision:
+    return replace(revision, subject=one_line(revision.subject), author=one_line(revision.author))

@@ -1,31 +1,33 @@
 """What a mail, a page and a JSON file say of a finished search; it renders and sends nothing.
 
-All text in a Report has gone through `plain`: it is one line of visible characters.
+All text in a Report has gone through `one_line`: it is one line of visible characters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
+from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.report.standing import NOBODY_SPOKE, Opinion, TrackRecord
-from buildbot_bench.core.report.support import (
-    Artefact,
+from buildbot_bench.core.report.context import SearchStage
+from buildbot_bench.core.report.evidence_model import (
+    BootedImage,
     Candidate,
     Check,
     Cost,
     Fact,
-    Measured,
+    ImageValues,
     ScopeRow,
 )
-from buildbot_bench.core.report.surroundings import Stage
+from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Metric
 
 
-class Kind(StrEnum):
+class ReportKind(StrEnum):
     """What a search came to; only a culprit is ever mailed."""
 
     CULPRIT = "culprit"
@@ -41,7 +43,7 @@ class Carried:
     """
 
     fix: str
-    applied: int
+    applied: Count
     left_out: tuple[str, ...] = ()
 
 
@@ -58,10 +60,10 @@ class Setting:
     workload: str
     metric: Metric
     confidence: float
-    min_effect: float
+    min_effect: Share
     farm: str
     search_id: int
-    error: float = 0.01
+    error: Share = 0.01
     url: str | None = None
     operator: str = ""
     carried: Carried | None = None
@@ -78,14 +80,14 @@ class ProbeRecord:
 
     serial: int
     label: str
-    image: int = 0
-    value: float | None = None
+    image: Count = 0
+    value: Figure | None = None
     unit: str = ""
     failure: str | None = None
     at_s: float = 0.0
     duration_s: float = 0.0
     note: str = ""
-    left: int | None = None
+    left: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +95,7 @@ class Side:
     """One side of a contrast: the values, in the order measured, and what they are called."""
 
     label: str
-    values: tuple[float, ...]
+    values: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +129,7 @@ class StepReport:
     effect: float
     low: float
     high: float
-    probability: float
+    probability: Share
     sure: bool
     regression: bool
     contrast: Contrast
@@ -139,7 +141,7 @@ class Unresolved:
 
     old: Revision
     new: Revision
-    commits: int
+    commits: Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,8 +150,16 @@ class Skipped:
 
     first: Revision
     last: Revision
-    commits: int
+    commits: Count
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddedSection:
+    """A section that an installed package adds: a title, and lines of plain text."""
+
+    title: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,10 +175,12 @@ class Report:
     the order of the range, `stages` how the suspicion narrowed down, `why`
     where the cycles went on both sides, None where that is not sampled. `reproduce` are commands,
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
-    word that somebody said of it, `record` how often the farm was right so far.
+    word that somebody said of it, `record` how often the farm was right so far. `added` are the
+    sections of installed packages. `version` is raised when a key of the JSON changes its meaning.
     """
 
-    kind: Kind
+    version: Literal[1] = 1
+    kind: ReportKind
     subject: str
     summary: tuple[str, str]
     headline: StepReport | None
@@ -181,20 +193,21 @@ class Report:
     reason: str
     old: Revision
     new: Revision
-    commits: int
+    commits: Count
     setting: Setting
     candidates: tuple[Candidate, ...] = ()
     disclaimer: str = ""
     checks: tuple[Check, ...] = ()
     scope: tuple[ScopeRow, ...] = ()
     setup: tuple[Fact, ...] = ()
-    artefacts: tuple[Artefact, ...] = ()
+    artefacts: tuple[BootedImage, ...] = ()
     cost: Cost | None = None
-    measured: tuple[Measured, ...] = ()
-    stages: tuple[Stage, ...] = ()
+    measured: tuple[ImageValues, ...] = ()
+    stages: tuple[SearchStage, ...] = ()
     why: Why | None = None
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE
+    added: tuple[AddedSection, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from buildbot_bench.core.report.model import Carried, Contrast, Kind, Report, Setting, StepReport
-from buildbot_bench.core.report.support import Candidate, Check, Cost, Outcome, ScopeRow
+from buildbot_bench.core.report.changed_files import ChangedFile
+from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
+from buildbot_bench.core.report.model import (
+    Carried,
+    Contrast,
+    Report,
+    ReportKind,
+    Setting,
+    StepReport,
+)
 from buildbot_bench.core.revision import Revision, RevisionRange
 
 SUBJECT_SHA_LENGTH = 10
 
+_MOST_NAMED = 8
 _MOST_SURE = 99  # no model of a lab earns more; 100 is never claimed
 _ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
 
@@ -51,9 +60,6 @@ def few(p_value: float) -> str:
     return "p<0.001" if p_value < 0.001 else f"p={p_value:.2g}"
 
 
-_MOST_NAMED = 8
-
-
 def sentence(text: str) -> str:
     """A clause as a sentence of its own: a capital first, a full stop last."""
     whole = text[:1].upper() + text[1:]
@@ -82,11 +88,11 @@ def span(revisions: Sequence[Revision]) -> str:
 
 
 def subject_line(
-    kind: Kind, headline: StepReport | None, between: RevisionRange, setting: Setting
+    kind: ReportKind, headline: StepReport | None, between: RevisionRange, setting: Setting
 ) -> str:
     """The mail's subject, `[bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]`."""
     if headline is None:
-        outcome = "no change" if kind is Kind.NOT_REPRODUCED else "no culprit yet"
+        outcome = "no change" if kind is ReportKind.NOT_REPRODUCED else "no culprit yet"
         return (
             f"[bench] {between.old.label} to {between.new.label}: {setting.workload} "
             f"on {setting.testbed}, {outcome} [{kind.value.replace('-', ' ')}]"
@@ -235,3 +241,47 @@ def _since(suspects: Sequence[Revision]) -> str:
         f"since one of {len(suspects)} commits from {span(suspects)}, "
         "which untestable revisions keep from being told apart"
     )
+
+
+def share(fraction: float) -> str:
+    """A function's part of the cycles: `12.35%`."""
+    return f"{100 * fraction:.2f}%"
+
+
+def points(difference: float) -> str:
+    """How far a share moved, in percentage points: `+3.21`."""
+    return f"{100 * difference:+.2f}"
+
+
+def instructions(figure: float) -> str:
+    """How many instructions a packet takes: `148.00`."""
+    return f"{figure:.2f}"
+
+
+def more_instructions(difference: float) -> str:
+    """By how many instructions per packet a figure changed: `+74.00`."""
+    return f"{round(difference, 2) + 0.0:+.2f}"  # no -0.00
+
+
+def overlap(place: ChangedFile) -> str:
+    """How a file of the commit overlaps functions that changed, and how sure that is."""
+    parts = []
+    if place.changed:
+        parts.append(f"changes {', '.join(place.changed)} (likely why)")
+    if place.named:
+        parts.append(f"names {', '.join(place.named)} (possibly why)")
+    return "; ".join(parts)
+
+
+def changed_lines(place: ChangedFile) -> str:
+    """The lines that a commit changes in those functions, with their numbers: `+ 842  x = 1;`."""
+    told, function = [], ""
+    for line in place.lines:
+        if line.function != function:
+            function = line.function
+            told.append(f"{function}:")
+        sign, number = ("-", line.old) if line.new is None else ("+", line.new)
+        told.append(f"{sign} {number:>5}  {line.text}")
+    if place.unshown:
+        told.append(f"and {count(place.unshown, 'more line')}")
+    return "\n".join(told)

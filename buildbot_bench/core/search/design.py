@@ -18,13 +18,22 @@ from buildbot_bench.core.search.model import Costs
 from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN
 from buildbot_bench.core.search.views import View
 
+# Of the prior mass inside a gap, where kernels are tried: the median halves it; the others are
+# chosen about it, for where it is broken or another kernel is cheaper.
 _QUANTILES = (0.5, 0.4, 0.6, 0.25, 0.75)
+# Of a mixture whose information is computed: the heaviest components, and the least weight of one.
+# Chosen for speed: the time grows with the square of their number.
 _MOST_COMPONENTS = 12
+_LEAST_WEIGHT = 1e-5
+# Commits: broken kernels that lie this near each other are of one breakage.
+_SAME_BREAKAGE = 8
 # Of many images of one kernel, those that were booted least are worth another boot.
 _IMAGES_TO_BOOT = 3
 # Builds go on beside boots, and many are made ahead: this share of a build's time is waited for.
 _BUILD_FELT = 0.03
+# Views of the noise by which a probe is judged: the likeliest ones, for each doubles the time.
 _VIEWS = 2
+# Gauss-Hermite nodes: 9 integrate polynomials of degree 17 exactly.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 
@@ -114,7 +123,7 @@ def _success(ground: Ground, old: int, new: int, kernel: int) -> float:
     if not len(broken):
         return 1.0
     nearest = int(broken[np.argmin(np.abs(broken - kernel))])
-    span = 1 + np.count_nonzero(np.abs(broken - nearest) <= 8)
+    span = 1 + np.count_nonzero(np.abs(broken - nearest) <= _SAME_BREAKAGE)
     distance = abs(kernel - nearest)
     return float(distance / (distance + 0.5 * span))
 
@@ -209,7 +218,7 @@ def mixture_information(weight: FloatArray, mean: FloatArray, sd: FloatArray) ->
     A share of the values are outliers, which bounds how much any value can tell.
     """
     top = np.argsort(-weight, kind="stable")[:_MOST_COMPONENTS]
-    top = top[weight[top] > 1e-5]
+    top = top[weight[top] > _LEAST_WEIGHT]
     weight, mean, sd = weight[top] / weight[top].sum(), mean[top], sd[top]
     y = mean[:, None] + sd[:, None] * _NODES
     z = (y[:, :, None] - mean) / sd

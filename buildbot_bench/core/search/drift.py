@@ -25,8 +25,8 @@ from buildbot_bench.core.search.readings import Readings
 _TIME_S = 4 * 3600.0
 # A second uncertain step is thought of beside so many of the likeliest first ones.
 _FIRST_STEPS = 12
-_NEGLIGIBLE = 1e-7
-_TINY = 1e-300
+_NEGLIGIBLE = 1e-7  # a posterior weight; chosen: far below any error that a policy may ask for
+_TINY = 1e-300  # so that no weight of 0 divides
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from buildbot_bench.core.search.readings import Readings
 
 # A claim is a measured effect: nearly always true, and its size known to about a sixth.
 CLAIM_IS_TRUE = 0.85
-CLAIM_SPREAD = 0.16
+CLAIM_SPREAD = 0.16  # in ln of the size: the sixth
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

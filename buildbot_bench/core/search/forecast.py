@@ -17,20 +17,22 @@ from buildbot_bench.core.search.partition import FURTHER_STEP, STEP_IN_COMPANY
 # Learning two unknown levels costs about this many iterations at one standard deviation, and one
 # is spent to confirm the pair; both were read off simulated searches (benchmarks/search.py).
 _LEARN_LEVELS = 45.0
-_CONFIRM = 1.0
+_CONFIRM = 1.0  # an iteration
 # Nine of ten searches for a large step stay within this factor of the median, for a small one
 # within that; half of the difference is reached at a step of 2.5 standard deviations.
 _LEAST_SPREAD, _MOST_SPREAD = 1.1, 1.45
-_SMALL = 2.5
+_SMALL = 2.5  # deviations of the noise
 # The largest step to reckon with, when nothing is known of it: the archive's largest common ones.
 _LARGEST = 0.3
+# Eight sizes, each the middle of an eighth of ln(largest / least).
 _SIZES = (np.arange(8) + 0.5) / 8
-_MOST_STEPS = 4
+_MOST_STEPS = 4  # in a range; chosen: as many as the archive's iflib range has
+# Normal deviates: nine searches, of which each stands for a ninth.
 _LUCK = ndtri((np.arange(9) + 0.5) / 9)
-_NINE_OF_TEN = float(ndtri(0.9))
+_NINE_OF_TEN = float(ndtri(0.9))  # a normal deviate
 # Each doubling of the builders saves so much of the time for builds; half of the boots overlap.
 _OF_MORE_BUILDERS = 0.3
-_SEEN_OF_BOOTS = 0.5
+_SEEN_OF_BOOTS = 0.5  # the half that is told above
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,7 +22,9 @@ BoolArray = NDArray[np.bool_]
 
 # No commit is beyond suspicion, whatever the weights say: a share of an average commit's weight.
 _LEAST_WEIGHT = 0.01
+# Boots of one kernel that are always allowed, and all that are while a noise is not known.
 _FEW_BOOTS = 5
+_ENDS = 2  # kernels: the old and the new one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +65,7 @@ class Ground:
     def ends(self) -> tuple[int, int] | None:
         """The outermost kernels that can be measured; None when there are not two."""
         able = np.flatnonzero((self.ask >= 0) & (self.kernel == np.arange(self.n + 1)))
-        return None if len(able) < 2 else (int(able[0]), int(able[-1]))
+        return None if len(able) < _ENDS else (int(able[0]), int(able[-1]))
 
 
 def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:

@@ -24,10 +24,10 @@ _REACH = 5.0
 # The grid's spacing in standard deviations: of one value, and of the mean of all. A sum over a
 # grid of spacing h integrates a normal peak of deviation s to within 2 exp(-2 (pi s / h)^2).
 _SPACING = 0.5
-_SPACING_OF_MEAN = 2.5
-_REACH_OF_IMAGES = 3.5
-_MOST_POINTS = 3000
-_TINY = 1e-300
+_SPACING_OF_MEAN = 2.5  # of the mean, as told above
+_REACH_OF_IMAGES = 3.5  # build noises at which the kernel that spreads an image's level is cut off
+_MOST_POINTS = 3000  # of the grid; chosen for speed: beyond, the spacing grows
+_TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 # Stretches that may have shrunk by this much, in ln, are rescaled before they are grown further.
 _MOST_SHRUNK = 150.0
 

@@ -16,13 +16,13 @@ from buildbot_bench.core.search.model import SearchPolicy
 
 # Share of runs that say nothing of the level, and over how wide a span (in ln) they fall.
 OUTLIER_SHARE = 0.03
-OUTLIER_SPAN = 0.5
+OUTLIER_SPAN = 0.5  # in ln
 
 # The netbenches archive: run noise has its median at 0.8 % and its 90th percentile at 3.8 %.
 RUN_MEDIAN = 0.008
-_RUN_SPREAD = 1.1
-_RUN_FACTOR = 1.7
-_RUN_STEPS = range(-7, 7)
+_RUN_SPREAD = 1.1  # deviation of ln(run noise): a normal whose 90th percentile is near that
+_RUN_FACTOR = 1.7  # from one run noise that is thought of to the next
+_RUN_STEPS = range(-7, 7)  # of that factor, about the median
 
 # What is told comes from a sample and may be out of date: (factor, weight) around it.
 _RUN_AROUND = ((0.85, 0.1), (1.0, 0.8), (1.2, 0.088), (1.7, 0.01), (3.0, 0.002))
@@ -35,10 +35,10 @@ _LEAST_NOISE = 1e-6
 # More than machines have near ones, for what was measured there before seldom comes with the range.
 # That a culprit's boots may all be of a second mode, the search's end sees to (search/stop.py).
 _MODE_SHARE = 0.25
-_MODES = ((2.5, 0.015), (3.5, 0.015), (5.0, 0.002), (8.0, 0.001))
+_MODES = ((2.5, 0.015), (3.5, 0.015), (5.0, 0.002), (8.0, 0.001))  # (run noises, weight)
 # Whether the lab drifts in the hours of a search, and how far, in run noises.
 DRIFT_WEIGHT = 0.1
-DRIFT_SD = 2.0
+DRIFT_SD = 2.0  # run noises
 # Two modes taken for one look about this much wider than each is.
 _MODES_WIDEN = 1.5
 

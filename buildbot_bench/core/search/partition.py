@@ -20,7 +20,7 @@ FURTHER_STEP = 0.02
 # Work on one thing comes in several commits: a step is followed at once by another with about this
 # probability. (Of the four steps in the archive's iflib range, two are neighbours.)
 STEP_IN_COMPANY = 0.1
-_TINY = 1e-12
+_TINY = 1e-12  # commits; so that an empty gap does not divide by 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,7 +49,11 @@ class Readings:
 
 
 def read(ground: Ground, measurements: tuple[Measurement, ...]) -> Readings:
-    """Sort and group what was measured; raises UsageError for a value that is no measurement."""
+    """Sort and group what was measured.
+
+    Raises:
+        UsageError: For a value that is no measurement.
+    """
     for m in measurements:
         if not (np.isfinite(m.value) and m.value >= 0):
             raise UsageError(

@@ -22,11 +22,11 @@ from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
 # mean of k boots may lie further off than the mode, by _UNSURE / sqrt(k) deviations of the noise.
 # Where it lies further than that, one more boot confirms the first.
 _BOOTS_AGAINST_A_MODE = 4
-_MODE, _UNSURE = 3.0, 2.0
-_BOOTS = 2
-_BOOTS_OF_END = 3
-_LIKELY = 0.5
-_NORMAL_95 = 1.959964
+_MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
+_BOOTS = 2  # of a kernel beside a step; chosen: one boot may be an outlier
+_BOOTS_OF_END = 3  # boots; chosen: one may be an outlier, and two must agree
+_LIKELY = 0.5  # a probability: rather a step than none
+_NORMAL_95 = 1.959964  # standard deviations: ndtri(0.975)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

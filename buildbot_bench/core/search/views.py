@@ -20,8 +20,8 @@ from buildbot_bench.core.search.readings import Readings
 _FAR = 4.0
 # Steps as likely as this and as large, in standard deviations, are no doing of a drift.
 _CERTAIN = 0.999
-_BEYOND_DRIFT = 6.0
-_TINY = 1e-300
+_BEYOND_DRIFT = 6.0  # standard deviations
+_TINY = 1e-300  # so that no weight of 0 divides
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

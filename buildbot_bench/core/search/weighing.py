@@ -32,8 +32,8 @@ _NEGLIGIBLE = 7.0
 _HOPELESS = 14.0
 # Two modes are thought of while values are few, or when this share lies beyond so many deviations.
 _FEW_VALUES = 25
-_MISFIT = 2.2
-_MISFIT_SHARE = 0.07
+_MISFIT = 2.2  # deviations
+_MISFIT_SHARE = 0.07  # of the values; of a normal's 2.8 % lie as far off
 # With more values than this a drift averages out, and the cube of their number would be waited for.
 _DRIFT_VALUES = 400
 

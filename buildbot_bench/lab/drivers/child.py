@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_OUTPUT_LIMIT = 1 << 20
-_POLL_S = 0.005
-_LISTING_S = 10.0
+_OUTPUT_LIMIT = 1 << 20  # bytes
+_POLL_S = 0.005  # between two looks at a child
+_LISTING_S = 10.0  # for ps(1), on a machine however busy
 
 
-class Child:
+class ChildProcess:
     """A running program whose stdout and stderr go to files beside each other.
 
     Raises OSError when it cannot be started. `lifetime_s` is when SIGALRM ends it, or SIGXCPU one

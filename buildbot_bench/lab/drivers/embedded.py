@@ -10,13 +10,14 @@ programs slow down by a third and more, this holds still within one or two per c
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
 from buildbot_bench.lab.drivers.sampling import can_name, make_room, read_capture
@@ -24,10 +25,10 @@ from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, to
 from buildbot_bench.lab.drivers.turns import check_traffic, parse_turns, relative_efficiency
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
+from buildbot_bench.lab.tables import nearest
 
-_WORKLOADS = ("forwarding",)
-_CONSOLE_LIMIT = 8000
-_LEAST_SAMPLES = 30
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
+_LEAST_SAMPLES = 30  # chosen: a share of a tenth is then known to a half of itself
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,10 +47,26 @@ class EmbeddedSettings:
     control_rate: float = 350_000.0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddedWorkload:
+    """What is blasted: `flows` are 1 to 2000 pairs of addresses, one after the other."""
+
+    flows: int
+
+
+# The netbenches archive's preset: 20 sources, 100 destinations.
+FORWARDING = EmbeddedWorkload(flows=2000)
+
+
 class EmbeddedDriver:
     """Runs kernels that are programs."""
 
-    def __init__(self, settings: EmbeddedSettings, home: Path) -> None:
+    SETTINGS = EmbeddedSettings
+
+    def __init__(
+        self, settings: EmbeddedSettings, home: Path, tell: Callable[[str], None] = unheard
+    ) -> None:
+        del tell  # it is quick
         self._settings = settings
         self._home = home
         self._kernel = home / "boot" / "kernel"
@@ -58,23 +75,25 @@ class EmbeddedDriver:
         self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
 
     def workloads(self) -> tuple[str, ...]:
-        """Plain forwarding."""
-        return _WORKLOADS
+        """Those that are registered: plain forwarding."""
+        return tuple(self._workloads())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """A compiler, programs that it compiles, and a control that takes traffic."""
         cc = compiler()
         if cc is None:
-            return [Finding(subject="C compiler", detail="none", remedy="install one, or set CC")]
-        findings = [Finding(subject="C compiler", detail=cc)]
+            return [
+                CheckFinding(subject="C compiler", detail="none", remedy="install one, or set CC")
+            ]
+        findings = [CheckFinding(subject="C compiler", detail=cc)]
         try:
-            findings.append(Finding(subject="programs", detail=str(tools(self._home))))
+            findings.append(CheckFinding(subject="programs", detail=str(tools(self._home))))
             self._running.open_receiver()
             port = self._running.start_control(lasting_s=self._settings.duration_s)
-            findings.append(Finding(subject="control", detail=f"takes traffic on port {port}"))
+            findings.append(CheckFinding(subject="control", detail=f"takes traffic on port {port}"))
         except BenchError as error:
             remedy = error.hint or "see the message"
-            findings.append(Finding(subject="testbed", detail=error.message, remedy=remedy))
+            findings.append(CheckFinding(subject="testbed", detail=error.message, remedy=remedy))
         finally:
             self.shutdown()
         return findings
@@ -103,7 +122,12 @@ class EmbeddedDriver:
         self._tunables = tuple(tunables)
 
     def boot(self) -> None:
-        """Start control and kernel afresh; both take traffic when this returns."""
+        """Start control and kernel afresh; both take traffic when this returns.
+
+        Raises:
+            UntestableRevision: When the kernel is no program of this machine, or takes no traffic
+                in time.
+        """
         settings = self._settings
         lasting_s = max(settings.duration_s, settings.profile_s)
         self._running.open_receiver()
@@ -119,16 +143,24 @@ class EmbeddedDriver:
             raise UntestableRevision(f"the kernel {how} when it booted")
 
     def verify(self) -> None:
-        """Compare the digest of the program that the process runs."""
+        """Compare the digest of the program that the process runs.
+
+        Raises:
+            InfraError: When another one runs.
+        """
         running = _digest_of_process(self._running.pid(KERNEL)) or sha256(self._kernel)
         if running != self._digest:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")
 
     def blast(self, workload: str) -> Blast:
-        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps."""
-        if workload not in _WORKLOADS:
-            raise InfraError(f"no such workload: {workload}")
-        blaster, amiss = self._running.blast(self._settings.duration_s)
+        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps.
+
+        Raises:
+            UntestableRevision: When the kernel ends under traffic.
+            InfraError: For an unknown workload, or a sender that failed.
+        """
+        traffic = self._workload(workload)
+        blaster, amiss = self._running.blast(self._settings.duration_s, flows=traffic.flows)
         if how := self._running.ending(KERNEL):
             raise UntestableRevision(f"the kernel {how} under traffic")
         if amiss:
@@ -145,8 +177,13 @@ class EmbeddedDriver:
         """What is sampled, where the system has what it takes."""
         return "processor-time" if can_name() and compiler() else ""
 
-    def capture(self, workload: str) -> Profile:  # noqa: ARG002 - there is but one
-        """Start the kernel once more, with the sampler in it, and blast."""
+    def capture(self, workload: str) -> Profile:
+        """Start the kernel once more, with the sampler in it, and blast.
+
+        Raises:
+            InfraError: When the kernel does not start or go on with the sampler, or too few samples
+                were taken.
+        """
         samples = self._home / "logs" / "samples"
         make_room(samples)
         preload = {"LD_PRELOAD": str(sampler(self._home)), "BENCH_SAMPLES": str(samples)}
@@ -157,7 +194,7 @@ class EmbeddedDriver:
             said = self._running.said(KERNEL)
             raise InfraError(f"the kernel does not start with the sampler: {said[-500:]}")
         maps = Path(f"/proc/{self._running.pid(KERNEL)}/maps").read_text(encoding="utf-8")
-        _, amiss = self._running.blast(duration_s)
+        _, amiss = self._running.blast(duration_s, flows=self._workload(workload).flows)
         if how := self._running.ending(KERNEL):
             raise InfraError(f"the kernel {how} as it was sampled")
         if amiss:
@@ -177,6 +214,15 @@ class EmbeddedDriver:
     def shutdown(self) -> None:
         """Kill everything."""
         self._running.close()
+
+    def _workloads(self) -> Mapping[str, EmbeddedWorkload]:
+        return extensions.load_all(extensions.EMBEDDED_WORKLOADS)
+
+    def _workload(self, name: str) -> EmbeddedWorkload:
+        known = self._workloads()
+        if name not in known:
+            raise InfraError(f"no such workload: {name}", hint=nearest(name, known))
+        return known[name]
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.drivers.child import Child, last_cpu
+from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
 from buildbot_bench.lab.drivers.toolchain import CONTROL, PKTBLAST, tools
 
 KERNEL = "kernel"
 # A busy machine takes longer than a blast lasts: so many seconds, and so many times as long.
 _MARGIN_S = 20.0
-_STRETCH = 4.0
+_STRETCH = 4.0  # times a blast's length
 _LISTENING = re.compile(r"listening on port (\d{1,5})\b", re.ASCII)
 
 
@@ -29,12 +29,16 @@ class Forwarders:
         self._home = home
         self._boot_timeout_s = boot_timeout_s
         self._receiver: socket.socket | None = None
-        self._children: dict[str, Child] = {}
+        self._children: dict[str, ChildProcess] = {}
         self._ports: dict[str, str] = {}
         self.cpu = last_cpu()
 
     def open_receiver(self) -> None:
-        """The receiving socket exists before the kernel does, so that its port cannot be lost."""
+        """The receiving socket exists before the kernel does, so that its port cannot be lost.
+
+        Raises:
+            InfraError: When there is no port to be had.
+        """
         try:
             self._receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._receiver.bind(("127.0.0.1", 0))
@@ -42,7 +46,11 @@ class Forwarders:
             raise InfraError(f"no port on the loopback interface: {error}") from error
 
     def start_control(self, *, lasting_s: float) -> str:
-        """Start the forwarder that never changes; the port on which it takes traffic."""
+        """Start the forwarder that never changes; the port on which it takes traffic.
+
+        Raises:
+            InfraError: When it does not start.
+        """
         try:
             self.start(CONTROL, tools(self._home) / CONTROL, lasting_s=lasting_s)
         except OSError as error:
@@ -83,7 +91,7 @@ class Forwarders:
 
         return child.wait_until(listening, self._boot_timeout_s)
 
-    def blast(self, duration_s: float) -> tuple[Child, str]:
+    def blast(self, duration_s: float, *, flows: int) -> tuple[ChildProcess, str]:
         """Let kernel and control take turns; the sender, and what was amiss with it if anything."""
         assert self._receiver is not None  # noqa: S101 - boot opened it
         descriptor = self._receiver.fileno()
@@ -91,6 +99,7 @@ class Forwarders:
         command.append(str(int(duration_s * 1000)))
         for name in (KERNEL, CONTROL):
             command += [self._ports[name], str(self._children[name].pid)]
+        command.append(str(flows))
         lifetime_s = 2 * _patience_s(duration_s)
         sender = self._child(PKTBLAST, command, lifetime_s=lifetime_s, pass_fds=[descriptor])
         self._children[PKTBLAST] = sender
@@ -135,10 +144,10 @@ class Forwarders:
         lifetime_s: float,
         pass_fds: list[int] | None = None,
         environment: Mapping[str, str] | None = None,
-    ) -> Child:
+    ) -> ChildProcess:
         logs = self._home / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        return Child(
+        return ChildProcess(
             command,
             logs / f"{name}.out",
             cpu=self.cpu,

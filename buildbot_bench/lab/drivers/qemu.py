@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import EXECUTED, Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.virtual.boot import await_forwarding, fate
@@ -27,13 +27,13 @@ from buildbot_bench.lab.virtual.counting import measure_pps
 from buildbot_bench.lab.virtual.elf import read_symbols
 from buildbot_bench.lab.virtual.exact import Counted, count
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.multiboot import Multiboot
 from buildbot_bench.lab.virtual.places import places_of
 from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
-from buildbot_bench.lab.virtual.system import Image, System
+from buildbot_bench.lab.virtual.system import BootImage, System
 from buildbot_bench.lab.virtual.trace import as_table, by_function
 from buildbot_bench.lab.virtual.tracers import Tracing
 from buildbot_bench.lab.virtual.wires import Lost
@@ -42,14 +42,16 @@ _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
     FREEBSD: FreeBSD,
     MULTIBOOT: lambda _settings, _home: Multiboot(),
 }
-_CONSOLE_LIMIT = 8000
+_CONSOLE_LIMIT = 8000  # characters, its end; a page of a log
 
 
 class QemuDriver:
     """Drives one virtual machine; `tell` hears what is being done."""
 
+    SETTINGS = QemuSettings
+
     def __init__(
-        self, settings: QemuSettings, home: Path, tell: Callable[[str], None] = lambda _text: None
+        self, settings: QemuSettings, home: Path, tell: Callable[[str], None] = unheard
     ) -> None:
         self._settings = settings
         self._home = home
@@ -59,9 +61,9 @@ class QemuDriver:
         self._artefact = home / "boot" / "artefact"
         self._proven = home / "boot" / "known-good"
         self._digest = ""
-        self._image: Image | None = None
+        self._image: BootImage | None = None
         self._tunables: tuple[str, ...] = ()
-        self._machine: Machine | None = None
+        self._machine: VirtualMachine | None = None
         self._said = ""
         self._chosen = ""
         self._tracing = Tracing(settings.program, home)
@@ -70,7 +72,7 @@ class QemuDriver:
         """Those of the system."""
         return tuple(self._system.workloads())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """QEMU, that it boots something, the known-good kernel, and what the system needs."""
         known_good = self._known_good()
         findings = check_machine(self._settings, self._home, known_good, self._accelerator)
@@ -78,7 +80,7 @@ class QemuDriver:
         if boots_nothing:
             return findings
         if self._settings.exact:
-            findings.append(Finding(subject="counting", detail=self._tracing.in_words()))
+            findings.append(CheckFinding(subject="counting", detail=self._tracing.in_words()))
         return findings + self._system.check()
 
     def facts(self) -> dict[str, str]:
@@ -118,7 +120,12 @@ class QemuDriver:
             self._blame(f"the kernel {fault} when it booted")
 
     def verify(self) -> None:
-        """Compare the file's digest, and the build ID that the kernel printed with the file's."""
+        """Compare the file's digest, and the build ID that the kernel printed with the file's.
+
+        Raises:
+            InfraError: When another kernel runs.
+            UntestableRevision: When the kernel does not say on its console which one it is.
+        """
         kernel, digest = self._installed.kernel, self._installed.digest
         found = sha256(kernel)
         if found != digest:
@@ -130,7 +137,11 @@ class QemuDriver:
             raise UntestableRevision("the kernel does not say on its console which one it is")
 
     def blast(self, workload: str) -> Blast:
-        """Send the traffic: packets per second, or instructions per packet by function."""
+        """Send the traffic: packets per second, or instructions per packet by function.
+
+        Raises:
+            InfraError: For an unknown workload.
+        """
         if workload not in self.workloads():
             raise InfraError(f"no such workload: {workload}")
         try:
@@ -148,7 +159,11 @@ class QemuDriver:
         return EXECUTED
 
     def capture(self, workload: str) -> Profile:
-        """Where the instructions of some bursts were executed."""
+        """Where the instructions of some bursts were executed.
+
+        Raises:
+            InfraError: When the kernel does not forward while it is traced.
+        """
         del workload
         image = self._installed
         try:
@@ -176,21 +191,21 @@ class QemuDriver:
             self._machine = None
 
     @property
-    def _running(self) -> Machine:
+    def _running(self) -> VirtualMachine:
         if self._machine is None:
             raise InfraError("the DUT is off")
         return self._machine
 
     @property
-    def _installed(self) -> Image:
+    def _installed(self) -> BootImage:
         if self._image is None:
             raise InfraError("no kernel was installed")
         return self._image
 
     def _start(
-        self, image: Image, tunables: Sequence[str] = (), plugin: Plugin | None = None
-    ) -> Machine:
-        return Machine(
+        self, image: BootImage, tunables: Sequence[str] = (), plugin: Plugin | None = None
+    ) -> VirtualMachine:
+        return VirtualMachine(
             self._settings,
             self._system.arguments(image, self._workload, tunables),
             self._home,
@@ -206,11 +221,16 @@ class QemuDriver:
             self._chosen = "kvm" if works else "tcg"
         return self._chosen
 
-    def _await_forwarding(self, machine: Machine) -> str:
+    def _await_forwarding(self, machine: VirtualMachine) -> str:
         return await_forwarding(machine, self._system, self._settings.boot_limit_s)
 
     def _blame(self, fault: str) -> NoReturn:
-        """Find out whose fault it is: the known-good kernel's turn."""
+        """Find out whose fault it is: the known-good kernel's turn.
+
+        Raises:
+            UntestableRevision: When that one boots.
+            InfraError: When it does not either, or no kernel ever forwarded here.
+        """
         self.shutdown()
         good = self._known_good()
         if good is None and self._system.suspects_testbed(self._installed):

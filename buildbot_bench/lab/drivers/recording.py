@@ -30,7 +30,11 @@ def canonical_label(text: str) -> str | None:
 
 
 def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Recorded]:
-    """Recorded values in pps by workload and canonical revision; UsageError names file and line."""
+    """Recorded values in pps by workload and canonical revision.
+
+    Raises:
+        UsageError: For what is no recording; it names file and line.
+    """
     series: dict[str, Recorded] = {}
     for number, row in _rows(path):
         try:
@@ -54,7 +58,11 @@ def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Reco
 
 
 def newest_recorded(recorded: Recorded, revision: str) -> str:
-    """The recorded revision whose level a revision has: itself, or the newest one before it."""
+    """The recorded revision whose level a revision has: itself, or the newest one before it.
+
+    Raises:
+        UntestableRevision: When there is none, or the revision is a variant.
+    """
     if revision in recorded:
         return revision
     number = _plain_number(revision)

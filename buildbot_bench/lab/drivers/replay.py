@@ -13,13 +13,13 @@ import gzip
 import json
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.recording import (
     Recorded,
     canonical_label,
@@ -29,7 +29,7 @@ from buildbot_bench.lab.drivers.recording import (
 )
 from buildbot_bench.lab.files import check_digest, replace_text
 
-_FIRST_LINE_LIMIT = 200
+_FIRST_LINE_LIMIT = 200  # characters; a label has a few
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,12 @@ class ReplaySettings:
 class ReplayDriver:
     """Plays a recorded lab."""
 
-    def __init__(self, settings: ReplaySettings, home: Path) -> None:
+    SETTINGS = ReplaySettings
+
+    def __init__(
+        self, settings: ReplaySettings, home: Path, tell: Callable[[str], None] = unheard
+    ) -> None:
+        del tell  # it is quick
         self._settings = settings
         self._boots = home / "boots.json"
         self._revision = ""
@@ -59,15 +64,15 @@ class ReplayDriver:
         """The workloads of the recorded series."""
         return tuple(self._series())
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """The recording is all that this testbed consists of."""
         subject = f"series {self._settings.series}"
         try:
             recorded = self._series()
         except UsageError as error:
-            return [Finding(subject=subject, detail=error.message, remedy=error.hint)]
+            return [CheckFinding(subject=subject, detail=error.message, remedy=error.hint)]
         found = ", ".join(f"{name} ({len(points)})" for name, points in recorded.items())
-        return [Finding(subject=subject, detail=f"recorded revisions: {found}")]
+        return [CheckFinding(subject=subject, detail=f"recorded revisions: {found}")]
 
     def facts(self) -> dict[str, str]:
         """Where the values come from."""
@@ -81,7 +86,11 @@ class ReplayDriver:
         """All workloads have the same boots."""
 
     def install(self, artefact: Path, digest: str) -> None:
-        """Read which revision this is."""
+        """Read which revision this is.
+
+        Raises:
+            UntestableRevision: When the artefact's first line names none.
+        """
         check_digest(artefact, digest)
         with artefact.open(encoding="utf-8", errors="replace") as file:
             line = file.readline(_FIRST_LINE_LIMIT).strip()
@@ -94,7 +103,11 @@ class ReplayDriver:
         self._revision, self._digest = label, digest
 
     def tune(self, tunables: Sequence[str]) -> None:
-        """Refuse them all: what was measured long ago cannot be set otherwise now."""
+        """Refuse them all: what was measured long ago cannot be set otherwise now.
+
+        Raises:
+            UntestableRevision: For any tunable.
+        """
         raise UntestableRevision(
             f"a replayed testbed cannot set {tunables[0]}",
             hint="compare tunables on a testbed that boots kernels",
@@ -129,7 +142,11 @@ class ReplayDriver:
         return "recorded" if self._settings.captures else ""
 
     def capture(self, workload: str) -> Profile:
-        """What was recorded of this revision."""
+        """What was recorded of this revision.
+
+        Raises:
+            InfraError: When nothing was, or it cannot be read.
+        """
         directory = self._settings.captures or Path()
         name = f"{self._revision}.{workload}.pmc.graph.gz"
         try:

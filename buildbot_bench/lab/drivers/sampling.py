@@ -20,12 +20,12 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile import Profile, Stack
 
 SAMPLE_FRAMES = 24  # DEPTH of sampler.c
-_MOST = 16384
+_MOST = 16384  # samples that a file has room for
 _SAMPLE = struct.Struct(f"={1 + SAMPLE_FRAMES}Q")
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
 _SYMBOL = re.compile(r"([0-9a-f]+) ([0-9a-f]+) [tTwWiu] (\S+)")
 _SHARED = 3  # ELF's e_type of what may be loaded anywhere
-_NM_S = 30.0
+_NM_S = 30.0  # for nm(1), on a machine however busy
 _COUNTER = "processor-time"
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.lab.driver import Blast, Finding
+from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
 from buildbot_bench.lab.hardware.capture import Sampler
@@ -25,35 +25,33 @@ from buildbot_bench.lab.hardware.environment import make_environment, mounted
 from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
 from buildbot_bench.lab.hardware.flags import require_flags
 from buildbot_bench.lab.hardware.gaps import require_complete
-from buildbot_bench.lab.hardware.image import Image, open_image, upgrade
+from buildbot_bench.lab.hardware.image import SliceImage, open_image, upgrade
 from buildbot_bench.lab.hardware.install import install_kernel
 from buildbot_bench.lab.hardware.life import Life
-from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
+from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.sysctl import NO_DEBUGGER
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.hardware.verify import set_tunables, verify_image, verify_kernel
-from buildbot_bench.lab.quality import Fit, Flaw, RunLogs, Unfit, judge_run
-
-
-def _say_nothing(_text: str) -> None:
-    pass
+from buildbot_bench.lab.quality import FitRun, Flaw, RunLogs, UnfitRun, judge_run
 
 
 class SshDriver:
     """Drives a DUT, its senders and its receiver. `tell` hears what is being done."""
 
+    SETTINGS = SshSettings
+
     def __init__(
-        self, settings: SshSettings, home: Path, tell: Callable[[str], None] = _say_nothing
+        self, settings: SshSettings, home: Path, tell: Callable[[str], None] = unheard
     ) -> None:
         self._settings = settings
         self._home = home
         self._tell = tell
         self._workload = next(iter(settings.workloads), "")
         self._tunables: tuple[str, ...] = ()
-        self._installed: KernelArchive | Image = NOTHING
+        self._installed: KernelArchive | SliceImage = NOTHING
         self._boot: Alive | None = None
         self._siblings: list[float] = []
         self._console = Console(settings.console, home / "logs" / "console.out")
@@ -65,7 +63,7 @@ class SshDriver:
         """Those of testbeds.toml."""
         return tuple(self._settings.workloads)
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """What is missing in testbeds.toml, and then on each machine."""
         try:
             return check_testbed(self._settings, self._reach)
@@ -108,7 +106,7 @@ class SshDriver:
             self._upload(archive, packed)
         self._installed = archive
 
-    def _install_image(self, image: Image) -> None:
+    def _install_image(self, image: SliceImage) -> None:
         self._life().recover()
         unconfigure(self._settings, self._reach)
         self._tell(f"installing {image.name} on {self._settings.dut.address}")
@@ -132,26 +130,30 @@ class SshDriver:
     def verify(self) -> None:
         """Ask the DUT which kernel runs."""
         match self._installed:
-            case Image() as image:
+            case SliceImage() as image:
                 verify_image(self._dut, image)
             case KernelArchive() as archive:
                 verify_kernel(self._dut, self._settings.dut, archive)
 
     def blast(self, workload: str) -> Blast:
-        """Send the workload's traffic once; the value is in pps."""
+        """Send the workload's traffic once; the value is in pps.
+
+        Raises:
+            InfraError: When the run is no measurement, and that is not the kernel's fault.
+        """
         facts = self._facts_of_the_boot()
         logs = self._run(workload)
         alive = self._machine().look()
         if alive is None or self._boot is None or not alive.same_boot(self._boot):
             self._blame("the kernel did not outlive the traffic")
         match verdict := self._judge(logs, workload):
-            case Fit(value_pps=value, remark=remark):
+            case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
                 log = f"{logs.receiver}{remark}"
                 return Blast(values={"pps": value}, log=log, facts=facts)
-            case Unfit(flaw=Flaw.NO_TRAFFIC):
+            case UnfitRun(flaw=Flaw.NO_TRAFFIC):
                 self._blame_for_no_traffic(workload, verdict.reason)
-            case Unfit(flaw=Flaw.FAR, value_pps=float() as value):
+            case UnfitRun(flaw=Flaw.FAR, value_pps=float() as value):
                 self._siblings.append(value)
         raise InfraError(verdict.reason)
 
@@ -160,7 +162,11 @@ class SshDriver:
         return self._settings.profile.event if self._settings.profile else ""
 
     def capture(self, workload: str) -> Profile:
-        """Sample the kernel under the workload's traffic."""
+        """Sample the kernel under the workload's traffic.
+
+        Raises:
+            InfraError: When testbeds.toml has no profile.
+        """
         settings = self._settings
         if settings.profile is None:
             raise InfraError("no capture is set up", hint="write [testbeds.NAME.profile]")
@@ -212,7 +218,7 @@ class SshDriver:
         self._blaster.forget()
         return self._blaster.run(self._settings.traffic_of(workload))
 
-    def _judge(self, logs: RunLogs, workload: str) -> Fit | Unfit:
+    def _judge(self, logs: RunLogs, workload: str) -> FitRun | UnfitRun:
         traffic = self._settings.traffic_of(workload)
         return judge_run(
             logs,
@@ -222,7 +228,12 @@ class SshDriver:
         )
 
     def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
-        """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
+        """The kernel is at fault if the known-good one now boots, in the same way, and is ready.
+
+        Raises:
+            UntestableRevision: When the kernel is at fault.
+            InfraError: When the lab is.
+        """
         try:
             self._life().recover()
             if fell_back:
@@ -232,19 +243,24 @@ class SshDriver:
         raise UntestableRevision(f"{reason}; the known-good kernel boots")
 
     def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
-        """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
+        """Likewise, if the known-good one passes traffic; a bounced link it may be as well.
+
+        Raises:
+            UntestableRevision: When that one passes traffic.
+            InfraError: When it does not either.
+        """
         try:
             self._life().recover()
             verdict = self._judge(self._run(workload), workload)
         except InfraError as error:
             raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
-        if isinstance(verdict, Unfit) and verdict.value_pps is None:
+        if isinstance(verdict, UnfitRun) and verdict.value_pps is None:
             raise InfraError(f"{reason}; with the known-good kernel: {verdict.reason}")
         raise UntestableRevision(f"{reason}; the known-good kernel passes traffic")
 
-    def _machine(self) -> Machine:
+    def _machine(self) -> RemoteMachine:
         workload = self._settings.workloads.get(self._workload)
-        return Machine(
+        return RemoteMachine(
             remote=self._dut,
             limits=self._settings.limits,
             console=self._console,
@@ -261,7 +277,7 @@ class SshDriver:
     def _restart(self, address: str) -> None:
         remote, limits = self._reach(address), self._settings.limits
         silent = Console(ConsoleSettings(), self._home)
-        Machine(remote=remote, limits=limits, console=silent, tell=self._tell).restart()
+        RemoteMachine(remote=remote, limits=limits, console=silent, tell=self._tell).restart()
 
     @property
     def _choice(self) -> Choice:

@@ -22,7 +22,7 @@ _PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
 _LIBRARY_FLAGS = ("-shared", "-fPIC")
-_COMPILE_S = 120.0
+_COMPILE_S = 120.0  # for a small program, on a machine however busy
 
 
 def compiler() -> str | None:
@@ -57,7 +57,11 @@ def sampler(home: Path) -> Path:
 
 
 def compile_program(target: Path, sources: Sequence[str], flags: Sequence[str]) -> None:
-    """Compile and link C or assembler files; InfraError where that fails."""
+    """Compile and link C or assembler files.
+
+    Raises:
+        InfraError: Where that fails.
+    """
     cc = compiler()
     if cc is None:
         raise InfraError("there is no C compiler", hint="install one, or say which by CC")

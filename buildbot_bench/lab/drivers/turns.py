@@ -19,12 +19,12 @@ _PAIR = re.compile(
     re.ASCII,
 )
 _TOTAL = re.compile(r"^(Sent|Received|Damaged) (\d{1,15}) packets", re.MULTILINE | re.ASCII)
-_WARM_UP_PAIRS = 10
-_MOST_LOST = 0.1
+_WARM_UP_PAIRS = 10  # at the beginning, which are not counted
+_MOST_LOST = 0.1  # of the packets; chosen: a forwarder that drops more does other work
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class TrafficTurn:
     """A pair of turns: packets that passed, and processor time used in nanoseconds."""
 
     dut_packets: int
@@ -43,10 +43,10 @@ class Turn:
         return self.dut_packets * self.control_ns / (self.dut_ns * self.control_packets)
 
 
-def parse_turns(log: str) -> list[Turn]:
+def parse_turns(log: str) -> list[TrafficTurn]:
     """All pairs in a sender's log."""
     return [
-        Turn(
+        TrafficTurn(
             dut_packets=int(match[1]),
             dut_ns=int(match[2]),
             control_packets=int(match[3]),
@@ -56,10 +56,11 @@ def parse_turns(log: str) -> list[Turn]:
     ]
 
 
-def relative_efficiency(turns: list[Turn]) -> float:
+def relative_efficiency(turns: list[TrafficTurn]) -> float:
     """The DUT's packets per processor time, where the control's are 1.
 
-    Raises InfraError when too little of the turns is usable.
+    Raises:
+        InfraError: When too little of the turns is usable.
     """
     ratios = [turn.ratio for turn in turns[_WARM_UP_PAIRS:] if turn.counts]
     if not ratios:
@@ -70,11 +71,12 @@ def relative_efficiency(turns: list[Turn]) -> float:
     return statistics.median(ratios)
 
 
-def check_traffic(receiver_log: str, sender_log: str, turns: list[Turn]) -> None:
+def check_traffic(receiver_log: str, sender_log: str, turns: list[TrafficTurn]) -> None:
     """Refuse a kernel that passes nothing, or loses or damages packets: its speed says nothing.
 
-    Raises UntestableRevision for such a kernel, and InfraError for a sender or a control that
-    failed.
+    Raises:
+        UntestableRevision: For such a kernel.
+        InfraError: For a sender or a control that failed.
     """
     totals = {match[1]: int(match[2]) for match in _TOTAL.finditer(sender_log + receiver_log)}
     if not totals.keys() >= {"Sent", "Received", "Damaged"}:

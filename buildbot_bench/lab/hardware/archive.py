@@ -46,7 +46,10 @@ NOTHING = KernelArchive(name="", kernel=b"", kernel_digest="")
 def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
     """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT.
 
-    Raises InfraError for another digest and UntestableRevision for what is no kernel archive.
+    Another digest is an InfraError.
+
+    Raises:
+        UntestableRevision: For what is no kernel archive.
     """
     check_digest(artefact, digest)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +79,11 @@ def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
 
 
 def _directory_of_the_kernel(members: list[tarfile.TarInfo]) -> PurePosixPath:
-    """Where the file `kernel` lies; the least deep one, if there are several."""
+    """Where the file `kernel` lies; the least deep one, if there are several.
+
+    Raises:
+        UntestableRevision: When there is none.
+    """
     paths = [PurePosixPath(member.name) for member in members if member.size]
     found = [path for path in paths if path.name == "kernel" and ".." not in path.parts]
     if not found:

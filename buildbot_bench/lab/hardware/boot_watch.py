@@ -18,10 +18,10 @@ from buildbot_bench.lab.hardware.alive import Alive
 _PANIC = re.compile(r"^(panic: .*|Fatal trap .*|.*\bdouble fault\b.*)$", re.MULTILINE)
 _DEBUGGER = re.compile(r"^(db> ?|KDB: enter: .*)", re.MULTILINE)
 _BANNER = re.compile(r"^Copyright \(c\) 1992-\d{4} The FreeBSD Project", re.MULTILINE)
-_MOST_BOOTS = 3
+_MOST_BOOTS = 3  # banners of one reboot: kernels that panic and start again
 
 
-class Progress(StrEnum):
+class BootProgress(StrEnum):
     """What can be said of a reboot now."""
 
     LEAVING = "is still on its old boot"
@@ -39,19 +39,19 @@ class BootWatch:
         self._known = len(self._boots)
         self._wanted = wanted
 
-    def saw(self, alive: Alive | None) -> Progress:
+    def saw(self, alive: Alive | None) -> BootProgress:
         """Take one look at the machine; None is that it did not answer."""
         if alive is None:
-            return Progress.LOADER
+            return BootProgress.LOADER
         if self._boots and self._boots[-1].same_boot(alive):
-            return Progress.LEAVING if len(self._boots) == self._known else self._now(alive)
+            return BootProgress.LEAVING if len(self._boots) == self._known else self._now(alive)
         self._boots.append(alive)
         return self._now(alive)
 
-    def _now(self, alive: Alive) -> Progress:
+    def _now(self, alive: Alive) -> BootProgress:
         if len(self._boots) - self._known >= _MOST_BOOTS:
-            return Progress.LOOPS
-        return Progress.ARRIVED if alive.bootfile == self._wanted else Progress.FELL_BACK
+            return BootProgress.LOOPS
+        return BootProgress.ARRIVED if alive.bootfile == self._wanted else BootProgress.FELL_BACK
 
 
 def panic_in(console: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.profile import CALLCHAIN_DEPTH, Profile, parse_pmc_graph
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import Limits, ProfileSettings
@@ -37,7 +37,7 @@ class Sampler:
         self._samples = f"{settings.directory}/bench.pmc.out"
         self._graph = f"{settings.directory}/bench.pmc.graph"
 
-    def capture(self, blaster: Blaster, traffic: Traffic) -> Profile:
+    def capture(self, blaster: Blaster, traffic: PktgenTraffic) -> Profile:
         """Sample while traffic passes; InfraError for whatever does not come about."""
         self._remote.need("kldload", "-n", "hwpmc")
         lasting = replace(traffic, duration_s=self._settings.duration_s + self._limits.margin_s)
@@ -79,7 +79,11 @@ class Sampler:
             raise InfraError(f"pmcstat failed: {said}", hint=hint)
 
     def _read(self) -> Profile:
-        """What the DUT makes of the samples: it has the kernel and its symbols."""
+        """What the DUT makes of the samples: it has the kernel and its symbols.
+
+        Raises:
+            InfraError: When it is no graph of pmcstat(8).
+        """
         limit_s = self._limits.transfer_s
         command = ("pmcstat", "-R", self._samples, f"-z{CALLCHAIN_DEPTH}", "-G", self._graph)
         self._remote.need(*command, deadline_s=limit_s)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.hardware.choice import require_gpt
 from buildbot_bench.lab.hardware.environment import has_environment
 from buildbot_bench.lab.hardware.firewall import program_of
@@ -21,7 +21,8 @@ from buildbot_bench.lab.hardware.settings import (
 )
 from buildbot_bench.lab.hardware.switchboard import Reach
 
-_LEAST_FREE_KB = 256 * 1024
+_LEAST_FREE_KB = 256 * 1024  # two kernels with their modules, of 100 MB and more each
+_DF_COLUMNS = 3  # from the right, of df(1): what is free, how full it is, where it is mounted
 _DUT_PROGRAMS = ("shutdown", "sysctl", "sha256", "tar", "ifconfig")
 _KERNEL_PROGRAMS = ("nextboot", "find")
 _ENVIRONMENT_PROGRAMS = ("bectl", "find")
@@ -29,7 +30,7 @@ _IMAGE_PROGRAMS = ("xzcat", "mkfifo", "tee")
 _GENERATOR_PROGRAMS = ("ifconfig", "timeout")
 
 
-def check_testbed(settings: SshSettings, reach: Reach) -> list[Finding]:
+def check_testbed(settings: SshSettings, reach: Reach) -> list[CheckFinding]:
     """What is missing in the file first, then on the machines, one line each."""
     findings = gaps(settings)
     if settings.dut.address:
@@ -44,22 +45,24 @@ def check_testbed(settings: SshSettings, reach: Reach) -> list[Finding]:
     return [*findings, _power(settings), _console(settings)]
 
 
-def _guarded(role: str, findings: Iterator[Finding]) -> list[Finding]:
+def _guarded(role: str, findings: Iterator[CheckFinding]) -> list[CheckFinding]:
     """The findings of one machine, up to the one at which it could not be asked any further."""
-    found: list[Finding] = []
+    found: list[CheckFinding] = []
     try:
         found.extend(findings)
     except BenchError as error:
-        found.append(Finding(subject=role, detail=error.message, remedy=error.hint or "look there"))
+        found.append(
+            CheckFinding(subject=role, detail=error.message, remedy=error.hint or "look there")
+        )
     return found
 
 
-def _reachable(role: str, remote: Remote) -> Iterator[Finding]:
+def _reachable(role: str, remote: Remote) -> Iterator[CheckFinding]:
     user = remote.need("id", "-un").strip()
-    yield Finding(subject=role, detail=f"{remote.address} answers as {user}")
+    yield CheckFinding(subject=role, detail=f"{remote.address} answers as {user}")
 
 
-def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
+def _dut(settings: SshSettings, remote: Remote) -> Iterator[CheckFinding]:
     dut = settings.dut
     yield from _reachable("DUT", remote)
     whole_images = dut.slices is not None
@@ -74,7 +77,7 @@ def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
     yield from _programs("DUT", remote, tuple(map(program_of, sorted(firewalls))))
     known_good = dut.path(dut.known_good_file.lstrip("/"))
     fine = remote.run("test", "-f", known_good).status == 0
-    yield Finding(
+    yield CheckFinding(
         subject="known-good kernel",
         detail=known_good if fine else f"there is no {known_good}",
         remedy=None if fine else "install one, or name it by dut.known_good",
@@ -88,36 +91,36 @@ def _dut(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
     yield from _readiness(settings, remote)
 
 
-def _once(remote: Remote, slices: SliceSettings) -> Finding:
+def _once(remote: Remote, slices: SliceSettings) -> CheckFinding:
     """Whether a slice under test is booted once and no more."""
     once = [command for command in slices.boot_once if "bootonce" in command]
     if not once:
         detail = "a slice under test stays chosen until go_back: one that hangs is booted again"
-        return Finding(subject="slices.boot_once", detail=detail)
+        return CheckFinding(subject="slices.boot_once", detail=detail)
     try:
         for command in once:
             require_gpt(remote, command)
     except InfraError as error:
-        return Finding(subject="slices: bootonce", detail=error.message, remedy=error.hint)
-    return Finding(subject="slices: bootonce", detail="the disk has a GPT, which knows it")
+        return CheckFinding(subject="slices: bootonce", detail=error.message, remedy=error.hint)
+    return CheckFinding(subject="slices: bootonce", detail="the disk has a GPT, which knows it")
 
 
-def _environment(remote: Remote, names: BootEnvironmentSettings) -> Finding:
+def _environment(remote: Remote, names: BootEnvironmentSettings) -> CheckFinding:
     there = has_environment(remote, names.known_good)
-    return Finding(
+    return CheckFinding(
         subject="boot environment",
         detail=names.known_good if there else f"bectl lists no {names.known_good}",
         remedy=None if there else "name one by dut.boot_environments.known_good",
     )
 
 
-def _readiness(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
+def _readiness(settings: SshSettings, remote: Remote) -> Iterator[CheckFinding]:
     """It is the configuration set of the last job that is in force now."""
     for name, workload in settings.workloads.items():
         for command in workload.ready:
             answer = remote.run(*command)
             fine = answer.status == 0
-            yield Finding(
+            yield CheckFinding(
                 subject=f"readiness of {name}",
                 detail=" ".join(command) + ("" if fine else f": {answer.complaint}"),
                 remedy=None if fine else "see cables and addresses, and the configuration set",
@@ -126,7 +129,7 @@ def _readiness(settings: SshSettings, remote: Remote) -> Iterator[Finding]:
 
 def _generator(
     role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     yield from _reachable(role, remote)
     missing = list(_programs(role, remote, (command[0], *_GENERATOR_PROGRAMS)))
     yield from missing
@@ -136,57 +139,61 @@ def _generator(
         yield from _port(role, remote, end.interface, end.mac)
 
 
-def _programs(role: str, remote: Remote, programs: tuple[str, ...]) -> Iterator[Finding]:
+def _programs(role: str, remote: Remote, programs: tuple[str, ...]) -> Iterator[CheckFinding]:
     for program in programs:
         fine = remote.run("sh", "-c", 'command -v "$0"', program).status == 0
         if not fine:
-            yield Finding(
+            yield CheckFinding(
                 subject=f"{role}: {program}",
                 detail="is not on its PATH",
                 remedy="install it there; ssh gives a PATH of its own",
             )
 
 
-def _port(role: str, remote: Remote, port: str, mac: str) -> Iterator[Finding]:
+def _port(role: str, remote: Remote, port: str, mac: str) -> Iterator[CheckFinding]:
     subject = f"{role}: {port}"
     answer = remote.run("ifconfig", port)
     if answer.status != 0:
-        yield Finding(subject=subject, detail=answer.complaint, remedy="correct the interface")
+        yield CheckFinding(subject=subject, detail=answer.complaint, remedy="correct the interface")
     elif mac and mac.lower() not in answer.stdout.lower():
-        yield Finding(subject=subject, detail=f"has another MAC than {mac}", remedy="correct mac")
+        yield CheckFinding(
+            subject=subject, detail=f"has another MAC than {mac}", remedy="correct mac"
+        )
     elif "status: " in answer.stdout and "status: active" not in answer.stdout:
-        yield Finding(subject=subject, detail="has no link", remedy="see its cable")
+        yield CheckFinding(subject=subject, detail="has no link", remedy="see its cable")
     else:
-        yield Finding(subject=subject, detail="is there and has a link")
+        yield CheckFinding(subject=subject, detail="is there and has a link")
 
 
-def _room(remote: Remote, directory: str) -> Finding:
+def _room(remote: Remote, directory: str) -> CheckFinding:
     words = remote.need("df", "-k", directory).splitlines()[-1].split()
-    free_kb = int(words[-3]) if len(words) >= 3 and words[-3].isdecimal() else 0
-    return Finding(
+    free_kb = int(words[-3]) if len(words) >= _DF_COLUMNS and words[-3].isdecimal() else 0
+    return CheckFinding(
         subject=f"room in {directory}",
         detail=f"{free_kb // 1024} MB",
         remedy=None if free_kb >= _LEAST_FREE_KB else "two kernels need 256 MB: remove old ones",
     )
 
 
-def _power(settings: SshSettings) -> Finding:
+def _power(settings: SshSettings) -> CheckFinding:
     if settings.power is None:
         remedy = "write [testbeds.NAME.power]: a DUT that hangs then comes back without a person"
-        return Finding(subject="power", detail="no driver", remedy=remedy)
+        return CheckFinding(subject="power", detail="no driver", remedy=remedy)
     try:
-        return Finding(subject="power", detail=settings.power.check())
+        return CheckFinding(subject="power", detail=settings.power.check())
     except BenchError as error:
-        return Finding(subject="power", detail=error.message, remedy=error.hint or "try it by hand")
+        return CheckFinding(
+            subject="power", detail=error.message, remedy=error.hint or "try it by hand"
+        )
 
 
-def _console(settings: SshSettings) -> Finding:
+def _console(settings: SshSettings) -> CheckFinding:
     console = settings.console
     if console.command:
         if shutil.which(console.command[0]) is None:
             remedy = "install it on the lab controller"
-            return Finding(subject="console", detail=f"no {console.command[0]}", remedy=remedy)
-        return Finding(subject="console", detail=" ".join(console.command))
+            return CheckFinding(subject="console", detail=f"no {console.command[0]}", remedy=remedy)
+        return CheckFinding(subject="console", detail=" ".join(console.command))
     if console.file is not None:
-        return Finding(subject="console", detail=str(console.file))
-    return Finding(subject="console", detail="none: what a kernel that panics says is lost")
+        return CheckFinding(subject="console", detail=str(console.file))
+    return CheckFinding(subject="console", detail="none: what a kernel that panics says is lost")

@@ -90,9 +90,12 @@ def choice_of(remote: Remote, dut: DutSettings) -> Choice:
 
 
 def require_gpt(remote: Remote, command: Command) -> None:
-    """Raise InfraError when a command of gpart(8), GEOM last, sets `bootonce` where none can be.
+    """See that a command of gpart(8), GEOM last, sets `bootonce` where it can be.
 
     Sources: lib/geom/part/geom_part.c for what `gpart show` prints, sys/geom/part/g_part_gpt.c.
+
+    Raises:
+        InfraError: When the scheme is not GPT.
     """
     geom = command[-1]
     shown = _SCHEME.search(remote.need("gpart", "show", geom))
@@ -130,7 +133,11 @@ class Slices:
             self._remote.run(*command)
 
     def copy_known_good(self) -> str:
-        """There is no room for a third image."""
+        """There is no room for a third image.
+
+        Raises:
+            InfraError: Always.
+        """
         raise InfraError(
             "the DUT came back on its known-good slice, and nothing shows why",
             hint=self.advice,

@@ -8,7 +8,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.settings import ConsoleSettings
 
-_LIMIT = 64 * 1024
+_LIMIT = 64 * 1024  # bytes of what was said last
 
 
 class Console:
@@ -22,7 +22,11 @@ class Console:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Forget what was said so far; InfraError when the console's command cannot be run."""
+        """Forget what was said so far.
+
+        Raises:
+            InfraError: When the console's command cannot be run.
+        """
         self.end()
         self._marked = 0
         if self._settings.command:

@@ -72,7 +72,11 @@ def make_environment(remote: Remote, names: BootEnvironmentSettings) -> None:
 
 @contextmanager
 def mounted(remote: Remote, name: str) -> Iterator[str]:
-    """Where an environment is mounted for the length of a block."""
+    """Where an environment is mounted for the length of a block.
+
+    Raises:
+        InfraError: When bectl(8) does not say where.
+    """
     told = _MOUNTED.search(remote.need("bectl", "mount", name))
     if told is None:
         raise InfraError(

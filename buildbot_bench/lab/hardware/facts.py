@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, SshSettings
 
@@ -17,7 +17,8 @@ _FILES = (
     *("boot/loader.conf", "boot/loader.conf.local", "etc/sysctl.conf", "etc/sysctl.conf.local"),
     *("etc/rc.conf", "etc/rc.conf.local", "etc/rc.conf.misc"),
 )
-_SHORT = 12
+_SHORT = 12  # hexadecimal digits by which a digest is told, as everywhere in the project
+_DIGEST = 64  # hexadecimal digits of a SHA-256
 # Each fact is one line; a command that a machine does not have gives none.
 _DUT_SCRIPT = """
 root=$1; shift
@@ -84,13 +85,13 @@ def dut_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
     return {name: _short(name, value) for name, value in facts.items() if value}
 
 
-def generator_facts(remote: Remote, role: str, traffic: Traffic) -> dict[str, str]:
+def generator_facts(remote: Remote, role: str, traffic: PktgenTraffic) -> dict[str, str]:
     """A sender's or the receiver's host, its system, and the digest of its pkt-gen."""
     told = _tell(remote, _GENERATOR_SCRIPT, traffic.pkt_gen)
     return {f"{role} {name}": _short("/", value) for name, value in told.items() if value}
 
 
-def load_facts(settings: SshSettings, traffic: Traffic) -> dict[str, str]:
+def load_facts(settings: SshSettings, traffic: PktgenTraffic) -> dict[str, str]:
     """What is offered, by which command lines."""
     commands = {
         f"sender {n} command": " ".join(settings.transmit(traffic, n))
@@ -120,4 +121,4 @@ def _short(name: str, value: str) -> str:
 
 
 def _is_digest(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+    return len(text) == _DIGEST and set(text) <= set("0123456789abcdef")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.driver import Finding
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
@@ -24,7 +24,7 @@ _SCRIPT = 'exec timeout -k 1 5 "$0" "$@" -h -: 2>&1'
 
 def flag_findings(
     role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[CheckFinding]:
     """One finding when an end's command has an option that its pkt-gen does not take."""
     # sh(1) ends as pkt-gen does, whose 255 would pass for ssh's own.
     told = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
@@ -34,7 +34,7 @@ def flag_findings(
     word, complaint = f"-{refused.option}", refused.complaint
     if refused.option == ":":
         word, complaint = command[-1], f"option requires an argument -- {command[-1][1:]}"
-    yield Finding(
+    yield CheckFinding(
         subject=f"{role}: flags",
         detail=f"{command[0]} of {remote.address} says: {complaint}",
         remedy=f"take {word} out of flags, or correct it: `{command[0]} -h` there lists its options"
@@ -44,7 +44,7 @@ def flag_findings(
 
 
 def commands_of(
-    settings: SshSettings, traffic: Traffic
+    settings: SshSettings, traffic: PktgenTraffic
 ) -> list[tuple[str, GeneratorSettings, Sequence[str]]]:
     """The role of each sender and of the receiver, what it is, and what it runs."""
     senders = [
@@ -55,7 +55,11 @@ def commands_of(
 
 
 def require_flags(settings: SshSettings, reach: Reach, workload: str) -> None:
-    """Raise InfraError for an option that a sender's or the receiver's pkt-gen does not take."""
+    """See that the senders' and the receiver's pkt-gen take their options.
+
+    Raises:
+        InfraError: For the first that one does not take.
+    """
     for role, end, command in commands_of(settings, settings.traffic_of(workload)):
         for finding in flag_findings(role, end, reach(end.address), command):
             raise InfraError(f"{role}: {finding.detail}", hint=finding.remedy or "")

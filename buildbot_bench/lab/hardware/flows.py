@@ -13,7 +13,6 @@ from ipaddress import ip_address
 
 from buildbot_bench.core.errors import UsageError
 
-RFC2544_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 # How many addresses send and how many receive; a flow is a pair of them.
 PRESETS: Mapping[str, tuple[int, int]] = {"1": (1, 1), "2k": (20, 100), "5k": (71, 70)}
 _BASES = {
@@ -23,14 +22,15 @@ _BASES = {
 _FLAGS = {"inet": "-4", "inet6": "-6"}
 _FAMILIES = (*_BASES, "dual")
 _RANGE = re.compile(r"[0-9a-fA-F.:\[\]-]{3,200}", re.ASCII)
-_CRC_BYTES = 4
+_IPV4 = 4  # of ipaddress: the version of an address
+_CRC_BYTES = 4  # that Ethernet appends to a frame
 _LEAST_BYTES = {"inet": 64, "inet6": 66}  # Ethernet, IP and UDP headers, and the CRC
-_PREAMBLE_AND_GAP_BYTES = 20
-_PORT = 2001
+_PREAMBLE_AND_GAP_BYTES = 20  # of Ethernet, around each frame: 8 and 12
+_PORT = 2001  # of UDP, at both ends; that of the archive's configurations
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Traffic:
+class PktgenTraffic:
     """What is sent, how fast and how long.
 
     `frame_bytes` counts the CRC, as RFC 2544 does. `offered_pps` is what all senders together
@@ -110,6 +110,6 @@ def _range(first: str, count: int) -> str:
     """`198.18.10.1:2001-198.18.10.20`, or `[2001:2:0:10::1]-[2001:2:0:10::14]`."""
     start = ip_address(first)
     end = start + (count - 1)
-    if start.version == 4:
+    if start.version == _IPV4:
         return f"{start}:{_PORT}-{end}"
     return f"[{start}]-[{end}]"

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.hardware.settings import SshSettings
 
+_FAMILIES = 2  # of 'dual': inet and inet6, a sender each
 
-def gaps(settings: SshSettings) -> list[Finding]:
+
+def gaps(settings: SshSettings) -> list[CheckFinding]:
     """One finding for each thing that a measurement needs and that is not written down."""
     return [*_of_machines(settings), *_of_nanobsd(settings), *_of_traffic(settings)]
 
 
 def require_complete(settings: SshSettings) -> None:
-    """Raise UsageError for the first gap."""
+    """See that there is no gap.
+
+    Raises:
+        UsageError: For the first one.
+    """
     if found := gaps(settings):
         raise UsageError(f"{found[0].subject}: {found[0].detail}", hint=found[0].remedy or "")
 
 
-def _of_machines(settings: SshSettings) -> Iterator[Finding]:
+def _of_machines(settings: SshSettings) -> Iterator[CheckFinding]:
     dut, receiver = settings.dut, settings.receiver
     if not dut.address:
         yield _missing("dut.address", "give the name by which ssh reaches the DUT")
@@ -37,7 +43,7 @@ def _of_machines(settings: SshSettings) -> Iterator[Finding]:
             yield _missing(f"receiver.{key}", f"give the receiver's {key}")
 
 
-def _of_nanobsd(settings: SshSettings) -> Iterator[Finding]:
+def _of_nanobsd(settings: SshSettings) -> Iterator[CheckFinding]:
     dut = settings.dut
     if dut.is_nanobsd and not dut.saving and any(w.configs for w in settings.workloads.values()):
         yield _missing(
@@ -52,7 +58,7 @@ def _of_nanobsd(settings: SshSettings) -> Iterator[Finding]:
         )
 
 
-def _of_traffic(settings: SshSettings) -> Iterator[Finding]:
+def _of_traffic(settings: SshSettings) -> Iterator[CheckFinding]:
     if not settings.workloads:
         yield _missing("workloads", "write [testbeds.NAME.workloads.forwarding]")
     for name, workload in settings.workloads.items():
@@ -63,7 +69,7 @@ def _of_traffic(settings: SshSettings) -> Iterator[Finding]:
                 'give what succeeds on a ready DUT: [["ping", "-c", "2", "198.19.0.203"]]',
             )
         if workload.configs is not None and not workload.configs.is_dir():
-            yield Finding(
+            yield CheckFinding(
                 subject=f"workloads.{name}.configs",
                 detail=f"there is no directory {workload.configs}",
                 remedy="name one that holds etc/ and boot/, or leave the key out",
@@ -73,13 +79,13 @@ def _of_traffic(settings: SshSettings) -> Iterator[Finding]:
                 f"traffic.offered_pps (for {name})",
                 "give what the senders bring about: run their pkt-gen and read Speed",
             )
-        if traffic.family == "dual" and len(settings.senders) < 2:
-            yield Finding(
+        if traffic.family == "dual" and len(settings.senders) < _FAMILIES:
+            yield CheckFinding(
                 subject=f"traffic.family (for {name})",
                 detail="'dual' needs two senders",
                 remedy="give two, or make two workloads, of inet and of inet6",
             )
 
 
-def _missing(subject: str, remedy: str) -> Finding:
-    return Finding(subject=subject, detail="missing", remedy=remedy)
+def _missing(subject: str, remedy: str) -> CheckFinding:
+    return CheckFinding(subject=subject, detail="missing", remedy=remedy)

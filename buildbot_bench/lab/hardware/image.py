@@ -12,7 +12,7 @@ from buildbot_bench.lab.files import check_digest
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, Limits
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes
 # One line, which csh(1) takes for a word. What arrives is digested on its way to the slice: there
 # is no room for a copy. Neither xzcat's failure nor tee's may pass for the end of the image.
 _UPGRADE = (
@@ -25,7 +25,7 @@ _UPGRADE = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class SliceImage:
     """A nanobsd image as the builder made it, compressed by xz(1)."""
 
     path: Path
@@ -64,18 +64,20 @@ class Image:
             ) from error
 
 
-def open_image(artefact: Path, digest: str) -> Image:
+def open_image(artefact: Path, digest: str) -> SliceImage:
     """An artefact whose SHA-256 is `digest`; UntestableRevision for what is no whole image."""
     check_digest(artefact, digest)
-    image = Image(path=artefact, digest=digest)
+    image = SliceImage(path=artefact, digest=digest)
     image.check()
     return image
 
 
-def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: Image) -> None:
+def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage) -> None:
     """Have the DUT write an image to its other slice; checked by digest as it arrives.
 
-    InfraError when it arrives damaged, or when BSDRP's `upgrade` does not log that it is complete.
+    Raises:
+        InfraError: When it arrives damaged, or when BSDRP's `upgrade` does not log that it is
+            complete.
     """
     if not dut.upgrading:
         raise InfraError(

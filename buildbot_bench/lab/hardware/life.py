@@ -14,13 +14,13 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.boot_watch import BootWatch
 from buildbot_bench.lab.hardware.choice import Choice
-from buildbot_bench.lab.hardware.reboot import KernelFault, Machine
+from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 
 
 class Life:
     """One DUT's kernels: those that are tried once, and the known-good one."""
 
-    def __init__(self, machine: Machine, choice: Choice) -> None:
+    def __init__(self, machine: RemoteMachine, choice: Choice) -> None:
         self._machine = machine
         self._choice = choice
 
@@ -37,9 +37,12 @@ class Life:
         return self._boot_once(before, name, tunables)
 
     def prove_choice(self) -> None:
-        """Boot a copy of the known-good kernel as kernels under test are; InfraError if it fails.
+        """Boot a copy of the known-good kernel as kernels under test are.
 
         Without this a loader that does not heed nextboot.conf would make all revisions untestable.
+
+        Raises:
+            InfraError: If it fails.
         """
         self._machine.tell("seeing whether the known-good kernel boots in the same way")
         copy = self._choice.copy_known_good()
@@ -58,7 +61,11 @@ class Life:
         return self._machine.reach(before, wanted)
 
     def recover(self) -> None:
-        """See that the known-good kernel runs and is ready; InfraError when it is not."""
+        """See that the known-good kernel runs and is ready.
+
+        Raises:
+            InfraError: When it is not.
+        """
         self._machine.tell(f"going back to the known-good kernel of {self._machine.remote.address}")
         self._machine.console.mark()
         before = self._machine.look()

@@ -17,8 +17,8 @@ from buildbot_bench.lab.hardware.remote import Remote
 
 _SCRIPT = 'echo "pid $$"; exec timeout -k 5 "$0" "$@" 2>&1'
 _PID = re.compile(r"pid (\d+)\n")
-_POLL_S = 0.05
-_STOP_S = 10.0
+_POLL_S = 0.05  # between two looks at a process
+_STOP_S = 10.0  # that a process has for each of TERM and KILL
 
 
 class RemoteProcess:
@@ -69,7 +69,11 @@ class RemoteProcess:
         return False
 
     def stop(self) -> None:
-        """End it; InfraError when it cannot be ended. A second call does nothing."""
+        """End it. A second call does nothing.
+
+        Raises:
+            InfraError: When it cannot be ended.
+        """
         if self.ended():
             return
         try:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.alive import Alive, alive_script, parse_alive
 from buildbot_bench.lab.hardware.boot_watch import (
+    BootProgress,
     BootWatch,
-    Progress,
     in_debugger,
     loops,
     panic_in,
@@ -26,8 +26,8 @@ from buildbot_bench.lab.power import Power
 
 KERNEL_SCRIPT = "sysctl -n kern.bootfile"
 
-_OUTCOMES = {Progress.ARRIVED, Progress.FELL_BACK, Progress.LOOPS}
-_SILENCE = {Progress.LOADER, Progress.LEAVING}
+_OUTCOMES = {BootProgress.ARRIVED, BootProgress.FELL_BACK, BootProgress.LOOPS}
+_SILENCE = {BootProgress.LOADER, BootProgress.LEAVING}
 
 
 class KernelFault(Exception):  # noqa: N818 - a suspicion, not yet an error of anybody
@@ -42,7 +42,7 @@ class KernelFault(Exception):  # noqa: N818 - a suspicion, not yet an error of a
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Machine:
+class RemoteMachine:
     """What it takes to reboot a machine. `ready` are the commands by which it shows that it is.
 
     They send packets, which a rule of `firewall` must count, if it has one. `tell` hears what is
@@ -74,7 +74,11 @@ class Machine:
         return parse_alive(told, asked_s, time.monotonic())
 
     def restart(self) -> None:
-        """Boot the kernel that runs once more; InfraError when it does not come back."""
+        """Boot the kernel that runs once more.
+
+        Raises:
+            InfraError: When it does not come back.
+        """
         before = self.look()
         if before is None:
             raise InfraError(f"{self.remote.address} does not answer")
@@ -94,7 +98,11 @@ class Machine:
         self.remote.hang_up()
 
     def cycle_power(self) -> None:
-        """Take the power away and give it back; KernelFault where nothing can do that."""
+        """Take the power away and give it back.
+
+        Raises:
+            KernelFault: Where nothing can do that.
+        """
         if self.power is None:
             raise KernelFault("there is no power driver to bring it back")
         self.tell(f"power-cycling {self.remote.address}")
@@ -105,49 +113,54 @@ class Machine:
     def reach(self, before: Alive | None, wanted: str) -> Alive:
         """Wait for a reboot's outcome, taking the power away when there is none.
 
-        Raises KernelFault, with all that was seen, when the outcome is not `wanted`, and ready;
-        InfraError when the machine never went down.
+        Raises:
+            KernelFault: When the outcome is not `wanted`, and ready; with all that was seen.
+            InfraError: When the machine never went down.
         """
         watch, troubles = BootWatch(before, wanted), list[str]()
         for cycle in range(self.limits.power_cycles + 1):
             if cycle:
                 self.cycle_power()
             progress = self._await_outcome(watch)
-            if progress is Progress.ARRIVED:
+            if progress is BootProgress.ARRIVED:
                 return self.await_ready(watch)
             troubles.append(self._describe(progress))
             if progress not in _SILENCE or self.power is None:
                 break
         text = ", then ".join(troubles)
-        if progress is Progress.LEAVING:  # the kernel was never tried
+        if progress is BootProgress.LEAVING:  # the kernel was never tried
             raise InfraError(
                 f"the DUT {text}: its shutdown hangs", hint="give it a power driver, or look there"
             )
-        silent = text == Progress.FELL_BACK  # no hang before it, and no panic on the console
+        silent = text == BootProgress.FELL_BACK  # no hang before it, and no panic on the console
         raise KernelFault(f"the DUT {text}", fell_back=silent)
 
-    def _await_outcome(self, watch: BootWatch) -> Progress:
+    def _await_outcome(self, watch: BootWatch) -> BootProgress:
         end_s = time.monotonic() + self.limits.reboot_s
-        progress = Progress.LEAVING
+        progress = BootProgress.LEAVING
         while time.monotonic() < end_s:
             progress = watch.saw(self.look(shared=False))
             said = self.console.recent()
             if loops(said):
-                return Progress.LOOPS
+                return BootProgress.LOOPS
             if progress in _OUTCOMES or in_debugger(said):
                 return progress
             time.sleep(self.limits.poll_s)
         return progress
 
     def await_ready(self, watch: BootWatch) -> Alive:
-        """Wait until each readiness command succeeds; KernelFault when that takes too long."""
+        """Wait until each readiness command succeeds.
+
+        Raises:
+            KernelFault: When that takes too long.
+        """
         end_s = time.monotonic() + self.limits.ready_s
         self.tell("waiting until it is ready")
         while True:
             complaint = self._not_ready()
             alive = self.look()
             progress = watch.saw(alive)
-            if progress in {Progress.FELL_BACK, Progress.LOOPS}:
+            if progress in {BootProgress.FELL_BACK, BootProgress.LOOPS}:
                 raise KernelFault(f"the DUT {self._describe(progress)} before it was ready")
             if alive is not None and not complaint:
                 return alive
@@ -183,7 +196,7 @@ class Machine:
         counted = after - before
         return complaint or ("" if counted > 0 else f"no rule of {self.firewall} counted a packet")
 
-    def _describe(self, progress: Progress) -> str:
+    def _describe(self, progress: BootProgress) -> str:
         if progress in _SILENCE:
             text = f"{progress} after {self.limits.reboot_s:g} s"
         else:

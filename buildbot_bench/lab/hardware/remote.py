@@ -19,9 +19,9 @@ from typing import BinaryIO
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.settings import Limits
 
-_SSH_FAILED = 255
+_SSH_FAILED = 255  # exit status, ssh(1)
 _STRANGER = "Host key verification failed"
-_KEEP_ALIVES = 3
+_KEEP_ALIVES = 3  # without an answer, ssh_config(5)'s default
 _KEPT_S = "60"
 
 
@@ -30,7 +30,7 @@ class Unreachable(InfraError):  # noqa: N818 - it says what the host is
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class RemoteAnswer:
     """How a remote command ended and what it printed."""
 
     status: int
@@ -107,8 +107,13 @@ class Remote:
         deadline_s: float | None = None,
         stdin: BinaryIO | None = None,
         shared: bool = True,
-    ) -> Answer:
-        """Run a command to its end, whatever it is; Unreachable when that cannot be known."""
+    ) -> RemoteAnswer:
+        """Run a command to its end, whatever it is.
+
+        Raises:
+            Unreachable: When that cannot be known.
+            InfraError: When there is no ssh(1), or the host's key is another one.
+        """
         limit_s = deadline_s or self._limits.command_s
         self._may_be_shared |= shared
         try:
@@ -125,7 +130,7 @@ class Remote:
             raise Unreachable(
                 f"{self.address}: {command[0]} came to no end within {limit_s:g} s"
             ) from error
-        answer = Answer(
+        answer = RemoteAnswer(
             status=result.returncode, stdout=_text(result.stdout), stderr=_text(result.stderr)
         )
         if answer.status == _SSH_FAILED and _STRANGER in answer.stderr:
@@ -144,7 +149,11 @@ class Remote:
     def need(
         self, *command: str, deadline_s: float | None = None, stdin: BinaryIO | None = None
     ) -> str:
-        """What a command printed that must succeed; InfraError when it does not."""
+        """What a command printed that must succeed.
+
+        Raises:
+            InfraError: When it does not.
+        """
         answer = self.run(*command, deadline_s=deadline_s, stdin=stdin)
         if answer.status != 0:
             raise InfraError(f"{self.address}: {command[0]} failed: {answer.complaint}")

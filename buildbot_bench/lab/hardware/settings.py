@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.power import Power
 from buildbot_bench.lab.tables import LocalCommand
 
@@ -182,7 +182,7 @@ class WorkloadSettings:
     configs: Path | None = None
     ready: tuple[Command, ...] = ()
     firewall: str = ""
-    traffic: Traffic | None = None
+    traffic: PktgenTraffic | None = None
 
     def __post_init__(self) -> None:
         if self.firewall and self.firewall not in FIREWALLS:
@@ -249,18 +249,18 @@ class SshSettings:
     senders: tuple[GeneratorSettings, ...] = ()
     receiver: GeneratorSettings = field(default_factory=GeneratorSettings)
     reference: ReferenceSettings | None = None
-    traffic: Traffic = field(default_factory=Traffic)
+    traffic: PktgenTraffic = field(default_factory=PktgenTraffic)
     workloads: dict[str, WorkloadSettings] = field(default_factory=dict)
     power: Power | None = None
     profile: ProfileSettings | None = None
     console: ConsoleSettings = field(default_factory=ConsoleSettings)
     limits: Limits = field(default_factory=Limits)
 
-    def traffic_of(self, workload: str) -> Traffic:
+    def traffic_of(self, workload: str) -> PktgenTraffic:
         """The traffic of a workload: its own, or the testbed's."""
         return self.workloads[workload].traffic or self.traffic
 
-    def transmit(self, traffic: Traffic, sender: int) -> list[str]:
+    def transmit(self, traffic: PktgenTraffic, sender: int) -> list[str]:
         """The command of a sender, counted from 0, its own flags last."""
         end = self.senders[sender]
         command = traffic.transmit(
@@ -272,7 +272,7 @@ class SshSettings:
         )
         return [*command, *end.flags]
 
-    def receive(self, traffic: Traffic) -> list[str]:
+    def receive(self, traffic: PktgenTraffic) -> list[str]:
         """The receiver's command."""
         return [*traffic.receive(self.receiver.interface), *self.receiver.flags]
 

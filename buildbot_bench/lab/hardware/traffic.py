@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
@@ -17,7 +17,7 @@ from buildbot_bench.lab.quality import RunLogs
 
 _Result = TypeVar("_Result")
 
-_LOST = 255
+_LOST = 255  # exit status, ssh(1): the connection is gone
 
 
 class Blaster:
@@ -29,8 +29,12 @@ class Blaster:
         self._logs = logs
         self._processes: dict[str, RemoteProcess] = {}
 
-    def run(self, traffic: Traffic) -> RunLogs:
-        """Blast once; the logs of all. InfraError for whatever does not start, go on or end."""
+    def run(self, traffic: PktgenTraffic) -> RunLogs:
+        """Blast once; the logs of all.
+
+        Raises:
+            InfraError: For whatever does not start, go on or end.
+        """
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
         logs = self._stopped_logs(receiver, senders)
@@ -40,10 +44,11 @@ class Blaster:
                 raise InfraError(f"ssh lost a sender under traffic: {_end(log)}")
         return logs
 
-    def under_traffic(self, traffic: Traffic, action: Callable[[], _Result]) -> _Result:
+    def under_traffic(self, traffic: PktgenTraffic, action: Callable[[], _Result]) -> _Result:
         """Do something from when traffic is seen to pass the DUT, and stop the traffic then.
 
-        InfraError when none is seen, or when it does not last until the action is over.
+        Raises:
+            InfraError: When none is seen, or when it does not last until the action is over.
         """
         receiver, senders = self._begin(traffic)
         limit_s = self._settings.limits.receiver_s
@@ -56,7 +61,7 @@ class Blaster:
         self.stop()
         return result
 
-    def _begin(self, traffic: Traffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
+    def _begin(self, traffic: PktgenTraffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
         """Receiver first, and the senders when it polls its ring and all links are up."""
         limits = self._settings.limits
         lifetime_s = limits.receiver_s + traffic.duration_s + 2 * limits.margin_s
@@ -116,7 +121,11 @@ class Blaster:
             raise InfraError(f"the receiver {how}: {_end(receiver.log())}")
 
     def _await_link(self) -> None:
-        """Opening a port for netmap bounces its link, which the other end notices, too."""
+        """Opening a port for netmap bounces its link, which the other end notices, too.
+
+        Raises:
+            InfraError: When a port has no link in time.
+        """
         receiver = self._settings.receiver
         dut = self._settings.dut
         end_s = time.monotonic() + self._settings.limits.receiver_s
@@ -147,7 +156,11 @@ class Blaster:
 
 
 def _await_senders(senders: list[RemoteProcess], limit_s: float) -> None:
-    """They end by themselves when they have sent all; a receiver that is gone is seen later."""
+    """They end by themselves when they have sent all; a receiver that is gone is seen later.
+
+    Raises:
+        InfraError: When one does not.
+    """
     end_s = time.monotonic() + limit_s
     for sender in senders:
         if not sender.wait_until(sender.ended, max(0.0, end_s - time.monotonic())):

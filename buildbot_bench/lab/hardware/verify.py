@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.hardware.archive import KernelArchive
-from buildbot_bench.lab.hardware.image import Image
+from buildbot_bench.lab.hardware.image import SliceImage
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings
 from buildbot_bench.lab.hardware.sysctl import read_sysctls
@@ -18,20 +18,36 @@ from buildbot_bench.lab.hardware.sysctl import read_sysctls
 _SELF_DESCRIPTIONS = ("kern.version", "kern.conftxt")
 
 
+class AnotherKernelError(InfraError):
+    """A host runs a kernel that is not the one that it should."""
+
+    def __init__(self, remote: Remote, what: str) -> None:
+        hint = "what is measured now would be another kernel's"
+        super().__init__(f"{remote.address} {what}", hint=hint)
+
+
 def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> None:
-    """Compare file name, file and self-descriptions; InfraError for another kernel."""
+    """Compare file name, file and self-descriptions.
+
+    Raises:
+        AnotherKernelError: For another kernel.
+    """
     told = read_sysctls(remote, "kern.bootfile", *_SELF_DESCRIPTIONS)
     bootfile = told.get("kern.bootfile", "")
     if bootfile != archive.bootfile:
-        raise _another(remote, f"runs {bootfile or 'nothing known'}, not {archive.bootfile}")
+        raise AnotherKernelError(
+            remote, f"runs {bootfile or 'nothing known'}, not {archive.bootfile}"
+        )
     installed = remote.run("sha256", "-q", dut.path(bootfile.lstrip("/"))).stdout.strip()
     if installed != archive.kernel_digest:
         found = installed[:12] or "no such file"
-        raise _another(remote, f"has {found} as {bootfile}, not {archive.kernel_digest[:12]}")
+        raise AnotherKernelError(
+            remote, f"has {found} as {bootfile}, not {archive.kernel_digest[:12]}"
+        )
     _compare_descriptions(remote, archive, told)
 
 
-def verify_image(remote: Remote, image: Image) -> None:
+def verify_image(remote: Remote, image: SliceImage) -> None:
     """Compare the running kernel's self-descriptions with an image; InfraError for another's.
 
     That it runs from the slice under test was seen when it booted.
@@ -42,7 +58,8 @@ def verify_image(remote: Remote, image: Image) -> None:
 def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
     """See that each NAME=VALUE is set; what the loader could not set is set now.
 
-    Raises UntestableRevision for one that this kernel does not take.
+    Raises:
+        UntestableRevision: For one that this kernel does not take.
     """
     names = [setting.split("=", 1)[0] for setting in tunables]
     told = read_sysctls(remote, *names) if names else {}
@@ -56,15 +73,11 @@ def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
 
 
 def _compare_descriptions(
-    remote: Remote, artefact: KernelArchive | Image, told: Mapping[str, str]
+    remote: Remote, artefact: KernelArchive | SliceImage, told: Mapping[str, str]
 ) -> None:
     for name in _SELF_DESCRIPTIONS:
         if not artefact.holds(told.get(name, "")):
             line = told[name].splitlines()[0]
-            raise _another(remote, f"says of itself {line[:120]!r}, which is not in the kernel")
-
-
-def _another(remote: Remote, what: str) -> InfraError:
-    return InfraError(
-        f"{remote.address} {what}", hint="what is measured now would be another kernel's"
-    )
+            raise AnotherKernelError(
+                remote, f"says of itself {line[:120]!r}, which is not in the kernel"
+            )

@@ -6,16 +6,16 @@ import time
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.virtual.console import last_words
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.system import System
 from buildbot_bench.lab.virtual.wires import Lost
 
-_LAST_GASP_S = 1.0
+_LAST_GASP_S = 1.0  # that a machine may take to go off after its wires fell silent
 _LOOK_S = 0.02  # between two looks at a console
 _BY_OTHERS = ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 
 
-def await_forwarding(machine: Machine, system: System, limit_s: float) -> str:
+def await_forwarding(machine: VirtualMachine, system: System, limit_s: float) -> str:
     """Wait until packets come through; what happened instead, in a clause, or nothing.
 
     Raises InfraError when somebody else ended the machine.
@@ -35,18 +35,21 @@ def await_forwarding(machine: Machine, system: System, limit_s: float) -> str:
     return f"forwarded nothing within {limit_s:g} s ({last_words(machine.console())})"
 
 
-def fate(machine: Machine, lost: Lost) -> str:
+def fate(machine: VirtualMachine, lost: Lost) -> str:
     """What became of a kernel that forwarded until now, in a clause."""
     if machine.ends_within(_LAST_GASP_S):
         return _ended(machine)
     return f"did not do its work: {lost} ({last_words(machine.console())})"
 
 
-def _ended(machine: Machine) -> str:
+def _ended(machine: VirtualMachine) -> str:
     """How a machine went off that nobody switched off, in a clause.
 
     QEMU ends with status 0 when its guest resets itself, and with another one when it cannot or
-    will not boot what it was given. Raises InfraError when somebody else ended it.
+    will not boot what it was given.
+
+    Raises:
+        InfraError: When somebody else ended it.
     """
     ending = machine.ending() or ""
     if ending.endswith(_BY_OTHERS):

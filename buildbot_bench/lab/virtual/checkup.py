@@ -8,41 +8,45 @@ from collections.abc import Callable
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.virtual.machine import qemu
 from buildbot_bench.lab.virtual.places import symbolizer
 from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
 MACHINE = ("QEMU", "boot")  # the findings without which there is no machine
-_VERSION_S = 20.0
+_VERSION_S = 20.0  # for `qemu --version`, on a machine however busy
 _VERSION = re.compile(r"version (\d+)\.(\d+)")
-_OLDEST = (7, 2)
+_OLDEST = (7, 2)  # the first with -netdev stream
 
 
 def check_machine(
     settings: QemuSettings, home: Path, known_good: Path | None, accelerator: Callable[[], str]
-) -> list[Finding]:
+) -> list[CheckFinding]:
     """QEMU, a boot, KVM where it is wanted, the known-good kernel, and who reads line tables.
 
     `accelerator` finds out which one works, which may take some seconds.
     """
     try:
-        findings = [Finding(subject="QEMU", detail=qemu_version(settings.program, home))]
+        findings = [CheckFinding(subject="QEMU", detail=qemu_version(settings.program, home))]
         findings.append(_boot(settings, home))
     except BenchError as error:
         remedy = error.hint or "see the message"
-        return [Finding(subject="QEMU", detail=error.message, remedy=remedy)]
+        return [CheckFinding(subject="QEMU", detail=error.message, remedy=remedy)]
     if settings.accelerator == "auto":
         works = accelerator() == "kvm"
         detail = "a guest boots by it" if works else f"no guest boots by {KVM_DEVICE}: TCG is used"
-        findings.append(Finding(subject="KVM", detail=detail))
+        findings.append(CheckFinding(subject="KVM", detail=detail))
     findings += [_known_good(settings, known_good), _line_tables()]
     return findings
 
 
 def qemu_version(program: str, home: Path) -> str:
-    """What QEMU calls itself; InfraError when there is none that runs, or one that is too old."""
+    """What QEMU calls itself.
+
+    Raises:
+        InfraError: When there is none that runs, or one that is too old.
+    """
     try:
         told = subprocess.run(  # noqa: S603 - a list, no shell
             [str(qemu(program, home)), "--version"],
@@ -60,34 +64,34 @@ def qemu_version(program: str, home: Path) -> str:
     return name
 
 
-def _boot(settings: QemuSettings, home: Path) -> Finding:
+def _boot(settings: QemuSettings, home: Path) -> CheckFinding:
     if boots(settings.program, home, "tcg"):
-        return Finding(subject="boot", detail="a boot sector says its word")
-    return Finding(
+        return CheckFinding(subject="boot", detail="a boot sector says its word")
+    return CheckFinding(
         subject="boot",
         detail="a boot sector stays silent",
         remedy=f"see {home / 'logs' / 'probe-qemu.err'}",
     )
 
 
-def _known_good(settings: QemuSettings, known_good: Path | None) -> Finding:
+def _known_good(settings: QemuSettings, known_good: Path | None) -> CheckFinding:
     subject = "known-good kernel"
     if known_good is not None:
-        return Finding(subject=subject, detail=str(known_good))
+        return CheckFinding(subject=subject, detail=str(known_good))
     if settings.known_good is not None:
-        return Finding(
+        return CheckFinding(
             subject=subject, detail=f"{settings.known_good} is missing", remedy="put one there"
         )
-    return Finding(subject=subject, detail="the first one that forwards here will be it")
+    return CheckFinding(subject=subject, detail="the first one that forwards here will be it")
 
 
-def _line_tables() -> Finding:
+def _line_tables() -> CheckFinding:
     """Without such a program reports only lack something: nothing has to be mended."""
     subject, found = "line tables", symbolizer()
     if found is not None:
-        return Finding(subject=subject, detail=f"{found} reads them")
+        return CheckFinding(subject=subject, detail=f"{found} reads them")
     detail = (
         "reports name functions without file and line: for these install llvm (llvm-symbolizer) "
         "or binutils (addr2line)"
     )
-    return Finding(subject=subject, detail=detail)
+    return CheckFinding(subject=subject, detail=detail)

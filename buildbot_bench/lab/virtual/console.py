@@ -7,8 +7,8 @@ import re
 from buildbot_bench.lab.hardware.boot_watch import panic_in
 
 _BUILD_ID = re.compile(r"^(?:build-id|kern\.build_id): ([0-9a-f]{8,64})\s*$", re.MULTILINE)
-_SHOWN = 120
-_LAST_LINES = 5
+_SHOWN = 120  # characters of a line
+_LAST_LINES = 5  # lines
 
 
 def build_id_in(console: str) -> str:

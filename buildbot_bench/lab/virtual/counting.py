@@ -7,13 +7,13 @@ import statistics
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.drivers.child import beside
 from buildbot_bench.lab.virtual.frames import PACKETS
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import PPS
 
 _WARM_UP = 0.1  # of the bursts
 
 
-def measure_pps(machine: Machine, bursts: int) -> Blast:
+def measure_pps(machine: VirtualMachine, bursts: int) -> Blast:
     """Packets per second, by the first quartile of the time that a burst takes.
 
     DUT and generator share one processor, as that is when they hinder each other least. A burst

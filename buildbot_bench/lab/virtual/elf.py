@@ -1,23 +1,24 @@
 """What a kernel's file says of itself: its functions and its build ID; it runs nothing.
 
 The format is that of the System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), 32
-or 64 bits, little-endian. A damaged file is like one that says nothing.
+or 64 bits, little-endian. A damaged file is like one that says nothing. The lab has the standard
+library alone, which costs what reads symbols and notes here; pyelftools would read them too.
 """
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_MAGIC = b"\x7fELF"
-_LITTLE_ENDIAN = 1
-_SYMBOL_TABLE, _NOTES = 2, 7
-_NO_TYPE, _FUNCTION = 0, 2
-_BUILD_ID = 3
-_EXECUTABLE = 4
+from buildbot_bench.core.elf import Section, sections
+
+_WIDE, _LITTLE_ENDIAN = 2, 1  # in the header: 64 bits; the order of bytes
+_SYMBOL_TABLE, _NOTES = 2, 7  # sh_type
+_NO_TYPE, _FUNCTION = 0, 2  # the lower half of st_info
+_BUILD_ID = 3  # type of a note of GNU's
 _UNKNOWN = "?"
 
 
@@ -40,51 +41,31 @@ class Symbols:
         return self.names[place - 1] if place else _UNKNOWN
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Section:
-    kind: int
-    flags: int
-    content: bytes
-    link: int
-
-
 def read_symbols(path: Path) -> Symbols:
     """The symbols of an ELF file; none for a file of another kind, or a damaged one."""
     data = path.read_bytes()
-    if data[:4] != _MAGIC or data[5:6] != bytes([_LITTLE_ENDIAN]):
+    if data[5:6] != bytes([_LITTLE_ENDIAN]):
         return Symbols()
+    found = sections(data)
     try:
-        wide = data[4] == 2
-        sections = _sections(data, wide=wide)
-        functions = dict(sorted(_functions(sections, wide=wide)))
-        build_id = next(filter(None, map(_build_id, sections)), "")
+        functions = dict(sorted(_functions(data, found)))
+        build_id = next(filter(None, (_build_id(data, section) for section in found)), "")
     except (struct.error, IndexError, ValueError):
         return Symbols()
     return Symbols(addresses=tuple(functions), names=tuple(functions.values()), build_id=build_id)
 
 
-def _sections(data: bytes, *, wide: bool) -> list[_Section]:
-    table = struct.unpack_from("<Q" if wide else "<I", data, 40 if wide else 32)[0]
-    size, count = struct.unpack_from("<HH", data, 58 if wide else 46)
-    layout = struct.Struct("<IIQQQQI" if wide else "<IIIIIII")
-    found = []
-    for number in range(count):
-        _, kind, flags, _, offset, length, link = layout.unpack_from(data, table + number * size)
-        content = data[offset : offset + length]
-        found.append(_Section(kind=kind, flags=flags, content=content, link=link))
-    return found
-
-
-def _functions(sections: list[_Section], *, wide: bool) -> Iterator[tuple[int, str]]:
+def _functions(data: bytes, found: Sequence[Section]) -> Iterator[tuple[int, str]]:
+    wide = data[4] == _WIDE
     layout = struct.Struct("<IBBHQQ" if wide else "<IIIBBH")
-    for table in (section for section in sections if section.kind == _SYMBOL_TABLE):
-        names = sections[table.link].content
-        for entry in layout.iter_unpack(table.content):
+    for table in (section for section in found if section.kind == _SYMBOL_TABLE):
+        names = data[found[table.link].span]
+        for entry in layout.iter_unpack(data[table.span]):
             fields = _symbol(entry, wide=wide)
             kind, home = fields["info"] & 0xF, fields["section"]
-            if kind not in (_NO_TYPE, _FUNCTION) or not 0 < home < len(sections):
+            if kind not in (_NO_TYPE, _FUNCTION) or not 0 < home < len(found):
                 continue
-            if name := _text(names, fields["name"]) * bool(sections[home].flags & _EXECUTABLE):
+            if name := _text(names, fields["name"]) * found[home].is_code:
                 yield fields["value"], name
 
 
@@ -93,12 +74,13 @@ def _symbol(entry: tuple[int, ...], *, wide: bool) -> Mapping[str, int]:
     return dict(zip(order.split(), entry, strict=True))
 
 
-def _build_id(section: _Section) -> str:
+def _build_id(data: bytes, section: Section) -> str:
     if section.kind != _NOTES:
         return ""
-    name_length, length, kind = struct.unpack_from("<III", section.content)
+    content = data[section.span]
+    name_length, length, kind = struct.unpack_from("<III", content)
     start = 12 + (name_length + 3) // 4 * 4
-    return section.content[start : start + length].hex() if kind == _BUILD_ID else ""
+    return content[start : start + length].hex() if kind == _BUILD_ID else ""
 
 
 def _text(names: bytes, start: int) -> str:

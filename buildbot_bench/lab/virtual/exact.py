@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.lab.virtual.frames import PACKETS
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.phases import (
     ROUNDS,
     Executed,
@@ -22,8 +22,8 @@ from buildbot_bench.lab.virtual.tracers import Tracer
 from buildbot_bench.lab.virtual.wires import Lost
 
 _WARM_UP = 2  # bursts, while QEMU translates what it runs for them
-_ASLEEP_S = 5.0
-_LOOK_S = 0.001
+_ASLEEP_S = 5.0  # for a burst; one of FreeBSD's takes a millisecond of its own time
+_LOOK_S = 0.001  # between two looks at the processor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +40,7 @@ class Counted:
         return {INSTRUCTIONS: self.executed.total() / self.packets}
 
 
-def count(machine: Machine, tracer: Tracer, bursts: int | None) -> Counted:
+def count(machine: VirtualMachine, tracer: Tracer, bursts: int | None) -> Counted:
     """Count a number of bursts, or as many as it takes to tell the packets' work from the clock's.
 
     Raises Lost when packets are, and when the kernel does not sleep: what it executes then is not
@@ -54,14 +54,14 @@ def count(machine: Machine, tracer: Tracer, bursts: int | None) -> Counted:
     return _count_rounds(machine, tracer) if bursts is None else _count_all(machine, tracer, bursts)
 
 
-def _count_all(machine: Machine, tracer: Tracer, bursts: int) -> Counted:
+def _count_all(machine: VirtualMachine, tracer: Tracer, bursts: int) -> Counted:
     executed: Executed = Counter()
     for _ in range(bursts):
         executed.update(_count_burst(machine, tracer))
     return Counted(executed=executed, packets=bursts * PACKETS, how=f"all of {bursts} bursts")
 
 
-def _count_rounds(machine: Machine, tracer: Tracer) -> Counted:
+def _count_rounds(machine: VirtualMachine, tracer: Tracer) -> Counted:
     """Find the period, and send rounds of it until there are enough of them."""
     bursts = [_count_burst(machine, tracer) for _ in range(tracer.longest * ROUNDS)]
     period = find_period(bursts)
@@ -85,7 +85,7 @@ def _account(bursts: Sequence[Executed], period: int, executed: Executed) -> str
     )
 
 
-def _count_burst(machine: Machine, tracer: Tracer) -> Executed:
+def _count_burst(machine: VirtualMachine, tracer: Tracer) -> Executed:
     """Each instruction for one burst, from sleep to sleep."""
     tracer.clear()
     machine.wires.send_burst()
@@ -93,8 +93,12 @@ def _count_burst(machine: Machine, tracer: Tracer) -> Executed:
     return tracer.read()
 
 
-def _await_sleep(machine: Machine) -> None:
-    """Wait until the processor is halted, and waits for a packet."""
+def _await_sleep(machine: VirtualMachine) -> None:
+    """Wait until the processor is halted, and waits for a packet.
+
+    Raises:
+        Lost: When it never is.
+    """
     end_s = time.monotonic() + _ASLEEP_S
     while "HLT=1" not in machine.monitor.command("info registers"):
         if time.monotonic() > end_s:

@@ -20,15 +20,15 @@ PORTS = (bytes.fromhex("525400000001"), bytes.fromhex("525400000002"))  # the DU
 SOURCE_4, DESTINATION_4 = bytes([198, 18, 0, 0]), bytes([198, 19, 0, 0])  # /16 each
 SOURCE_6 = bytes.fromhex("20010002000000180000000000000000")  # /64 each, of 2001:2::/48
 DESTINATION_6 = bytes.fromhex("20010002000000190000000000000000")
-_ETHERNET = 14
-_HOPS, _FORWARDED_HOPS = 64, 63
-_UDP = 17
+_ETHERNET = 14  # bytes of a header
+_HOPS, _FORWARDED_HOPS = 64, 63  # before and after the DUT
+_UDP = 17  # IP's number of it
 _BROADCAST = 1  # the bit in an Ethernet address's first byte: also multicast
 _IP_HEADER = struct.Struct("!BBHHHBBH4s4s")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Traffic:
+class BurstTraffic:
     """One kind of packets: `packet` makes the n-th flow's with so many hops left to go.
 
     `frame` is a frame's length in bytes, `kind` is Ethernet's type of what it carries.
@@ -129,5 +129,6 @@ def _checksum(header: bytes) -> int:
     return ~(total + (total >> 16)) & 0xFFFF
 
 
-IPV4 = Traffic(frame=FRAME, kind=b"\x08\x00", packet=_ipv4)
-IPV6 = Traffic(frame=62, kind=b"\x86\xdd", packet=_ipv6)
+IPV4 = BurstTraffic(frame=FRAME, kind=b"\x08\x00", packet=_ipv4)
+# 62 bytes: the least that holds IPv6 and UDP.
+IPV6 = BurstTraffic(frame=62, kind=b"\x86\xdd", packet=_ipv6)

@@ -9,16 +9,16 @@ from pathlib import Path
 _ELF = b"\x7fELF"
 _AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _AMD64_PROGRAM = struct.pack("<HH", 2, 62)  # its type and machine
-_ABI_AT, _FREEBSD_ABI = 7, b"\x09"
+_ABI_AT, _FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
 _INTERPRETER = b"/red/herring"  # what FreeBSD's kernels name, so that nobody starts them
 _PVH_NOTE = b"Xen\0"
-_MULTIBOOT = struct.pack("<I", 0x1BADB002)
-_MULTIBOOT_WITHIN = 8192
+_MULTIBOOT = struct.pack("<I", 0x1BADB002)  # the magic number of Multiboot 1
+_MULTIBOOT_WITHIN = 8192  # bytes from the file's start, by its specification
 _PACKED = (b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd")
-_TAR_AT, _TAR = 257, b"ustar"
+_TAR_AT, _TAR = 257, b"ustar"  # bytes; POSIX ustar
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """The kinds that matter here, in words."""
 
     ARCHIVE = "a packed archive"
@@ -31,19 +31,19 @@ class Kind(StrEnum):
     OTHER = "a file of another kind"
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Which kind of file that is; OSError when it cannot be read."""
     with path.open("rb") as file:
         head = file.read(_MULTIBOOT_WITHIN)
         if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR):
-            return Kind.ARCHIVE
+            return FileKind.ARCHIVE
         if not head.startswith(_ELF):
-            return Kind.OTHER
+            return FileKind.OTHER
         amd64 = head.startswith(_AMD64_ELF) and head[16:20] == _AMD64_PROGRAM
         if head[_ABI_AT : _ABI_AT + 1] == _FREEBSD_ABI or _INTERPRETER in head:
-            return Kind.FREEBSD if amd64 else Kind.FOREIGN
+            return FileKind.FREEBSD if amd64 else FileKind.FOREIGN
         if _MULTIBOOT in head and not amd64:
-            return Kind.MULTIBOOT
+            return FileKind.MULTIBOOT
         if _PVH_NOTE in head + file.read():
-            return Kind.PVH
-    return Kind.AMD64 if amd64 else Kind.ELF
+            return FileKind.PVH
+    return FileKind.AMD64 if amd64 else FileKind.ELF

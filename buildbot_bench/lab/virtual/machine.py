@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.drivers.child import Child, last_cpu
-from buildbot_bench.lab.virtual.frames import IPV4, PORTS, Traffic
+from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
+from buildbot_bench.lab.virtual.frames import IPV4, PORTS, BurstTraffic
 from buildbot_bench.lab.virtual.monitor import Monitor
 from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.settings import QemuSettings
@@ -34,7 +34,7 @@ _FIXED = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-
 _CLOCK = ["-rtc", "base=2024-01-01,clock=vm"]
 
 
-class Machine:
+class VirtualMachine:
     """A virtual machine that was switched on; InfraError when there is no QEMU to do it.
 
     It closes a plugin that it was given when it is switched off.
@@ -47,7 +47,7 @@ class Machine:
         home: Path,
         *,
         accelerator: str = "tcg",
-        traffic: Traffic = IPV4,
+        traffic: BurstTraffic = IPV4,
         plugin: Plugin | None = None,
     ) -> None:
         self.plugin = plugin
@@ -69,7 +69,7 @@ class Machine:
             if plugin is not None:
                 command += loading(plugin)
                 inherited.append(plugin.descriptor)
-            self._child = Child(
+            self._child = ChildProcess(
                 command,
                 home / "logs" / "qemu.out",
                 cpu=self.cpu,
@@ -124,7 +124,8 @@ class Machine:
 def qemu(program: str, home: Path) -> Path:
     """A link to QEMU by which it is started: leftovers of this testbed are known by its place.
 
-    Raises InfraError when there is no such program.
+    Raises:
+        InfraError: When there is no such program.
     """
     found = shutil.which(program)
     if found is None:

@@ -9,7 +9,7 @@ from typing import Any
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.virtual.wires import Lost
 
-_DEADLINE_S = 20.0
+_DEADLINE_S = 20.0  # for an answer of QEMU's, on a machine however busy
 
 
 class Monitor:

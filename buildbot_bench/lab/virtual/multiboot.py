@@ -6,23 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.driver import Finding
+from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.files import copy_verified
-from buildbot_bench.lab.virtual.frames import IPV4, Traffic
-from buildbot_bench.lab.virtual.kind import Kind, kind_of
-from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.frames import BurstTraffic
+from buildbot_bench.lab.virtual.kind import FileKind, kind_of
+from buildbot_bench.lab.virtual.settings import MULTIBOOT
+from buildbot_bench.lab.virtual.system import BootImage
+from buildbot_bench.lab.virtual.workloads import workloads_of
 
-_FREEBSDS = (Kind.ARCHIVE, Kind.FREEBSD, Kind.FOREIGN)
+_FREEBSDS = (FileKind.ARCHIVE, FileKind.FREEBSD, FileKind.FOREIGN)
 
 
 class Multiboot:
     """A system that is one file."""
 
-    def workloads(self) -> Mapping[str, Traffic]:
-        """Plain forwarding."""
-        return {"forwarding": IPV4}
+    def workloads(self) -> Mapping[str, BurstTraffic]:
+        """Those that are registered for it: plain forwarding."""
+        return {name: one.traffic for name, one in workloads_of(MULTIBOOT).items()}
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """Nothing: a boot sector boots in the same way."""
         return []
 
@@ -30,8 +32,12 @@ class Multiboot:
         """Nothing."""
         return {}
 
-    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
-        """Copy it; InfraError for what another testbed is for."""
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> BootImage:
+        """Copy it.
+
+        Raises:
+            InfraError: For what another testbed is for.
+        """
         kernel = directory / "kernel"
         copy_verified(artefact, kernel, digest)
         if (kind := kind_of(kernel)) in _FREEBSDS:
@@ -39,9 +45,9 @@ class Multiboot:
                 f"the artefact is {kind}, and this testbed boots what QEMU boots itself",
                 hint='say system = "freebsd" in testbeds.toml, or send the job to another testbed',
             )
-        return Image(kernel=kernel, digest=digest)
+        return BootImage(kernel=kernel, digest=digest)
 
-    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+    def arguments(self, image: BootImage, workload: str, tunables: Sequence[str]) -> list[str]:
         """Tunables stand on the kernel's command line."""
         del workload
         return ["-kernel", str(image.kernel), "-append", " ".join(tunables)]
@@ -56,6 +62,6 @@ class Multiboot:
         del console
         return ""
 
-    def suspects_testbed(self, image: Image) -> bool:
+    def suspects_testbed(self, image: BootImage) -> bool:
         """An ELF file with nothing in it by which QEMU could boot it is none for this testbed."""
-        return kind_of(image.kernel) in (Kind.AMD64, Kind.ELF)
+        return kind_of(image.kernel) in (FileKind.AMD64, FileKind.ELF)

@@ -25,7 +25,7 @@ LONGEST = 64
 # eight are in one phase of 600. With four rounds, half of the boots took 64 bursts or 32 for
 # em(4)'s 16, which changes a value by 0.0001 %.
 ROUNDS = 8
-MOST_ROUNDS = 32
+MOST_ROUNDS = 32  # of the shortest period; four times ROUNDS
 # Of the whole: what a longer period, or other rounds, must change to matter. It is a fifteenth of
 # an instruction per packet of FreeBSD 13.1, which executes 3600.
 TOLERANCE = 2e-5

@@ -25,7 +25,7 @@ _VERSIONED = re.compile(rf"{_LLVM}-?([0-9]{{1,2}})")
 _LIMIT_S = 60.0  # the line tables of GENERIC take a second
 # A packet visits some 300 functions of FreeBSD.
 _MOST_FUNCTIONS = 4096
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 20  # of the answer: 256 for each function
 _ADDRESS = re.compile(r"0x([0-9a-f]{1,16})")
 _ANSWER = re.compile(r"(.+):([1-9][0-9]{0,6})(?: \(discriminator [0-9]+\))?")
 

@@ -20,7 +20,7 @@ from buildbot_bench.lab.virtual.phases import Executed
 # FreeBSD 13.1 executes some 4000 different instructions for a burst; each may be translated anew
 # whenever the clock cuts a block short. In bytes 12 each, of a file with holes.
 _SLOTS = 1 << 20
-_COUNTS_AT = 16
+_COUNTS_AT = 16  # bytes: the header, padded
 _ADDRESSES_AT = _COUNTS_AT + 4 * _SLOTS
 _SIZE = _ADDRESSES_AT + 8 * _SLOTS
 _HEADER = struct.Struct("=III")  # on, used, overflow

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from buildbot_bench.lab.drivers.child import Child, last_cpu
+from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
 from buildbot_bench.lab.virtual.machine import loading, option_value, qemu
 from buildbot_bench.lab.virtual.plugin import Plugin
 
@@ -24,7 +24,7 @@ _CODE = bytes.fromhex(
     "fa f4 ebfc"  # cli; hlt, for ever
 )
 _READS_AT = 0x7C00 + _CODE.index(b"\xac")  # lodsb, which takes a byte of the word
-_SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"
+_SECTOR = (_CODE + _WORD).ljust(510, b"\0") + b"\x55\xaa"  # a boot sector: 512 bytes and its magic
 
 
 def boots(
@@ -43,7 +43,7 @@ def boots(
     command += ["-no-reboot", "-m", "16", "-accel", accelerator, "-serial", f"file:{console}"]
     command += ["-drive", f"file={option_value(sector)},format=raw,if=ide"]
     command += [] if plugin is None else loading(plugin)
-    child = Child(
+    child = ChildProcess(
         command,
         home / "logs" / "probe-qemu.out",
         cpu=last_cpu(),

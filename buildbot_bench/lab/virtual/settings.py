@@ -26,7 +26,7 @@ _MEMORY_MIB = {MULTIBOOT: 64, FREEBSD: 256}
 _LEAST_MIB = {MULTIBOOT: 1, FREEBSD: 128}  # a loader and what it loads
 # A toy has no clock, and a ring of 256: four bursts of 64 are each of its slots once.
 _COUNTED = {MULTIBOOT: 4, FREEBSD: None}
-_BOOT_S = {MULTIBOOT: 15.0, FREEBSD: 90.0}
+_BOOT_S = {MULTIBOOT: 15.0, FREEBSD: 90.0}  # chosen: several times what a busy machine took
 # A kernel without a clock sleeps for nobody's time; a clock that ticks while it sleeps needs time
 # to pass as it does outside, or else it ticks for ever. A burst of FreeBSD's takes 0.9 ms at 4 ns
 # an instruction; at 16 ns it meets four times as many ticks, at 1 ns a boot takes twice as long.
@@ -69,7 +69,11 @@ class QemuSettings:
     stall_s: float = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be; raises UsageError."""
+        """Refuse what cannot be.
+
+        Raises:
+            UsageError: For the first key that cannot.
+        """
         _require_one_of("metric", self.metric, _METRICS)
         _require_one_of("accelerator", self.accelerator, _ACCELERATORS)
         _require_one_of("system", self.system, _SYSTEMS)
@@ -119,7 +123,11 @@ class QemuSettings:
         return _CLOCK[self.system] if self.icount is None else self.icount
 
     def _check_freebsd(self) -> None:
-        """What is FreeBSD's is said of a FreeBSD only, and is what it looks like."""
+        """What is FreeBSD's is said of a FreeBSD only, and is what it looks like.
+
+        Raises:
+            UsageError: For the first key of which that is not so.
+        """
         for key, texts, form in (
             ("kenv", self.kenv, _SETTING),
             ("sysctls", self.sysctls, _SETTING),

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from buildbot_bench.lab.driver import Finding
-from buildbot_bench.lab.virtual.frames import Traffic
+from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.virtual.frames import BurstTraffic
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class BootImage:
     """An artefact as it was unpacked: its kernel, an ELF file or none, and that file's SHA-256.
 
     `debug` is the same kernel with more symbols, if there is one. `modules` are the files that are
@@ -29,23 +29,23 @@ class Image:
 class System(Protocol):
     """One kind of system, as one testbed has it."""
 
-    def workloads(self) -> Mapping[str, Traffic]:
+    def workloads(self) -> Mapping[str, BurstTraffic]:
         """Each workload, and the packets that are sent for it; the usual one first."""
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """What the lab host must have to boot it, besides QEMU."""
 
     def facts(self) -> dict[str, str]:
         """What a value depends on, besides the machine."""
 
-    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> BootImage:
         """Put an artefact whose SHA-256 is `digest` where it can be booted from.
 
         Raises InfraError for another digest, and for what this testbed could never boot;
         UntestableRevision for what no testbed could.
         """
 
-    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+    def arguments(self, image: BootImage, workload: str, tunables: Sequence[str]) -> list[str]:
         """QEMU's arguments that boot it; paths in them may be relative to the home's logs.
 
         Raises InfraError when the lab host cannot make what is needed for that.
@@ -57,5 +57,5 @@ class System(Protocol):
     def fault(self, console: str) -> str:
         """Why it will never be ready, as far as the console says, in a clause, or nothing."""
 
-    def suspects_testbed(self, image: Image) -> bool:
+    def suspects_testbed(self, image: BootImage) -> bool:
         """Whether one that fails where none ever worked is taken for the testbed's fault."""

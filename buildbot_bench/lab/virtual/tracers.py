@@ -11,7 +11,7 @@ from typing import Protocol
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.virtual.checkup import qemu_version
-from buildbot_bench.lab.virtual.machine import Machine
+from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.monitor import Monitor
 from buildbot_bench.lab.virtual.phases import LONGEST, Executed
 from buildbot_bench.lab.virtual.plugin import Plugin, compiled_plugin
@@ -59,7 +59,11 @@ class PluginTracer:
         self._plugin.clear()
 
     def read(self) -> Executed:
-        """Its counts."""
+        """Its counts.
+
+        Raises:
+            InfraError: When nothing was executed.
+        """
         if not (executed := self._plugin.read()):
             raise InfraError("QEMU's plugin counted no instruction", hint="see `bench-lab check`")
         return executed
@@ -75,7 +79,11 @@ class LogTracer:
         self._log = log
 
     def start(self) -> None:
-        """Put one instruction into each block that QEMU logs."""
+        """Put one instruction into each block that QEMU logs.
+
+        Raises:
+            InfraError: Where this QEMU cannot do it.
+        """
         for command in _ONE_BY_ONE:
             if "unknown command" not in self._monitor.command(command):
                 return
@@ -114,7 +122,7 @@ class Tracing:
         library, _ = self._library()
         return None if library is None else Plugin(library, self._home / "logs")
 
-    def tracer(self, machine: Machine) -> Tracer:
+    def tracer(self, machine: VirtualMachine) -> Tracer:
         """What traces a machine that was started with that plugin, or with none."""
         if machine.plugin is None:
             return LogTracer(machine.monitor, self._home / "logs" / "trace")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 import time
 
-from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, Traffic, addressed
+from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, BurstTraffic, addressed
 
-_PING_S = 0.1
-_GULP = 1 << 16
+_PING_S = 0.1  # for an answer to one packet
+_GULP = 1 << 16  # bytes at once
 
 
 class Lost(Exception):  # noqa: N818 - what happened, of which somebody else makes an error
@@ -27,7 +27,7 @@ class Wires:
         sender: socket.socket,
         receiver: socket.socket,
         stall_s: float,
-        traffic: Traffic = IPV4,
+        traffic: BurstTraffic = IPV4,
     ) -> None:
         self._sender = sender
         self._receiver = receiver
@@ -45,14 +45,15 @@ class Wires:
             self._sender.sendall(self._traffic.ping())
             while time.monotonic() < end_s:
                 if not (part := self._receiver.recv(_GULP)):
-                    raise ConnectionError
+                    time.sleep(_PING_S)  # nobody at the other end, and nobody to wait for
+                    return False
                 kept, self._rest = addressed(self._rest + part)
                 if kept:
                     return True
         except TimeoutError:
             return False
         except OSError:
-            time.sleep(_PING_S)  # nobody at the other end, and nobody to wait for
+            time.sleep(_PING_S)
         return False
 
     def settle(self) -> None:
@@ -68,7 +69,8 @@ class Wires:
     def send_burst(self) -> float:
         """Send one burst through the DUT; returns how long it took, in seconds.
 
-        Raises Lost when it does not come back as it should.
+        Raises:
+            Lost: When it does not come back as it should.
         """
         self._receiver.settimeout(self._stall_s)
         began_s = time.perf_counter()
@@ -86,7 +88,11 @@ class Wires:
         self._receiver.close()
 
     def _exchange(self) -> bytes:
-        """Send a burst and take as much back; what came among it for everybody is left out."""
+        """Send a burst and take as much back; what came among it for everybody is left out.
+
+        Raises:
+            Lost: When less comes back, or something else.
+        """
         wanted, kept, taken = len(self._burst), b"", b""
         try:
             self._sender.sendall(self._burst)

@@ -132,6 +132,7 @@ class HttpPlace:
             why = str(causes[0]) or type(causes[0]).__name__
             raise _TryAgainError(f"{method} {self._url}/{digest[:12]}: {why}") from reason
 
+    # By tenacity this is longer (retry, wait, stop, sleep, reraise) and must have a pause.
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         for pause_s in self._pauses_s:
             try:

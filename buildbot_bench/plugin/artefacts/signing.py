@@ -2,6 +2,9 @@
 
 The signature is "AWS Signature Version 4", as Amazon S3's API reference gives it under
 "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".
+It is our own. Tried: asigv4 0.1 and auth-aws4 0.1 sign Amazon's example otherwise than Amazon does;
+aws-request-signer 1.2, csig 0.1 and botocore (30 MB, with python-dateutil below 3) read the clock
+themselves, so that the example cannot test them; awscrt is a binary of 12 MB.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The scheduler through which every measurement is asked for, whoever asks.
 
-Each module is one thing that the broker does at every turn; none of them keeps state of its own.
+Each module is one thing that the broker does in every cycle; none of them keeps state of its own.
 """
 
 from buildbot_bench.plugin.broker.scheduler import BenchBroker

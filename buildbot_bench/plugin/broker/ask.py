@@ -1,21 +1,32 @@
-"""How the broker's parts ask for an image and for iterations of it; what is asked for is theirs."""
+"""How an image and iterations of it are asked for, and who goes first; it decides on nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from uuid import uuid4
 
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
 
-OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
+
+class Priority(IntEnum):
+    """Buildbot starts the highest first, and the oldest of equals."""
+
+    PERSON = 30
+    CONTROL = 25  # three boots a day; a search on a testbed out of control is in vain
+    SEARCH = 20
+    CONFIRM = 15
+    COMMIT = 10
+    AHEAD = 5
+    SPARE = 2
+    BACKFILL = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plain:
+class BuildTarget:
     """A revision: what it is called, where it stands and, if it is not plain, how it is changed."""
 
     sha: str
@@ -29,7 +40,7 @@ _ASLEEP = frozenset({ImageState.FAILED, ImageState.DROPPED, ImageState.HELD})
 
 
 async def ask_image(
-    farm: Farm, revision: Plain, ordinal: int = 0, *, approved: bool = True
+    farm: Farm, revision: BuildTarget, ordinal: int = 0, *, approved: bool = True
 ) -> ImageRow:
     """The image of a revision, to be built if nobody asked before.
 
@@ -61,7 +72,7 @@ async def cancel_probes(
         if probe.state not in OPEN_PROBES:
             continue
         await farm.store.change_probe(
-            probe, state="cancelled", failure=failure or probe.failure, ended_at=farm.now()
+            probe, state=ProbeState.CANCELLED, failure=failure or probe.failure, ended_at=farm.now()
         )
         await call_off(farm, probe.brid, why)
 
@@ -72,33 +83,6 @@ async def call_off(farm: Farm, brid: int | None, why: str) -> None:
         await farm.master.data.control("cancel", {"reason": why}, ("buildrequests", str(brid)))
 
 
-async def ask_probe(
-    farm: Farm,
-    key: str,
-    image: ImageRow,
-    *,
-    testbed: str,
-    workload: str,
-    iterations: int,
-    reason: ProbeReason,
-    priority: Priority,
-    search_id: int | None = None,
-    tunables: str = "",
-    trial_id: int | None = None,
-) -> ProbeRow:
-    """Iterations of an image; the same key asks for the same ones, however often."""
-    return await farm.store.ensure_probe(
-        key=key,
-        token=uuid4().hex,
-        image_id=image.id,
-        testbed=testbed,
-        workload=workload,
-        epoch="",
-        iterations=iterations,
-        priority=priority,
-        reason=reason,
-        search_id=search_id,
-        tunables=tunables,
-        trial_id=trial_id,
-        now=farm.now(),
-    )
+async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
+    """Ask for iterations of an image; the same request asks for the same ones, however often."""
+    return await farm.store.ensure_probe(request, token=uuid4().hex, now=farm.now())

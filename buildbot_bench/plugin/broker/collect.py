@@ -1,23 +1,51 @@
-"""What became of the requests that were issued; their results were written by the steps."""
+"""What became of the requests that were issued; their results were written by the steps.
+
+A request may be one that a dead master still claims: Buildbot 4.3 forgets to release those.
+"""
 
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.attempts import (
-    MAX_ATTEMPTS,
-    jobs_before,
-    may_be_followed_again,
-    may_have_another_job,
-    next_key,
-    recorded_of,
-)
-from buildbot_bench.plugin.broker.orphans import request_has_ended
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.broker.ask import ask_probe
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import (
+    MAX_ATTEMPTS,
+    may_be_followed_again,
+    may_have_another_job,
+    recorded_of,
+)
+
+
+async def request_has_ended(master: Any, brid: int | None) -> bool:
+    """Whether nobody works on a build request any more; one that was never made has ended."""
+    if brid is None:
+        return True
+    request = await master.data.get(("buildrequests", brid))
+    if request is None or request["complete"]:
+        return True
+    await release_if_orphaned(master, request)
+    return False
+
+
+async def release_if_orphaned(master: Any, request: dict[str, Any]) -> None:
+    """Give a request back when the master that claims it is gone for good.
+
+    Buildbot's own housekeeping unclaims by the id of the master that cleans up, not of the one
+    that died (db/buildrequests.py), and sends no event.
+    """
+    claimer = request["claimed_by_masterid"]
+    if not request["claimed"] or claimer in (None, master.masterid):
+        return
+    owner = await master.data.get(("masters", claimer))
+    if owner is None or owner["active"]:
+        return
+    brid = request["buildrequestid"]
+    await master.db.buildrequests._unclaim_buildrequests_for_master([brid], claimer)  # noqa: SLF001
+    await master.data.getResourceType("buildrequest").generateEvent([brid], "unclaimed")
 
 
 class Collector:
@@ -29,13 +57,13 @@ class Collector:
 
     async def collect(self) -> None:
         """Look at every request that is out, and at every probe whose image cannot be had."""
-        for image in await self._farm.store.images(state="building"):
+        for image in await self._farm.store.images(state=ImageState.BUILDING):
             if await request_has_ended(self._master, image.brid):
                 await self._build_ended(image)
-        for probe in await self._farm.store.probes(state="issued"):
+        for probe in await self._farm.store.probes(state=ProbeState.ISSUED):
             if await request_has_ended(self._master, probe.brid):
                 await self._probe_ended(probe)
-        for probe in await self._farm.store.probes(state="new"):
+        for probe in await self._farm.store.probes(state=ProbeState.NEW):
             await self._drop_if_imageless(probe)
 
     async def _build_ended(self, image: ImageRow) -> None:
@@ -59,7 +87,7 @@ class Collector:
             # The job itself did not fail and may still run: whoever asks again attaches to it by
             # its token.
             await self._farm.store.change_probe(
-                current, state="new", attempt=current.attempt + 1, brid=None
+                current, state=ProbeState.NEW, attempt=current.attempt + 1, brid=None
             )
         elif recorded >= current.iterations:
             await self._close(current)
@@ -77,33 +105,33 @@ class Collector:
         await self._lose(probe, probe.failure or "the lab failed")
 
     async def _ask_for_rest(self, probe: ProbeRow, missing: int) -> None:
-        await self._farm.store.ensure_probe(
-            key=next_key(probe),
-            token=uuid4().hex,
+        rest = ProbeRequest(
             image_id=probe.image_id,
             testbed=probe.testbed,
             workload=probe.workload,
-            epoch="",
             iterations=missing,
-            priority=probe.priority,
             reason=probe.reason,
+            priority=probe.priority,
             search_id=probe.search_id,
-            attempt=jobs_before(probe) + 1,
+            ab_test_id=probe.ab_test_id,
+            judgement_id=probe.judgement_id,
+            serial=probe.serial,
+            round=probe.round + 1,
+            name=f"rest of {probe.id}",
             tunables=probe.tunables,
-            trial_id=probe.trial_id,
-            now=self._farm.now(),
         )
+        await ask_probe(self._farm, rest)
 
     async def _close(self, probe: ProbeRow) -> None:
         """All that was asked for is there, whatever the job's end was."""
         await self._farm.store.change_probe(
-            probe, state="done", failure=None, failure_kind=None, ended_at=self._farm.now()
+            probe, state=ProbeState.DONE, failure=None, failure_kind=None, ended_at=self._farm.now()
         )
 
     async def _lose(self, probe: ProbeRow, why: str) -> None:
         await self._farm.store.change_probe(
             probe,
-            state="lost",
+            state=ProbeState.LOST,
             failure=why,
             failure_kind=FailureKind.INFRASTRUCTURE,
             ended_at=self._farm.now(),
@@ -114,7 +142,7 @@ class Collector:
         if image is None or image.state == ImageState.UNTESTABLE:
             await self._farm.store.change_probe(
                 probe,
-                state="done",
+                state=ProbeState.DONE,
                 failure=image.reason if image else "its image is gone",
                 failure_kind=FailureKind.UNTESTABLE,
                 ended_at=self._farm.now(),
@@ -126,7 +154,7 @@ class Collector:
         elif image.state == ImageState.FAILED:
             await self._farm.store.change_probe(
                 probe,
-                state="lost",
+                state=ProbeState.LOST,
                 failure=image.reason or "the builders fail",
                 failure_kind=FailureKind.INFRASTRUCTURE,
                 ended_at=self._farm.now(),

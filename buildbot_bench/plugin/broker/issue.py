@@ -1,4 +1,7 @@
-"""How wanted images and new probes become Buildbot's requests, each once; it wants nothing."""
+"""How wanted images and new probes become Buildbot's requests, each once; it wants nothing.
+
+Commits that change nothing of the kernel cost no boot: what their predecessor gave is theirs.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,80 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
+from twisted.python import log
 
 from buildbot_bench.core.variant import parse_recipe
-from buildbot_bench.plugin.broker.hold import held_testbeds, is_let_through
-from buildbot_bench.plugin.broker.noops import NoOps
-from buildbot_bench.plugin.broker.priority import Priority
+from buildbot_bench.plugin.broker.ask import Priority
+from buildbot_bench.plugin.broker.quarantine import is_let_through
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
+from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.names import bench_builder
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementState, ProbeState
+from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.series import held_testbeds
+from buildbot_bench.plugin.queries.evidence import is_alike
+
+
+class NoOps:
+    """Closes the probes of commits whose kernel is that of their predecessor, and says so."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def spares(self, probe: ProbeRow, image: ImageRow) -> bool:
+        """Whether a probe whose image is built costs no boot; then it is closed.
+
+        Only what is measured for the commit's own sake is spared: a search or a confirmation asks
+        for a boot because it wants that boot. But a further image is asked for its other layout,
+        and must have one.
+        """
+        store = self._farm.store
+        if probe.reason in OF_COMMITS:
+            series = {"testbed": probe.testbed, "workload": probe.workload}
+            twin = await store.measured_twin(image, branch=self._farm.branch, **series)
+            if twin is not None:
+                await self._close(probe, image, twin)
+            return twin is not None
+        if image.ordinal == 0:
+            return False
+        first = await store.image_of(image.variant, 0)
+        alike = first is not None and is_alike(image, first)
+        if alike:
+            reason = (
+                f"image {image.ordinal} of {image.label} is its first one again: "
+                f"the job {self._farm.workflow.build_job.name!r} cannot relink"
+            )
+            log.msg(f"bench: {reason}; see BENCH_IMAGE in the README")
+            await self._end(probe, reason)
+        return alike
+
+    async def _close(self, probe: ProbeRow, image: ImageRow, twin: ImageRow) -> None:
+        reason = f"no-op change: same kernel as {twin.label}"
+        # First what a reader is told: a master that dies in between tells it again.
+        await self._farm.store.ensure_judgement(
+            NewJudgement(
+                testbed=probe.testbed,
+                workload=probe.workload,
+                unit="",
+                old_sha=twin.sha,
+                old_position=twin.position,
+                new_sha=image.sha,
+                new_position=image.position,
+                state=JudgementState.NOTHING,
+                verdict=VerdictGrounds(image=image.id, reason=reason),
+            ),
+            now=self._farm.now(),
+        )
+        await self._end(probe, reason)
+
+    async def _end(self, probe: ProbeRow, reason: str) -> None:
+        await self._farm.store.change_probe(
+            probe,
+            state=ProbeState.DONE,
+            failure=reason,
+            judged=True,
+            ended_at=self._farm.now(),
+        )
 
 
 class Issuer:
@@ -30,22 +99,26 @@ class Issuer:
 
     async def issue(self) -> None:
         """Ask for what is wanted and not yet asked for."""
-        images = {image.id: image for image in await self._farm.store.images(state="wanted")}
+        images = {
+            image.id: image for image in await self._farm.store.images(state=ImageState.WANTED)
+        }
         urgency: dict[int, int] = {}
         held = await held_testbeds(self._farm)
-        for probe in await self._farm.store.probes(state="new"):
+        for probe in await self._farm.store.probes(state=ProbeState.NEW):
             if probe.image_id in images:
                 known = urgency.get(probe.image_id, Priority.BACKFILL)
                 urgency[probe.image_id] = max(known, probe.priority)
                 continue
             image = await self._farm.store.image(probe.image_id)
-            if image is None or image.state != "built" or not is_let_through(probe, held):
+            if image is None or image.state is not ImageState.BUILT:
                 continue
-            # Here and not in a turn's earlier part: the image may have been built since.
+            if not is_let_through(probe, held):
+                continue
+            # Here and not in a cycle's earlier part: the image may have been built since.
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
-        for trial in await self._farm.store.trials(states=("running",)):
-            urgency |= dict.fromkeys((trial.base_image_id, trial.new_image_id), Priority.PERSON)
+        for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
+            urgency |= dict.fromkeys((ab_test.base_image_id, ab_test.new_image_id), Priority.PERSON)
         for image in images.values():
             await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
 
@@ -66,7 +139,7 @@ class Issuer:
         )
         if brid is not None:
             await self._farm.store.change_image(
-                image, now=self._farm.now(), state="building", brid=brid
+                image, now=self._farm.now(), state=ImageState.BUILDING, brid=brid
             )
 
     async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> None:
@@ -85,7 +158,7 @@ class Issuer:
         )
         if brid is not None:
             await self._farm.store.change_probe(
-                probe, state="issued", brid=brid, issued_at=self._farm.now()
+                probe, state=ProbeState.ISSUED, brid=brid, issued_at=self._farm.now()
             )
 
     async def request(
@@ -100,7 +173,7 @@ class Issuer:
     ) -> int | None:
         """Buildbot's request of that name, made if there is none; its number.
 
-        None while Buildbot has no such builder: a reconfiguration goes on, and a later turn asks.
+        None while Buildbot has no such builder: a reconfiguration goes on, and a later cycle asks.
         """
         known = await self._known_request(name)
         if known is not None or builder not in self._scheduler.builderNames:

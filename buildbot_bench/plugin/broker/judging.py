@@ -17,24 +17,22 @@ from buildbot_bench.core.judge import (
 )
 from buildbot_bench.core.noise import learn
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.alarm import search_for
-from buildbot_bench.plugin.broker.ask import OPEN_PROBES, Plain, ask_image, ask_probe
-from buildbot_bench.plugin.broker.each import for_each
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.db.rows import ComparisonRow, ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ComparisonState, ProbeReason, ProbeState
-from buildbot_bench.plugin.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.follow_ups import search_for
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import gone
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.orders import orders_of
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import all_series, removal_reason
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12
 
 
 class Judging:
-    """Turns samples into comparisons, suspicions into fresh boots and alarms into searches."""
+    """Turns samples into judgements, suspicions into fresh boots and alarms into searches."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
@@ -43,16 +41,12 @@ class Judging:
         """Judge what was measured since, and what was re-measured on suspicion."""
         store = self._farm.store
         await for_each(await store.unjudged_probes(), self._judge_probe, "the judgement of probe")
-        suspicions = await store.comparisons(state=ComparisonState.SUSPICION)
-        open_keys = [
-            probe.key for state in OPEN_PROBES for probe in await store.probes(state=state)
-        ]
-        # Fresh boots that a sick lab lost are asked for again under a key that begins alike.
-        answered = [
-            comparison
-            for comparison in suspicions
-            if not any(key.startswith(_confirms(comparison)) for key in open_keys)
-        ]
+        suspicions = await store.judgements(state=JudgementState.SUSPICION)
+        # Boots that the lab lost are asked for again for the same judgement.
+        waiting = {
+            probe.judgement_id for state in OPEN_PROBES for probe in await store.probes(state=state)
+        }
+        answered = [judgement for judgement in suspicions if judgement.id not in waiting]
         await for_each(answered, self._judge_again, "the judgement of suspicion")
 
     async def _judge_probe(self, probe: ProbeRow) -> None:
@@ -61,13 +55,14 @@ class Judging:
             await self._judge(image, probe.testbed, probe.workload, None)
         await self._farm.store.change_probe(probe, judged=True)
 
-    async def _judge_again(self, comparison: ComparisonRow) -> None:
-        image = await self._farm.store.image(comparison.verdict["image"])
+    async def _judge_again(self, judgement: JudgementRow) -> None:
+        judged = judgement.grounds.image
+        image = None if judged is None else await self._farm.store.image(judged)
         if image is not None:
-            await self._judge(image, comparison.testbed, comparison.workload, comparison)
+            await self._judge(image, judgement.testbed, judgement.workload, judgement)
 
     async def _judge(
-        self, image: ImageRow, testbed: str, workload: str, earlier: ComparisonRow | None
+        self, image: ImageRow, testbed: str, workload: str, earlier: JudgementRow | None
     ) -> None:
         samples = await self._farm.store.samples(
             testbed=testbed,
@@ -86,7 +81,9 @@ class Judging:
                 comparison=verdict.comparison,
                 reason=f"{earlier.rounds} rounds of fresh boots did not confirm or refute it",
             )
-        if isinstance(verdict, Suspicion) and (why := gone(self._farm, testbed, workload)):
+        if isinstance(verdict, Suspicion) and (
+            why := removal_reason(self._farm, testbed, workload)
+        ):
             verdict = Unfit(comparison=verdict.comparison, reason=why)
         row = earlier or await self._row(new, history, image)
         if earlier is None and row.rounds:
@@ -94,14 +91,14 @@ class Judging:
         await self._follow(verdict, row, image, new.metric.unit)
 
     async def _follow(
-        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, unit: str
+        self, verdict: Verdict, row: JudgementRow, image: ImageRow, unit: str
     ) -> None:
         """Ask for what a verdict wants, then write it down: a master may die between."""
         probes: list[ProbeRow | None] = []
         match verdict:
             case Suspicion():
                 probes = [await self._ask(wanted, row) for wanted in verdict.remeasure]
-            case Alarm(direction="regression") if why := gone(
+            case Alarm(direction="regression") if why := removal_reason(
                 self._farm, row.testbed, row.workload
             ):
                 verdict = replace(verdict, reason=f"{verdict.reason}; not searched: {why}")
@@ -116,47 +113,49 @@ class Judging:
         image: ImageRow,
         new: Sample,
         history: Sequence[Sample],
-        earlier: ComparisonRow | None,
+        earlier: JudgementRow | None,
     ) -> JudgePolicy:
         """The workflow's thresholds; further images that cannot be had are not asked for again."""
         old = predecessor(history, new)
-        asked = earlier.verdict["probes"] if earlier else []
+        asked = earlier.grounds.probes if earlier else ()
         probes = [await self._farm.store.probe(number) for number in asked]
         lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
-        orders = await orders_of(self._farm, image.variant, image.position)
+        relinks = await relinks_of(self._farm, image.variant, image.position)
         regression = self._farm.workflow.regression
         return JudgePolicy(
             confidence=regression.confidence,
             min_effect=self._farm.workflow.min_effect_on(new.testbed),
             higher_is_better=new.metric.higher_is_better,
-            series=len(lanes(self._farm.workflow.bench_jobs)),
+            series=len(all_series(self._farm.workflow.bench_jobs)),
             corroborated=old is not None
             and await self._farm.store.alarmed_elsewhere(new.testbed, old.position, new.position),
-            images=orders.more and not lost,
+            images=relinks.more and not lost,
         )
 
-    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> ComparisonRow:
+    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> JudgementRow:
         """The row of a sample and its predecessor; a new one says nothing yet."""
         store = self._farm.store
         old = predecessor(history, new)
         old_image = await store.image_at(self._farm.branch, old.position) if old else None
-        return await store.ensure_comparison(
-            testbed=new.testbed,
-            workload=new.workload,
-            unit=new.metric.unit,
-            old_sha=old_image.sha if old_image else "",
-            old_position=old.position if old else 0,
-            new_sha=image.sha,
-            new_position=image.position,
-            state=ComparisonState.NOTHING,
+        return await store.ensure_judgement(
+            NewJudgement(
+                testbed=new.testbed,
+                workload=new.workload,
+                unit=new.metric.unit,
+                old_sha=old_image.sha if old_image else "",
+                old_position=old.position if old else 0,
+                new_sha=image.sha,
+                new_position=image.position,
+                state=JudgementState.NOTHING,
+            ),
             now=self._farm.now(),
         )
 
     async def _record(
-        self, verdict: Verdict, row: ComparisonRow, image: ImageRow, probes: list[int]
+        self, verdict: Verdict, row: JudgementRow, image: ImageRow, probes: list[int]
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
-        await self._farm.store.change_comparison(
+        await self._farm.store.change_judgement(
             row,
             now=self._farm.now(),
             state=state_of(verdict),
@@ -166,31 +165,29 @@ class Judging:
             high=change.high if change else None,
             probability=change.probability if change else None,
             p_value=verdict.comparison.p_value if verdict.comparison else None,
-            verdict={"image": image.id, "probes": probes, "reason": verdict.reason},
+            verdict=VerdictGrounds(image=image.id, probes=tuple(probes), reason=verdict.reason),
         )
 
-    async def _ask(self, wanted: Remeasure, comparison: ComparisonRow) -> ProbeRow | None:
+    async def _ask(self, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:
         known = await self._farm.store.image_at(self._farm.branch, wanted.position)
         if known is None:
             return None
-        revision = Plain(sha=known.sha, position=known.position, label=known.label)
-        orders = await orders_of(self._farm, known.variant, known.position)
-        image = await ask_image(self._farm, revision, orders.next(wanted.image))
+        revision = BuildTarget(sha=known.sha, position=known.position, label=known.label)
+        relinks = await relinks_of(self._farm, known.variant, known.position)
+        image = await ask_image(self._farm, revision, relinks.next(wanted.image))
         return await ask_probe(
             self._farm,
-            f"{_confirms(comparison)}{comparison.rounds}:{image.id}",
-            image,
-            testbed=comparison.testbed,
-            workload=comparison.workload,
-            iterations=wanted.iterations,
-            reason=ProbeReason.CONFIRM,
-            priority=Priority.CONFIRM,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=judgement.testbed,
+                workload=judgement.workload,
+                iterations=wanted.iterations,
+                reason=ProbeReason.CONFIRM,
+                priority=Priority.CONFIRM,
+                judgement_id=judgement.id,
+                serial=judgement.rounds,
+            ),
         )
-
-
-def _confirms(comparison: ComparisonRow) -> str:
-    """How the keys of a suspicion's fresh boots begin."""
-    return f"confirm:{comparison.id}:"
 
 
 def split(samples: Sequence[Sample], image: ImageRow) -> tuple[Sample | None, list[Sample]]:
@@ -212,14 +209,14 @@ def predecessor(history: Sequence[Sample], new: Sample) -> Sample | None:
     return max(earlier, key=lambda sample: sample.position, default=None)
 
 
-def state_of(verdict: Verdict) -> ComparisonState:
+def state_of(verdict: Verdict) -> JudgementState:
     """The word for a verdict in the tables."""
     match verdict:
         case Suspicion():
-            return ComparisonState.SUSPICION
+            return JudgementState.SUSPICION
         case Alarm():
-            return ComparisonState(verdict.direction)
+            return JudgementState(verdict.direction)
         case Unfit():
-            return ComparisonState.UNFIT
+            return JudgementState.UNFIT
         case Nothing():
-            return ComparisonState.NOTHING
+            return JudgementState.NOTHING

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
-from buildbot_bench.plugin.db.rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 
 LOOK_EVERY_S = 24 * 3600.0
-# The lab does not wait for the deletion of thousands: the rest comes in the next turns.
+# The lab does not wait for the deletion of thousands: the rest comes in the next cycles.
 AT_ONCE = 50
 
 _DAY_S, _GIB = 24 * 3600.0, 1024**3
@@ -26,7 +26,7 @@ class Inventory:
 
 
 class Retention:
-    """Deletes at its first turn and then daily.
+    """Deletes in its first cycle and then daily.
 
     First the images' claims go, then the file, then its row: whoever dies in between leaves a row
     that nobody claims, with which the next one begins.
@@ -86,8 +86,7 @@ async def _needed(farm: Farm) -> set[int]:
 
 def _of_report(search: SearchRow) -> set[int]:
     """The ends of a search and both sides of each step that it found."""
-    steps = (search.answer or {}).get("steps", ())
-    sides = {side for step in steps for side in (step["old"], step["new"])}
+    sides = {side for step in search.steps for side in (step.old, step.new)}
     return {search.old_position, search.new_position} | {
         search.old_position + side for side in sides
     }

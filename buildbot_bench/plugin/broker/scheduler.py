@@ -1,7 +1,8 @@
-"""When the broker takes a turn: at start, on events, on a timer; what a turn does is elsewhere."""
+"""When the broker runs a cycle, at start, on events, on a timer; what a cycle does, in order."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from buildbot.config import error
@@ -9,9 +10,64 @@ from buildbot.schedulers.base import ReconfigurableBaseScheduler
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
 from twisted.internet.task import LoopingCall
+from twisted.python import log
 
-from buildbot_bench.plugin.broker.turn import Turn
-from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.broker.ab_tests import AbTests
+from buildbot_bench.plugin.broker.captures import CaptureRequests
+from buildbot_bench.plugin.broker.collect import Collector
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue, CommitWatch
+from buildbot_bench.plugin.broker.follow_ups import Remeasuring
+from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.judging import Judging
+from buildbot_bench.plugin.broker.quarantine import ControlImages
+from buildbot_bench.plugin.broker.removed import RemovedTestbeds
+from buildbot_bench.plugin.broker.retention import Retention
+from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
+from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
+
+
+class Cycle:
+    """One pass over everything: what arrived, what ended, what follows, what to ask for next."""
+
+    def __init__(self, *, farm: Farm, scheduler: Any) -> None:
+        self._commits = CommitWatch(farm)
+        issuer = Issuer(farm, scheduler)
+        self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            # Before all that would look a testbed up, or ask something of it.
+            ("gone", RemovedTestbeds(farm).advance),
+            ("collect", Collector(farm, scheduler.master).collect),
+            # Before all that reads samples: those that came to be in doubt are none.
+            ("control", ControlImages(farm).advance),
+            ("again", Remeasuring(farm).advance),
+            ("judge", Judging(farm).advance),
+            ("search", Searching(farm).advance),
+            ("compare", AbTests(farm).advance),
+            ("want", CommitQueue(farm).advance),
+            ("issue", issuer.issue),
+            ("profile", CaptureRequests(farm, scheduler.master, issuer).advance),
+            ("post", MailOutbox(farm).advance),
+            ("retain", Retention(farm).advance),
+            ("notify", NoticeOutbox(farm).advance),
+        )
+
+    async def fetch(self) -> None:
+        """Bring in the commits that arrived; it may take long and run beside cycles."""
+        await _guarded("fetch", self._commits.advance)
+
+    async def run(self) -> None:
+        """Run the cycle; a part that fails does not keep the others from their work."""
+        for name, part in self._steady:
+            await _guarded(name, part)
+
+
+async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await part()
+    except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
+        log.err(None, f"bench: the part {name!r} of a cycle failed; the next cycle tries again")
+
 
 # Events may be lost and come twice; the timer is what makes progress certain.
 RECONCILE_S = 30.0
@@ -20,7 +76,7 @@ RECONCILE_S = 30.0
 class BenchBroker(ReconfigurableBaseScheduler):
     """Buildbot's claim on a scheduler makes this run on one master at a time.
 
-    A turn recomputes from the tables what is to be asked for. Two turns never overlap here; that
+    A cycle recomputes from the tables what is to be asked for. Two cycles never overlap here; that
     they may overlap on two masters is what the tables' versions and unique keys are for.
     """
 
@@ -38,11 +94,11 @@ class BenchBroker(ReconfigurableBaseScheduler):
 
     @async_to_deferred
     async def activate(self) -> None:
-        """Take a first turn and listen."""
+        """Run a first cycle and listen."""
         await super().activate()
         if not self.enabled:
             return
-        self._turn = Turn(farm=farm_of(self.master), scheduler=self)
+        self._cycle = Cycle(farm=farm_of(self.master), scheduler=self)
         self._lock = DeferredLock()
         self._wanted = False
         self._looking = self._look_again = False
@@ -58,7 +114,7 @@ class BenchBroker(ReconfigurableBaseScheduler):
 
     @async_to_deferred
     async def deactivate(self) -> None:
-        """Stop listening and let the turn that is being taken end."""
+        """Stop listening and let the cycle that runs end."""
         await super().deactivate()
         if not self.enabled:
             return
@@ -74,12 +130,12 @@ class BenchBroker(ReconfigurableBaseScheduler):
         self._wake()
 
     def _look_for_commits(self, *_event: Any) -> None:
-        """Fetch beside the turns: a repository that answers slowly must not stop the lab."""
+        """Fetch beside the cycles: a repository that answers slowly must not stop the lab."""
         if self._looking:
             self._look_again = True
             return
         self._looking, self._look_again = True, False
-        Deferred.fromCoroutine(self._turn.fetch()).addBoth(self._looked)
+        Deferred.fromCoroutine(self._cycle.fetch()).addBoth(self._looked)
 
     def _looked(self, _result: Any) -> None:
         self._looking = False
@@ -92,10 +148,10 @@ class BenchBroker(ReconfigurableBaseScheduler):
     def _wake(self, *_event: Any) -> None:
         if not self._wanted:
             self._wanted = True
-            self._lock.run(lambda: Deferred.fromCoroutine(self._take_turn()))
+            self._lock.run(lambda: Deferred.fromCoroutine(self._run_cycle()))
 
-    async def _take_turn(self) -> None:
+    async def _run_cycle(self) -> None:
         if not self._wanted:
             return
         self._wanted = False
-        await self._turn.take()
+        await self._cycle.run()

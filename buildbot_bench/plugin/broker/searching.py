@@ -1,36 +1,101 @@
-"""How searches advance: the evidence is read, the core is asked, what it wants is asked for."""
+"""How searches go on: what is asked next, what the answer is, and whether it is proven enough.
+
+The step that a report is about must stand on enough boots of both sides to be believed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.report import Kind, kind_of, proof_iterations
+from buildbot_bench.core.judge import BEYOND_LAYOUT
+from buildbot_bench.core.report import PROOF_ITERATIONS, ReportKind, kind_of, proof_iterations
 from buildbot_bench.core.sample import NoiseClass
-from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
+from buildbot_bench.core.search import (
+    Answer,
+    Evidence,
+    Measure,
+    SearchPolicy,
+    Step,
+    meanwhile,
+    plan,
+)
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.broker.ask import OPEN_PROBES, cancel_probes
+from buildbot_bench.plugin.broker.ask import Priority, cancel_probes
 from buildbot_bench.plugin.broker.boots import (
     Boots,
+    Capacity,
     bootable_image,
     images_at,
     is_built,
     places_of,
 )
-from buildbot_bench.plugin.broker.each import for_each
-from buildbot_bench.plugin.broker.hands import Hands
-from buildbot_bench.plugin.broker.hold import held_testbeds
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.broker.proof import Lacking, lacking_proof, stands_on_one_layout
-from buildbot_bench.plugin.db.rows import ProbeRow, SearchRow
-from buildbot_bench.plugin.db.states import ProbeReason, SearchState
-from buildbot_bench.plugin.evidence import Material, gather
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.gone import bed_of
-from buildbot_bench.plugin.orders import orders_among
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_among
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MissingProof:
+    """`iterations` more of an image are needed at a position before anybody is told."""
+
+    position: int
+    iterations: int
+    image: int = 0
+
+
+def lacking_proof(
+    answer: Answer,
+    evidence: Evidence,
+    policy: SearchPolicy,
+    *,
+    most: int,
+    needed: int = PROOF_ITERATIONS,
+) -> MissingProof | None:
+    """What the largest sure regression of an answer still lacks, if it lacks anything.
+
+    `most` is how many iterations the search may still ask for, `needed` how many prove one side.
+    """
+    step = _headline(answer, policy)
+    if step is None:
+        return None
+    counts = Counter(measurement.position for measurement in evidence.measurements)
+    for position in (step.old, step.new):
+        missing = min(needed - counts[position], most)
+        if missing > 0:
+            return MissingProof(position=position, iterations=missing)
+    return None
+
+
+def stands_on_one_layout(answer: Answer, evidence: Evidence, policy: SearchPolicy) -> int | None:
+    """The position whose one image alone shows the largest sure regression, if layout may do that.
+
+    None when two images of it were measured, or the regression is too large for luck with layout.
+    """
+    step = _headline(answer, policy)
+    if step is None or abs(step.effect) >= BEYOND_LAYOUT:
+        return None
+    images = {one.image for one in evidence.measurements if one.position == step.new}
+    return step.new if len(images) < 2 else None
+
+
+def _headline(answer: Answer, policy: SearchPolicy) -> Step | None:
+    worse = -1 if policy.higher_is_better else 1
+    steps = [
+        step
+        for step in answer.steps
+        if step.probability >= 1 - policy.error and step.effect * worse > 0
+    ]
+    return max(steps, key=lambda step: abs(step.effect), default=None)
+
 
 # A search whose last so many probes all gave nothing is not going to end by itself.
 MAX_FRUITLESS = 3
@@ -46,15 +111,19 @@ class Searching:
         self._farm = farm
         # Turns are many, and most of them bring a search nothing new to think about.
         self._plan = lru_cache(maxsize=PLANS_KEPT)(plan)
-        self._hands = Hands(farm=farm)
-        self._boots = Boots(farm=farm, hands=self._hands)
+        self._capacity = Capacity(farm=farm)
+        self._boots = Boots(farm=farm, capacity=self._capacity)
 
     async def advance(self) -> None:
         """Look at each search that has not ended."""
-        searches = await self._farm.store.searches(states=("running", "cancelling"))
+        searches = await self._farm.store.searches(
+            states=(SearchState.RUNNING, SearchState.CANCELLING)
+        )
         held = await held_testbeds(self._farm)
         # What a search asks of a testbed that is not to be believed would have to wait anyway.
-        going_on = [s for s in searches if s.state == "cancelling" or s.testbed not in held]
+        going_on = [
+            s for s in searches if s.state is SearchState.CANCELLING or s.testbed not in held
+        ]
         await for_each(going_on, self._advance, "search")
 
     async def _advance(self, search: SearchRow) -> None:
@@ -71,24 +140,24 @@ class Searching:
         if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
             await self._end(search, SearchState.FAILED, detail=why)
             return
-        material = await gather(self._farm, search)
-        decision = await self._decide(material)
+        inputs = await gather(self._farm, search)
+        decision = await self._decide(inputs)
         match decision:
             case Measure():
                 await self._boots.ask(
                     search,
-                    material,
+                    inputs,
                     position=decision.position,
-                    image=bootable_image(material, decision),
+                    image=bootable_image(inputs, decision),
                     serial=len(probes) + 1,
                 )
-                await self._boots.build_ahead(search, material, decision)
+                await self._boots.build_ahead(search, inputs, decision)
             case Answer():
-                lacking = _lacking(decision, material)
+                lacking = _lacking(decision, inputs)
                 if lacking is not None:
                     await self._boots.ask(
                         search,
-                        material,
+                        inputs,
                         position=lacking.position,
                         image=lacking.image,
                         iterations=lacking.iterations,
@@ -96,56 +165,56 @@ class Searching:
                         serial=len(probes) + 1,
                     )
                     return
-                await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+                await self._end(search, outcome(decision, search.error), answer=decision)
 
     async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> None:
-        """Use hands that would idle while the next probe waits for its image or its turn.
+        """Use a testbed that would idle while the next probe waits for its image or its testbed.
 
         A boot in between may settle the matter: then nothing is waited for any longer.
         """
-        bed = bed_of(self._farm, search.testbed)
-        lab_idles = await self._hands.idle_s(search.testbed) >= bed.boot_s + bed.run_s
-        if not lab_idles and await self._hands.free_builders() <= 0:
+        bed = testbed_of(self._farm, search.testbed)
+        lab_idles = await self._capacity.idle_s(search.testbed) >= bed.boot_s + bed.run_s
+        if not lab_idles and await self._capacity.free_builders() <= 0:
             return
-        material = await gather(self._farm, search)
-        decision = await self._decide(material)
+        inputs = await gather(self._farm, search)
+        decision = await self._decide(inputs)
         if isinstance(decision, Measure):
-            await self._boots.build_ahead(search, material, decision)
+            await self._boots.build_ahead(search, inputs, decision)
             if lab_idles:
-                await self._fill_in(search, material, waiting, serial=serial)
-        elif lab_idles and _lacking(decision, material) is None:
+                await self._fill_in(search, inputs, waiting, serial=serial)
+        elif lab_idles and _lacking(decision, inputs) is None:
             await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
-            await self._end(search, outcome(decision, search.error), answer=asdict(decision))
+            await self._end(search, outcome(decision, search.error), answer=decision)
 
     async def _fill_in(
-        self, search: SearchRow, material: Material, waiting: list[ProbeRow], *, serial: int
+        self, search: SearchRow, inputs: SearchInputs, waiting: list[ProbeRow], *, serial: int
     ) -> None:
         """Boot an image that is there, if it tells something and ends before the next build."""
-        costs = material.costs
-        idle_s = await self._hands.idle_s(search.testbed, build_s=costs.build_s)
+        costs = inputs.costs
+        idle_s = await self._capacity.idle_s(search.testbed, build_s=costs.build_s)
         if idle_s < costs.boot_s + costs.run_s:
             return
         extra = await deferToThread(
             meanwhile,
-            material.range.n,
-            material.evidence,
+            inputs.range.n,
+            inputs.evidence,
             costs,
-            material.policy,
-            tuple(places_of(material, waiting)),
+            inputs.policy,
+            tuple(places_of(inputs, waiting)),
         )
-        if extra is not None and is_built(material, extra):
+        if extra is not None and is_built(inputs, extra):
             await self._boots.ask(
                 search,
-                material,
+                inputs,
                 position=extra.position,
                 image=extra.image,
                 serial=serial,
                 priority=Priority.SPARE,
             )
 
-    def _decide(self, material: Material) -> Deferred[Measure | Answer]:
+    def _decide(self, inputs: SearchInputs) -> Deferred[Measure | Answer]:
         """Think in a thread: the master has others to serve."""
-        question = (material.range.n, material.evidence, material.costs, material.policy)
+        question = (inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
         return deferToThread(self._plan, *question)
 
     async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
@@ -173,7 +242,7 @@ class Searching:
         search: SearchRow,
         state: SearchState,
         *,
-        answer: dict[str, object] | None = None,
+        answer: Answer | None = None,
         detail: str | None = None,
     ) -> None:
         """One compare-and-swap: two masters that think alike write one answer."""
@@ -182,31 +251,31 @@ class Searching:
         )
 
 
-def _lacking(answer: Answer, material: Material) -> Lacking | None:
-    most = material.policy.max_measurements - len(material.evidence.measurements)
-    needed = proof_iterations(material.samples)
-    boots = lacking_proof(answer, material.evidence, material.policy, most=most, needed=needed)
-    return boots or _lacking_image(answer, material)
+def _lacking(answer: Answer, inputs: SearchInputs) -> MissingProof | None:
+    most = inputs.policy.max_measurements - len(inputs.evidence.measurements)
+    needed = proof_iterations(inputs.samples)
+    boots = lacking_proof(answer, inputs.evidence, inputs.policy, most=most, needed=needed)
+    return boots or _lacking_image(answer, inputs)
 
 
-def _lacking_image(answer: Answer, material: Material) -> Lacking | None:
+def _lacking_image(answer: Answer, inputs: SearchInputs) -> MissingProof | None:
     """Boots of another image, where luck with the layout of one may be all there is to a step."""
-    position = stands_on_one_layout(answer, material.evidence, material.policy)
-    counts = any(sample.metric.noise is NoiseClass.EXACT for sample in material.samples)
+    position = stands_on_one_layout(answer, inputs.evidence, inputs.policy)
+    counts = any(sample.metric.noise is NoiseClass.EXACT for sample in inputs.samples)
     if position is None or counts:
         return None
-    orders = orders_among(images_at(material, position))
-    if not (material.policy.images and orders.more):
+    relinks = relinks_among(images_at(inputs, position))
+    if not (inputs.policy.images and relinks.more):
         return None
-    return Lacking(position=position, iterations=IMAGE_BOOTS, image=orders.next(1))
+    return MissingProof(position=position, iterations=IMAGE_BOOTS, image=relinks.next(1))
 
 
 def outcome(answer: Answer, error: float) -> SearchState:
     """The word for an answer, by the rule that the report goes by."""
     match kind_of(answer, error=error):
-        case Kind.CULPRIT:
+        case ReportKind.CULPRIT:
             return SearchState.FOUND
-        case Kind.NOT_REPRODUCED:
+        case ReportKind.NOT_REPRODUCED:
             return SearchState.NOT_REPRODUCED
-        case Kind.INCONCLUSIVE:
+        case ReportKind.INCONCLUSIVE:
             return SearchState.INCONCLUSIVE

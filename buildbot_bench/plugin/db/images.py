@@ -1,20 +1,26 @@
-"""Queries on images, the builds of variants; knows neither builders nor artefact stores.
-
-A position alone does not name a commit: branches have their own counts, and a rewritten branch
-leaves images behind. Whoever asks for a span of one branch names the branch.
-"""
+"""Queries on images, on where their kernels lie, and on patches; builds and reads none of them."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION
+from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow, PatchRow
+from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
+    ARTEFACT,
+    COMMIT,
+    IMAGE,
+    ITERATION,
+    PATCH,
+    PROBE,
+    PROFILE,
+)
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
 
 _kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
 
@@ -164,3 +170,79 @@ def in_span(first_position: int, last_position: int, branch: str | None) -> sa.C
         COMMIT.c.sha == IMAGE.c.sha,
     )
     return sa.and_(condition, on_branch.exists())
+
+
+_CLAIMED = sa.and_(IMAGE.c.digest == ARTEFACT.c.digest, IMAGE.c.state == ImageState.BUILT)
+
+
+def keep_artefact(conn: sa.Connection, *, digest: str, size: int, now: float) -> ArtefactRow:
+    """Say that an artefact is about to be stored; its age counts from now on."""
+    row = ensure(conn, ARTEFACT, ArtefactRow, {"digest": digest}, {"size": size, "stored_at": now})
+    conn.execute(sa.update(ARTEFACT).where(ARTEFACT.c.id == row.id).values(stored_at=now))
+    return row
+
+
+def artefacts(conn: sa.Connection) -> list[ArtefactRow]:
+    """All artefacts, oldest first."""
+    query = sa.select(ARTEFACT).order_by(ARTEFACT.c.stored_at, ARTEFACT.c.id)
+    return fetch_all(conn, query, ArtefactRow)
+
+
+def claimed_artefacts(conn: sa.Connection) -> dict[int, str]:
+    """The digest of each image that is built."""
+    query = sa.select(IMAGE.c.id, IMAGE.c.digest).where(IMAGE.c.state == ImageState.BUILT)
+    return {row.id: row.digest for row in conn.execute(query)}
+
+
+def release_artefact(conn: sa.Connection, digest: str) -> None:
+    """Take back what images say of an artefact: they are to be built again when asked for."""
+    claims = sa.update(IMAGE).where(IMAGE.c.digest == digest, IMAGE.c.state == ImageState.BUILT)
+    conn.execute(claims.values(state=ImageState.DROPPED, version=IMAGE.c.version + 1))
+
+
+def forget_artefact(conn: sa.Connection, digest: str) -> None:
+    """Forget an artefact whose file is gone, unless it was built anew meanwhile."""
+    claimed = sa.select(IMAGE.c.id).where(_CLAIMED)
+    conn.execute(sa.delete(ARTEFACT).where(ARTEFACT.c.digest == digest, ~claimed.exists()))
+
+
+def needed_images(conn: sa.Connection) -> set[int]:
+    """The images that a probe or a profile waits for, sides of comparisons, and control images."""
+    open_probes = PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED])
+    of_control = PROBE.c.reason == ProbeReason.CONTROL
+    open_profiles = PROFILE.c.state.in_([ProfileState.NEW, ProfileState.ISSUED])
+    queries = (
+        sa.select(PROBE.c.image_id).where(sa.or_(open_probes, of_control)),
+        sa.select(PROFILE.c.image_id).where(open_profiles),
+        sa.select(AB_TEST.c.base_image_id),
+        sa.select(AB_TEST.c.new_image_id),
+    )
+    return {image for query in queries for image in conn.execute(query).scalars()}
+
+
+def images_at(conn: sa.Connection, positions: set[int], spans: list[tuple[int, int]]) -> set[int]:
+    """The built images of the revisions at some positions, and of all within some spans."""
+    query = sa.select(IMAGE.c.id, IMAGE.c.position).where(IMAGE.c.state == ImageState.BUILT)
+    return {
+        row.id
+        for row in conn.execute(query)
+        if row.position in positions or any(old <= row.position <= new for old, new in spans)
+    }
+
+
+def add_patch(
+    conn: sa.Connection, *, body: bytes, origin: str, requester: str, now: float
+) -> PatchRow:
+    """Keep a patch; the same bytes stay with whoever brought them first."""
+    return ensure(
+        conn,
+        PATCH,
+        PatchRow,
+        {"digest": hashlib.sha256(body).hexdigest()},
+        {"body": body, "origin": origin, "requester": requester, "fetched_at": now},
+    )
+
+
+def patch(conn: sa.Connection, digest: str) -> PatchRow | None:
+    """The patch with that SHA-256 in hexadecimal."""
+    return fetch(conn, sa.select(PATCH).where(PATCH.c.digest == digest), PatchRow)

@@ -1,63 +1,41 @@
-"""Queries on probes, the requests for iterations; decides nothing about when one is issued."""
+"""Queries on what the lab is asked for, iterations and captures, and on captures; asks nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import gzip
+import hashlib
+import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.schema import PROBE
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
+from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.schema import CAPTURE, PROBE, PROFILE
+from buildbot_bench.plugin.db.sql import (
+    by_id,
+    compare_and_swap,
+    ensure,
+    fetch,
+    fetch_all,
+    values_of,
+)
+from buildbot_bench.plugin.db.states import ProbeReason, ProbeState, ProfileState
 
 # Who measures a commit for its own sake.
 OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL)
 
 
-def ensure_probe(
-    conn: sa.Connection,
-    *,
-    key: str,
-    token: str,
-    image_id: int,
-    testbed: str,
-    workload: str,
-    epoch: str,
-    iterations: int,
-    priority: int,
-    reason: ProbeReason | str,
-    search_id: int | None,
-    now: float,
-    attempt: int = 0,
-    tunables: str = "",
-    trial_id: int | None = None,
-) -> ProbeRow:
-    """The probe with that key, new if it was not known; a known one stays as it is."""
-    return ensure(
-        conn,
-        PROBE,
-        ProbeRow,
-        {"key": key},
-        {
-            "token": token,
-            "image_id": image_id,
-            "testbed": testbed,
-            "workload": workload,
-            "epoch": epoch,
-            "iterations": iterations,
-            "priority": priority,
-            "reason": reason,
-            "search_id": search_id,
-            "state": ProbeState.NEW,
-            "attempt": attempt,
-            "tunables": tunables,
-            "trial_id": trial_id,
-            "created_at": now,
-        },
-    )
+def ensure_probe(conn: sa.Connection, request: ProbeRequest, *, token: str, now: float) -> ProbeRow:
+    """The probe of a request, new if nobody made it before; a known one stays as it is.
+
+    `token` names the job of a new one on the lab worker.
+    """
+    columns = values_of(request)
+    del columns["name"]
+    new = {"token": token, "state": ProbeState.NEW, "attempt": request.round, "created_at": now}
+    return ensure(conn, PROBE, ProbeRow, {"key": request.key}, columns | new)
 
 
 def probe(conn: sa.Connection, probe_id: int) -> ProbeRow | None:
@@ -146,3 +124,97 @@ def troubles(
 def change_probe(conn: sa.Connection, /, row: ProbeRow, **columns: Any) -> ProbeRow | None:
     """The probe with columns changed; None when another was quicker."""
     return compare_and_swap(conn, PROBE, row, columns)
+
+
+def ensure_profile(
+    conn: sa.Connection,
+    *,
+    key: str,
+    token: str,
+    image_id: int,
+    testbed: str,
+    workload: str,
+    now: float,
+    search_id: int | None = None,
+    ab_test_id: int | None = None,
+    tunables: str = "",
+) -> ProfileRow:
+    """The request with that key, new if it was not known; a known one stays as it is."""
+    return ensure(
+        conn,
+        PROFILE,
+        ProfileRow,
+        {"key": key},
+        {
+            "token": token,
+            "image_id": image_id,
+            "testbed": testbed,
+            "workload": workload,
+            "search_id": search_id,
+            "ab_test_id": ab_test_id,
+            "tunables": tunables,
+            "state": ProfileState.NEW,
+            "created_at": now,
+        },
+    )
+
+
+def profile(conn: sa.Connection, profile_id: int) -> ProfileRow | None:
+    """The request with that id."""
+    return by_id(conn, PROFILE, ProfileRow, profile_id)
+
+
+def profiles(conn: sa.Connection, state: ProfileState | str) -> list[ProfileRow]:
+    """The requests in a state, oldest first."""
+    query = sa.select(PROFILE).where(PROFILE.c.state == state)
+    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
+
+
+def profiles_of_search(conn: sa.Connection, search_id: int) -> list[ProfileRow]:
+    """The requests of a search, the old side's first."""
+    query = sa.select(PROFILE).where(PROFILE.c.search_id == search_id)
+    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
+
+
+def profiles_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProfileRow]:
+    """The requests of a comparison: series after series, the base's first."""
+    query = sa.select(PROFILE).where(PROFILE.c.ab_test_id == ab_test_id)
+    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
+
+
+def change_profile(conn: sa.Connection, /, row: ProfileRow, **columns: Any) -> ProfileRow | None:
+    """The request with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, PROFILE, row, columns)
+
+
+def add_capture(
+    conn: sa.Connection,
+    *,
+    counter: str,
+    folded: str,
+    taken_at: float,
+    packets: int = 0,
+    places: Mapping[str, str] | None = None,
+) -> CaptureRow:
+    """Keep a capture's folded stacks and what is known beside them; the same ones are kept once."""
+    text = folded.encode("utf-8", "surrogatepass")
+    located = json.dumps(places, sort_keys=True).encode() if places else b""
+    beside = b"\0%d\0%s" % (packets, located) if packets or located else b""
+    return ensure(
+        conn,
+        CAPTURE,
+        CaptureRow,
+        {"digest": hashlib.sha256(text + beside).hexdigest()},
+        {
+            "counter": counter,
+            "taken_at": taken_at,
+            "body": gzip.compress(text, mtime=0),
+            "packets": packets,
+            "places": gzip.compress(located, mtime=0) if located else None,
+        },
+    )
+
+
+def capture(conn: sa.Connection, digest: str) -> CaptureRow | None:
+    """The capture with that SHA-256 in hexadecimal."""
+    return fetch(conn, sa.select(CAPTURE).where(CAPTURE.c.digest == digest), CaptureRow)

@@ -1,15 +1,55 @@
-"""Queries on quarantines and on what they put in doubt; decides nothing about a testbed."""
+"""Queries on measurements of control images and on quarantines; judges no testbed."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.controls import of_control
-from buildbot_bench.plugin.db.rows import QuarantineRow
-from buildbot_bench.plugin.db.schema import ITERATION, QUARANTINE, REPORT
+from buildbot_bench.plugin.db.probes import OF_COMMITS
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, QuarantineRow
+from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch_all
+from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
+
+
+def control_probes(conn: sa.Connection, testbed: str, limit: int | None = None) -> list[ProbeRow]:
+    """The newest requests for the control image of a testbed, oldest first."""
+    query = sa.select(PROBE).where(
+        PROBE.c.testbed == testbed, PROBE.c.reason == ProbeReason.CONTROL
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id.desc()).limit(limit), ProbeRow)[::-1]
+
+
+def iterations_of_probes(conn: sa.Connection, probe_ids: Collection[int]) -> list[IterationRow]:
+    """The iterations of some probes in their primary units, in the order measured."""
+    query = sa.select(ITERATION).where(ITERATION.c.probe_id.in_(probe_ids), ITERATION.c.is_primary)
+    return fetch_all(conn, query.order_by(ITERATION.c.at_s, ITERATION.c.id), IterationRow)
+
+
+def commits_measured_since(conn: sa.Connection, testbed: str, since_s: float) -> list[ProbeRow]:
+    """The requests for commits on a testbed that were answered after a time."""
+    query = sa.select(PROBE).where(
+        PROBE.c.testbed == testbed,
+        PROBE.c.reason.in_(OF_COMMITS),
+        PROBE.c.state == ProbeState.DONE,
+        PROBE.c.ended_at > since_s,
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id), ProbeRow)
+
+
+def of_control(testbed: str) -> sa.ColumnElement[bool]:
+    """The condition for iterations of a testbed's control image.
+
+    They are the lab's witnesses: a thousand boots of one image would be all that noise is learnt
+    from, and a search that has it in its range would weigh nothing else.
+    """
+    asked = sa.select(PROBE.c.id).where(
+        PROBE.c.testbed == testbed, PROBE.c.reason == ProbeReason.CONTROL
+    )
+    return ITERATION.c.probe_id.in_(asked)
+
 
 # How the keys of the mails about quarantines begin.
 MAIL_KEY = "quarantine:"
@@ -27,7 +67,7 @@ def begin_quarantine(
     reason: str,
     now: float,
 ) -> QuarantineRow:
-    """The quarantine that a control measurement began; a known one stays as it is."""
+    """The quarantine that a round of the control image began; a known one stays as it is."""
     return ensure(
         conn,
         QUARANTINE,
@@ -78,7 +118,7 @@ def change_quarantine(
 
 
 def doubted(conn: sa.Connection, row: QuarantineRow) -> tuple[int, int]:
-    """How many iterations a quarantine puts in doubt, and of how many images; controls apart."""
+    """How many iterations a quarantine puts in doubt, of how many images but control images."""
     query = sa.select(
         sa.func.count(sa.distinct(ITERATION.c.id)), sa.func.count(sa.distinct(ITERATION.c.image_id))
     ).where(

@@ -1,64 +1,34 @@
-"""Queries on searches: what was asked and what came of it; plans no probe."""
+"""Queries on searches and on comparisons of variants; decides nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.rows import SearchRow
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ImageState, SearchReason, SearchState
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewSearch, SearchRow
+from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
+from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.sql import (
+    by_id,
+    compare_and_swap,
+    ensure,
+    fetch,
+    fetch_all,
+    values_of,
+)
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchState
 
 
-def add_search(
-    conn: sa.Connection,
-    *,
-    key: str | None,
-    branch: str,
-    testbed: str,
-    workload: str,
-    unit: str,
-    old_sha: str,
-    old_position: int,
-    new_sha: str,
-    new_position: int,
-    min_effect: float,
-    error: float,
-    reason: SearchReason | str,
-    requester: str,
-    now: float,
-    claimed: float | None = None,
-    forecast: Any = None,
-    fix_sha: str | None = None,
-    fix_patch: str | None = None,
-) -> SearchRow:
+def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:
     """Ask for a search, running from now on; a known key gives the search that has it.
 
     Without a key every call is another search.
     """
-    values = {
-        "branch": branch,
-        "testbed": testbed,
-        "workload": workload,
-        "unit": unit,
-        "old_sha": old_sha,
-        "old_position": old_position,
-        "new_sha": new_sha,
-        "new_position": new_position,
-        "claimed": claimed,
-        "min_effect": min_effect,
-        "error": error,
-        "reason": reason,
-        "requester": requester,
-        "state": SearchState.RUNNING,
-        "forecast": forecast,
-        "fix_sha": fix_sha,
-        "fix_patch": fix_patch,
-        "created_at": now,
-    }
+    values = values_of(wanted) | {"state": SearchState.RUNNING, "created_at": now}
+    key = values.pop("key")
     if key is not None:
         return ensure(conn, SEARCH, SearchRow, {"key": key}, values)
     added = conn.execute(sa.insert(SEARCH).values(**values).returning(*SEARCH.c))
@@ -122,3 +92,79 @@ def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
 def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> SearchRow | None:
     """The search with columns changed; None when another was quicker."""
     return compare_and_swap(conn, SEARCH, row, columns)
+
+
+def add_ab_test(
+    conn: sa.Connection,
+    *,
+    base_image_id: int,
+    base_tunables: str,
+    base_label: str,
+    new_image_id: int,
+    new_tunables: str,
+    new_label: str,
+    series: Sequence[Sequence[str]],
+    iterations: int,
+    confidence: float,
+    min_effect: float,
+    requester: str,
+    now: float,
+    state: AbTestState = AbTestState.RUNNING,
+) -> AbTestRow:
+    """Ask for a comparison of two variants; it runs from now on, or waits to be approved."""
+    values = {
+        "base_image_id": base_image_id,
+        "base_tunables": base_tunables,
+        "base_label": base_label,
+        "new_image_id": new_image_id,
+        "new_tunables": new_tunables,
+        "new_label": new_label,
+        "series": [list(one) for one in series],
+        "iterations": iterations,
+        "confidence": confidence,
+        "min_effect": min_effect,
+        "requester": requester,
+        "state": state,
+        "created_at": now,
+    }
+    added = conn.execute(sa.insert(AB_TEST).values(**values).returning(*AB_TEST.c))
+    return AbTestRow(**added.mappings().one())
+
+
+def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
+    """The comparison with that id."""
+    return by_id(conn, AB_TEST, AbTestRow, ab_test_id)
+
+
+def ab_tests(
+    conn: sa.Connection,
+    states: Collection[AbTestState | str] | None = None,
+    limit: int | None = None,
+) -> list[AbTestRow]:
+    """The comparisons in certain states, or all; newest first."""
+    query = sa.select(AB_TEST).order_by(AB_TEST.c.id.desc()).limit(limit)
+    if states is not None:
+        query = query.where(AB_TEST.c.state.in_(states))
+    return fetch_all(conn, query, AbTestRow)
+
+
+def change_ab_test(conn: sa.Connection, /, row: AbTestRow, **columns: Any) -> AbTestRow | None:
+    """The comparison with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, AB_TEST, row, columns)
+
+
+def probes_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProbeRow]:
+    """All probes of a comparison, in the order in which they were asked for."""
+    query = sa.select(PROBE).where(PROBE.c.ab_test_id == ab_test_id).order_by(PROBE.c.id)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:
+    """What a comparison asked for and can believe, in the primary units, in the order measured."""
+    query = (
+        sa.select(ITERATION)
+        .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+        .where(PROBE.c.ab_test_id == ab_test_id, ITERATION.c.is_primary, ~in_doubt())
+        .order_by(ITERATION.c.at_s, ITERATION.c.id)
+    )
+    return fetch_all(conn, query, IterationRow)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.controls import of_control
-from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
 
@@ -61,7 +60,7 @@ def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], 
     return {(testbed, workload): newest for testbed, workload, newest in conn.execute(query)}
 
 
-def measured_lanes(conn: sa.Connection) -> list[tuple[str, str]]:
+def measured_series(conn: sa.Connection) -> list[tuple[str, str]]:
     """Every testbed and workload that ever gave a value, whatever bench.yml says today."""
     # There are few names among the requests, and one value of each is found at once.
     asked = sa.select(PROBE.c.testbed, PROBE.c.workload).distinct().subquery()

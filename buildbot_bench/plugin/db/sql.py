@@ -1,13 +1,31 @@
-"""The few statements that every table is read and changed by; knows no table of its own."""
+"""How the tables are asked: the statements that all queries share, transactions, and the upgrade.
+
+A query becomes an asynchronous method: one call, one transaction. Buildbot's pool hands out a
+connection in a thread and commits nothing by itself. It repeats a call for which SQLite said
+"database is locked", which is safe because a call is a transaction.
+
+The migrations lie in migrations/, which is a part of the installed package. Their version table
+is our own: Buildbot's is left alone. It knows no query, no table and no single migration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import fields
 from enum import IntEnum
-from typing import Any, Protocol, TypeVar
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy.dialects import postgresql, sqlite
+
+from buildbot_bench.core.errors import UsageError
 
 # The largest number in our columns of integers: PostgreSQL's have 32 bits.
 MOST = 2**31 - 1
@@ -84,6 +102,11 @@ def ensure(
     return kind(**conn.execute(query).mappings().one())
 
 
+def values_of(new: Any) -> dict[str, Any]:
+    """The fields of a dataclass by their names, which are those of columns; values as they are."""
+    return {field.name: getattr(new, field.name) for field in fields(new)}
+
+
 def compare_and_swap(
     conn: sa.Connection, table: sa.Table, row: VersionedRow, columns: Mapping[str, Any]
 ) -> VersionedRow | None:
@@ -96,3 +119,113 @@ def compare_and_swap(
     if conn.execute(update).rowcount != 1:
         return None
     return by_id(conn, table, type(row), row.id)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Query = Callable[Concatenate[sa.Connection, P], T]
+
+
+class Pool(Protocol):
+    """What we need of `master.db.pool`."""
+
+    def do(self, function: Callable[[sa.Connection], T], /) -> Awaitable[T]:
+        """Call the function with a connection of its own."""
+
+
+class PooledStore:
+    """Something whose methods are queries run through a pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def run(self, function: Callable[[sa.Connection], T]) -> T:
+        """What the function gives for a connection of the pool."""
+        return await self._pool.do(function)
+
+
+Method = Callable[Concatenate[PooledStore, P], Coroutine[Any, Any, T]]
+
+
+def reading(query: Query[P, T]) -> Method[P, T]:
+    """The method that runs a query which changes nothing."""
+
+    @wraps(query)
+    async def method(store: PooledStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        def thd(conn: sa.Connection) -> T:
+            with conn.begin():
+                return query(conn, *args, **kwargs)
+
+        return await store.run(thd)
+
+    return method
+
+
+def writing(query: Query[P, T]) -> Method[P, T]:
+    """The method that runs a query which may change rows: all that it does, or nothing."""
+
+    @wraps(query)
+    async def method(store: PooledStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        def thd(conn: sa.Connection) -> T:
+            with conn.begin():
+                take_write_lock(conn)
+                return query(conn, *args, **kwargs)
+
+        return await store.run(thd)
+
+    return method
+
+
+def take_write_lock(conn: sa.Connection) -> None:
+    """Begin SQLite's transaction as a writer.
+
+    Python's driver would begin it at the first change only, so that what was read before could
+    already be outdated. PostgreSQL needs nothing: there, rows and advisory locks do it.
+    """
+    if conn.dialect.name == "sqlite":
+        conn.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+VERSION_TABLE = "bench_alembic_version"
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_DIALECTS = ("sqlite", "postgresql")
+
+
+def upgrade(conn: sa.Connection) -> None:
+    """Create the tables or bring them up to date, within the caller's transaction.
+
+    Masters that do so at once wait for each other. Raises UsageError for a database that we do
+    not speak, and for one that a newer release has already changed.
+    """
+    if conn.dialect.name not in _DIALECTS:
+        raise UsageError(
+            f"the bench tables cannot be kept in {conn.dialect.name}",
+            hint="set master.cfg's db_url to sqlite:///… or postgresql+psycopg://…",
+        )
+    serialise(conn, Lock.UPGRADE)
+    config = _config()
+    config.attributes["connection"] = conn
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise UsageError(
+            f"the bench tables cannot be upgraded: {error}",
+            hint="a newer buildbot-bench wrote them: install that release or a later one",
+        ) from error
+
+
+def is_current(conn: sa.Connection) -> bool:
+    """Whether the tables have the shape of this release."""
+    context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
+    script = ScriptDirectory.from_config(_config())
+    return set(context.get_current_heads()) == set(script.get_heads())
+
+
+def _config() -> Config:
+    config = Config()
+    # A "%" would begin an interpolation.
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

@@ -43,7 +43,7 @@ class ProbeReason(StrEnum):
     CONTROL = "control"
 
 
-class ComparisonState(StrEnum):
+class JudgementState(StrEnum):
     """What Student's t and the policy made of two samples."""
 
     NOTHING = "nothing"
@@ -65,7 +65,7 @@ class SearchState(StrEnum):
     FAILED = "failed"
 
 
-class TrialState(StrEnum):
+class AbTestState(StrEnum):
     """`running` and `cancelling` are the ones that the broker still works on.
 
     `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.
@@ -113,14 +113,6 @@ class MarkKind(StrEnum):
     AGAIN = "again"
 
 
-class NoticeKind(StrEnum):
-    """What is said of a culprit where its commit or its review lives."""
-
-    GITHUB_STATUS = "github-status"
-    GITHUB_COMMENT = "github-comment"
-    PHABRICATOR_COMMENT = "phabricator-comment"
-
-
 class ProfileState(StrEnum):
     """A request for one capture of where a kernel's cycles go; `failed`: there will be none."""
 
@@ -128,3 +120,8 @@ class ProfileState(StrEnum):
     ISSUED = "issued"
     DONE = "done"
     FAILED = "failed"
+
+
+# Requests that may still bring something.
+OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
+OPEN_PROFILES = frozenset({ProfileState.NEW, ProfileState.ISSUED})

@@ -5,32 +5,24 @@ What a method takes, does and gives is said where its query stands. A method is 
 
 from __future__ import annotations
 
-from buildbot_bench.plugin.db import artefacts as artefact_queries
 from buildbot_bench.plugin.db import commits as commit_queries
-from buildbot_bench.plugin.db import comparisons as comparison_queries
-from buildbot_bench.plugin.db import controls as control_queries
 from buildbot_bench.plugin.db import images as image_queries
-from buildbot_bench.plugin.db import iterations as iteration_queries
-from buildbot_bench.plugin.db import marks as mark_queries
-from buildbot_bench.plugin.db import migrate
-from buildbot_bench.plugin.db import notices as notice_queries
-from buildbot_bench.plugin.db import patches as patch_queries
+from buildbot_bench.plugin.db import judgements as judgement_queries
+from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as probe_queries
-from buildbot_bench.plugin.db import profiles as profile_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
-from buildbot_bench.plugin.db import reports as report_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
-from buildbot_bench.plugin.db import trials as trial_queries
-from buildbot_bench.plugin.db.transactions import PooledStore, reading, writing
+from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
 
 
 class BenchStore(PooledStore):
     """The tables behind `master.db.pool`; it is a core.ports.SampleStore."""
 
-    upgrade = writing(migrate.upgrade)
-    is_current = reading(migrate.is_current)
+    upgrade = writing(transactions.upgrade)
+    is_current = reading(transactions.is_current)
 
     add_commits = writing(commit_queries.add_commits)
     newest_commit = reading(commit_queries.newest_commit)
@@ -66,27 +58,27 @@ class BenchStore(PooledStore):
     probes_of = reading(probe_queries.probes_of)
     change_probe = writing(probe_queries.change_probe)
 
-    add_iteration = writing(iteration_queries.add_iteration)
-    iterations_of_probe = reading(iteration_queries.iterations_of_probe)
+    add_iteration = writing(sample_queries.add_iteration)
+    iterations_of_probe = reading(sample_queries.iterations_of_probe)
     samples = reading(sample_queries.samples)
     samples_of_images = reading(sample_queries.samples_of_images)
     measured = reading(sample_queries.measured)
 
     newest_iterations = reading(series_queries.newest_iterations)
-    measured_lanes = reading(series_queries.measured_lanes)
+    measured_series = reading(series_queries.measured_series)
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
     outcomes_since = reading(series_queries.outcomes_since)
     counts = reading(series_queries.counts)
 
-    ensure_comparison = writing(comparison_queries.ensure_comparison)
-    comparison = reading(comparison_queries.comparison)
-    comparison_of = reading(comparison_queries.comparison_of)
-    comparisons = reading(comparison_queries.comparisons)
-    alarmed_elsewhere = reading(comparison_queries.alarmed_elsewhere)
-    comparisons_of = reading(comparison_queries.comparisons_of)
-    change_comparison = writing(comparison_queries.change_comparison)
+    ensure_judgement = writing(judgement_queries.ensure_judgement)
+    judgement = reading(judgement_queries.judgement)
+    judgement_of = reading(judgement_queries.judgement_of)
+    judgements = reading(judgement_queries.judgements)
+    alarmed_elsewhere = reading(judgement_queries.alarmed_elsewhere)
+    judgements_of = reading(judgement_queries.judgements_of)
+    change_judgement = writing(judgement_queries.change_judgement)
 
     add_search = writing(search_queries.add_search)
     search = reading(search_queries.search)
@@ -96,27 +88,27 @@ class BenchStore(PooledStore):
     progress = reading(search_queries.progress)
     change_search = writing(search_queries.change_search)
 
-    keep_artefact = writing(artefact_queries.keep_artefact)
-    artefacts = reading(artefact_queries.artefacts)
-    claimed_artefacts = reading(artefact_queries.claimed_artefacts)
-    release_artefact = writing(artefact_queries.release_artefact)
-    forget_artefact = writing(artefact_queries.forget_artefact)
-    needed_images = reading(artefact_queries.needed_images)
-    images_at = reading(artefact_queries.images_at)
+    keep_artefact = writing(image_queries.keep_artefact)
+    artefacts = reading(image_queries.artefacts)
+    claimed_artefacts = reading(image_queries.claimed_artefacts)
+    release_artefact = writing(image_queries.release_artefact)
+    forget_artefact = writing(image_queries.forget_artefact)
+    needed_images = reading(image_queries.needed_images)
+    images_at = reading(image_queries.images_at)
 
-    add_patch = writing(patch_queries.add_patch)
-    patch = reading(patch_queries.patch)
+    add_patch = writing(image_queries.add_patch)
+    patch = reading(image_queries.patch)
 
-    add_trial = writing(trial_queries.add_trial)
-    trial = reading(trial_queries.trial)
-    trials = reading(trial_queries.trials)
-    change_trial = writing(trial_queries.change_trial)
-    probes_of_trial = reading(trial_queries.probes_of_trial)
-    iterations_of_trial = reading(trial_queries.iterations_of_trial)
+    add_ab_test = writing(search_queries.add_ab_test)
+    ab_test = reading(search_queries.ab_test)
+    ab_tests = reading(search_queries.ab_tests)
+    change_ab_test = writing(search_queries.change_ab_test)
+    probes_of_ab_test = reading(search_queries.probes_of_ab_test)
+    iterations_of_ab_test = reading(search_queries.iterations_of_ab_test)
 
-    control_probes = reading(control_queries.control_probes)
-    iterations_of_probes = reading(control_queries.iterations_of_probes)
-    commits_measured_since = reading(control_queries.commits_measured_since)
+    control_probes = reading(quarantine_queries.control_probes)
+    iterations_of_probes = reading(quarantine_queries.iterations_of_probes)
+    commits_measured_since = reading(quarantine_queries.commits_measured_since)
 
     begin_quarantine = writing(quarantine_queries.begin_quarantine)
     quarantine = reading(quarantine_queries.quarantine)
@@ -125,39 +117,39 @@ class BenchStore(PooledStore):
     doubted = reading(quarantine_queries.doubted)
     change_quarantine = writing(quarantine_queries.change_quarantine)
 
-    ensure_profile = writing(profile_queries.ensure_profile)
-    profile = reading(profile_queries.profile)
-    profiles = reading(profile_queries.profiles)
-    profiles_of_search = reading(profile_queries.profiles_of_search)
-    profiles_of_trial = reading(profile_queries.profiles_of_trial)
-    change_profile = writing(profile_queries.change_profile)
-    add_capture = writing(profile_queries.add_capture)
-    capture = reading(profile_queries.capture)
+    ensure_profile = writing(probe_queries.ensure_profile)
+    profile = reading(probe_queries.profile)
+    profiles = reading(probe_queries.profiles)
+    profiles_of_search = reading(probe_queries.profiles_of_search)
+    profiles_of_ab_test = reading(probe_queries.profiles_of_ab_test)
+    change_profile = writing(probe_queries.change_profile)
+    add_capture = writing(probe_queries.add_capture)
+    capture = reading(probe_queries.capture)
 
-    add_report = writing(report_queries.add_report)
-    add_mail = writing(report_queries.add_mail)
-    mail_of = reading(report_queries.mail_of)
-    mails_like = reading(report_queries.mails_like)
-    mails_sent_since = reading(report_queries.mails_sent_since)
-    report = reading(report_queries.report)
-    report_of_search = reading(report_queries.report_of_search)
-    unreported_searches = reading(report_queries.unreported_searches)
-    withheld_reports = reading(report_queries.withheld_reports)
-    digest_reports = writing(report_queries.digest_reports)
-    due_reports = reading(report_queries.due_reports)
-    change_report = writing(report_queries.change_report)
+    add_report = writing(outbox_queries.add_report)
+    add_mail = writing(outbox_queries.add_mail)
+    mail_of = reading(outbox_queries.mail_of)
+    mails_like = reading(outbox_queries.mails_like)
+    mails_sent_since = reading(outbox_queries.mails_sent_since)
+    report = reading(outbox_queries.report)
+    report_of_search = reading(outbox_queries.report_of_search)
+    unreported_searches = reading(outbox_queries.unreported_searches)
+    withheld_reports = reading(outbox_queries.withheld_reports)
+    digest_reports = writing(outbox_queries.digest_reports)
+    due_reports = reading(outbox_queries.due_reports)
+    change_report = writing(outbox_queries.change_report)
 
-    add_mark = writing(mark_queries.add_mark)
-    marks_of_search = reading(mark_queries.marks_of_search)
-    marks_of_comparison = reading(mark_queries.marks_of_comparison)
-    newest_marks = reading(mark_queries.newest_marks)
-    pending_marks = reading(mark_queries.pending_marks)
-    opinions = reading(mark_queries.opinions)
-    change_mark = writing(mark_queries.change_mark)
+    add_mark = writing(judgement_queries.add_mark)
+    marks_of_search = reading(judgement_queries.marks_of_search)
+    marks_of_judgement = reading(judgement_queries.marks_of_judgement)
+    newest_marks = reading(judgement_queries.newest_marks)
+    pending_marks = reading(judgement_queries.pending_marks)
+    opinions = reading(judgement_queries.opinions)
+    change_mark = writing(judgement_queries.change_mark)
 
-    add_notices = writing(notice_queries.add_notices)
-    notices_of_search = reading(notice_queries.notices_of_search)
-    unnoticed_searches = reading(notice_queries.unnoticed_searches)
-    due_notices = reading(notice_queries.due_notices)
-    take_up_notices = writing(notice_queries.take_up_notices)
-    change_notice = writing(notice_queries.change_notice)
+    add_notices = writing(outbox_queries.add_notices)
+    notices_of_search = reading(outbox_queries.notices_of_search)
+    unnoticed_searches = reading(outbox_queries.unnoticed_searches)
+    due_notices = reading(outbox_queries.due_notices)
+    take_up_notices = writing(outbox_queries.take_up_notices)
+    change_notice = writing(outbox_queries.change_notice)

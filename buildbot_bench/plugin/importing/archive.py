@@ -1,4 +1,6 @@
-"""Reads the result directories of a netbenches tree; it knows no farm, no git and no table.
+"""Reads the result directories of a netbenches tree, and keeps each group, once.
+
+It knows no farm and no git.
 
 Source of the shapes: the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause). A group is what
 was measured of one image with one configuration; beside each other, at times in RAW/, lie
@@ -11,6 +13,7 @@ IMAGE[.CFG].pps                 one value a line: those that the archive goes by
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +21,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import sqlalchemy as sa
+
+from buildbot_bench.core.revision import Revision
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
+from buildbot_bench.plugin.db.commits import add_commits
+from buildbot_bench.plugin.db.images import change_image, ensure_image
+from buildbot_bench.plugin.db.probes import change_probe, ensure_probe, probe_by_key
+from buildbot_bench.plugin.db.rows import NewCommit, ProbeRequest
+from buildbot_bench.plugin.db.samples import add_iteration
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 
 _VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
 _PLAIN = re.compile(r"r?(\d{5,6})|n(\d{5,7})", re.ASCII)
@@ -168,3 +180,83 @@ def _built_at(uname: str) -> float | None:
 def _text(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(_LARGEST_LOG).decode("utf-8", "replace")
+
+
+# What one boot and one blast of the archive's took; it does not say so itself.
+_DURATION_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportedSeries:
+    """Where the farm would have measured it."""
+
+    branch: str
+    testbed: str
+    workload: str
+    epoch: str
+
+
+def is_kept(conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries) -> bool:
+    """Whether this group was kept before."""
+    return probe_by_key(conn, _key(group, revision, series)) is not None
+
+
+def keep(
+    conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries, *, now: float
+) -> bool:
+    """Keep it, in the caller's transaction; False when it was kept before.
+
+    There is no artefact: the image counts as one whose builders failed, so that whoever asks for
+    boots of it has it built. The commit counts as unimportant: nobody measures it elsewhere.
+    """
+    if is_kept(conn, group, revision, series):
+        return False
+    commit = NewCommit.of(revision, important=False, arrived_at=now)
+    add_commits(conn, series.branch, [commit])
+    image = ensure_image(
+        conn,
+        sha=revision.sha,
+        variant=revision.sha,
+        ordinal=0,
+        position=revision.position,
+        label=revision.label,
+        now=now,
+    )
+    if image.state == ImageState.WANTED and image.brid is None:
+        reason = "its measurements were imported; there is no artefact"
+        change_image(conn, image, now=now, state=ImageState.FAILED, reason=reason)
+    begun_at_s = group.built_at_s or float(revision.committed_at_s)
+    request = ProbeRequest(
+        image_id=image.id,
+        testbed=series.testbed,
+        workload=series.workload,
+        iterations=len(group.boots),
+        reason=ProbeReason.BACKFILL,
+        priority=0,
+        name=_key(group, revision, series),
+        epoch=series.epoch,
+    )
+    probe = ensure_probe(conn, request, token="", now=now)
+    ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
+    probe = change_probe(conn, probe, **ended) or probe
+    for ordinal, boot in enumerate(group.boots):
+        add_iteration(
+            conn,
+            probe=probe,
+            ordinal=ordinal,
+            unit="pps",
+            value=boot.value,
+            failure=None,
+            at_s=begun_at_s + ordinal * _DURATION_S,
+            duration_s=_DURATION_S,
+            log=boot.log,
+            facts={"uname": group.uname, "imported from": group.place},
+        )
+    return True
+
+
+def _key(group: Group, revision: Revision, series: ImportedSeries) -> str:
+    """What names it wherever the archive lies: where it is kept and what was measured."""
+    content = [group.series, group.configuration, group.uname, *(str(b.value) for b in group.boots)]
+    digest = hashlib.sha256("\0".join(content).encode()).hexdigest()
+    return f"import:{series.testbed}:{series.workload}:{revision.sha}:{digest[:32]}"

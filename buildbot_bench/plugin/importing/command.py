@@ -13,14 +13,19 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import BenchError, UsageError
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.commits import newest_commit
-from buildbot_bench.plugin.db.migrate import is_current
-from buildbot_bench.plugin.db.transactions import take_write_lock
-from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
-from buildbot_bench.plugin.importing.keep import Lane, is_kept, keep
+from buildbot_bench.plugin.db.sql import is_current, take_write_lock
+from buildbot_bench.plugin.importing.archive import (
+    Group,
+    ImportedSeries,
+    Refused,
+    is_kept,
+    keep,
+    read_archive,
+)
 from buildbot_bench.workflow import Workflow, load
 
 _EPILOG = """\
@@ -54,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         tally = _import(options)
     except BenchError as error:
-        print(f"bench-import: {plain(str(error), columns=400)}", file=sys.stderr)
+        print(f"bench-import: {long_line(str(error))}", file=sys.stderr)
         return 2
     for line in tally.refused:
         print(f"refused  {line}")
@@ -112,7 +117,7 @@ def _import(options: argparse.Namespace) -> Tally:
                 print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
             match found:
                 case Refused(inconsistent=True):
-                    tally.refused.append(plain(f"{found.place}: {found.reason}", columns=400))
+                    tally.refused.append(long_line(f"{found.place}: {found.reason}"))
                 case Refused():
                     tally.left_out += 1
                 case Group():
@@ -120,13 +125,13 @@ def _import(options: argparse.Namespace) -> Tally:
                     if workload is None:
                         tally.left_out += 1
                         continue
-                    lane = Lane(
+                    series = ImportedSeries(
                         branch=branch,
                         testbed=options.testbed,
                         workload=workload,
                         epoch=options.epoch or found.series,
                     )
-                    _take(engine, found, lane, history, tally, dry_run=options.dry_run)
+                    _take(engine, found, series, history, tally, dry_run=options.dry_run)
     return tally
 
 
@@ -140,7 +145,7 @@ def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
 def _take(
     engine: sa.Engine,
     group: Group,
-    lane: Lane,
+    series: ImportedSeries,
     history: MirrorHistory,
     tally: Tally,
     *,
@@ -149,14 +154,14 @@ def _take(
     try:
         revision = _booted(history, group)
     except UsageError as error:
-        tally.refused.append(plain(f"{group.place}: {error}", columns=400))
+        tally.refused.append(long_line(f"{group.place}: {error}"))
         return
     with engine.begin() as conn:
         if dry_run:
-            new = not is_kept(conn, group, revision, lane)
+            new = not is_kept(conn, group, revision, series)
         else:
             take_write_lock(conn)
-            new = keep(conn, group, revision, lane, now=time.time())
+            new = keep(conn, group, revision, series, now=time.time())
     if not new:
         tally.known += 1
         return

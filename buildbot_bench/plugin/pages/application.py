@@ -1,27 +1,133 @@
 """Buildbot's www plugin `bench`: the browser's files, pictures and metrics; it only reads.
 
 Buildbot's authorisation does not reach what lies under /plugins/, so nothing here changes anything:
-the pages act through the REST control methods.
+the pages act through the actions of REST.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from buildbot.www.plugin import Application
+from twisted.internet.threads import deferToThread
+from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
-from buildbot_bench.plugin import data_pages
+from buildbot_bench.core.profile import format_folded
+from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.answer import Answer
-from buildbot_bench.plugin.pages.badge import badge
-from buildbot_bench.plugin.pages.flamegraph import FlameGraphs
-from buildbot_bench.plugin.pages.history_text import HistoryTexts
+from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
+from buildbot_bench.plugin.queries.captures import TakenCapture, taken
+from buildbot_bench.plugin.queries.history import culprits_of
+from buildbot_bench.render.badge import Tone, badge_svg
+from buildbot_bench.render.flamegraph import flame_difference, flame_graph
+
+_PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
+_STACKS = re.compile(rb"([0-9]{1,9})\.folded")
+_POLICY = (
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
+    b" sandbox allow-scripts"
+)
+
+
+class FlameGraphs(Resource):
+    """One page for each capture and each two of them, made when it is asked for."""
+
+    def __init__(self, master: Any) -> None:
+        super().__init__()
+        self._master = master
+
+    def getChild(self, name: bytes, request: Any) -> Resource:
+        """The page of that name."""
+        return _Graph(self._master, name)
+
+
+class _Graph(Answer):
+    def __init__(self, master: Any, name: bytes) -> None:
+        super().__init__(master)
+        self._name = name
+
+    async def body(self, request: Any) -> bytes:
+        request.setHeader(b"content-security-policy", _POLICY)
+        request.setHeader(b"x-content-type-options", b"nosniff")
+        found = await _made(farm_of(self.master), self._name)
+        if found is None:
+            request.setResponseCode(404)
+            kind, text = b"text/plain", "there is no such capture\n"
+        else:
+            kind, text = found
+        request.setHeader(b"content-type", kind + b"; charset=utf-8")
+        return text.encode("utf-8", "replace")
+
+
+async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
+    """The content type and the text of a page; None when there is no such capture."""
+    if match := _STACKS.fullmatch(name):
+        capture = await _capture(farm, match[1])
+        return None if capture is None else (b"text/plain", format_folded(capture.profile))
+    if not (match := _PICTURE.fullmatch(name)):
+        return None
+    sides = [await _capture(farm, number) for number in match.groups() if number is not None]
+    known = [side for side in sides if side is not None]
+    if len(known) < len(sides):
+        return None
+    return b"image/svg+xml", await deferToThread(_drawn, known)
+
+
+async def _capture(farm: Farm, number: bytes) -> TakenCapture | None:
+    row = await farm.store.profile(int(number))
+    return None if row is None else await taken(farm, row)
+
+
+def _drawn(sides: list[TakenCapture]) -> str:
+    first = sides[0]
+    where = f"{first.row.workload} on {first.row.testbed}"
+    if len(sides) == 1:
+        return flame_graph(first.profile, title=f"{first.label}: {where}")
+    old, new = sides
+    return flame_difference(
+        old.profile,
+        new.profile,
+        title=f"{old.label} to {new.label}: {where}",
+        old_label=old.label,
+        new_label=new.label,
+    )
+
+
+_LABEL = "bench"
+
+
+async def badge(farm: Farm) -> str:
+    """The badge as SVG."""
+    return badge_svg(_LABEL, *await state(farm))
+
+
+async def state(farm: Farm) -> tuple[str, Tone]:
+    """What the newest search came to; `measuring` while there was none."""
+    searches = await farm.store.searches(limit=1)
+    if not searches:
+        return "measuring", Tone.CALM
+    (newest,) = searches
+    match newest.state:
+        case SearchState.FOUND:
+            marks = await culprits_of(farm, newest)
+            effects = {mark.label: mark.effect or 0.0 for mark in marks}
+            worst = max(effects, key=lambda label: abs(effects[label]))
+            return f"{worst} {effects[worst]:+.1%}", Tone.ALARM if effects[worst] < 0 else Tone.CALM
+        case SearchState.RUNNING | SearchState.CANCELLING:
+            return "searching", Tone.BUSY
+        case SearchState.NOT_REPRODUCED | SearchState.CANCELLED:
+            return "no known change", Tone.CALM
+        case SearchState.INCONCLUSIVE | SearchState.FAILED:
+            return newest.state.value, Tone.BUSY
+
 
 # What programs may expect of a report.
 _SCHEMA = Path(buildbot_bench.__file__).with_name("report.schema.json")
@@ -43,7 +149,6 @@ class BenchPages(Application):
     def setMaster(self, master: Any) -> None:
         """Serve this master's farm; Buildbot says so again at each reconfiguration."""
         super().setMaster(master)
-        data_pages.register(master)
         self.resource.putChild(_SCHEMA.name.encode(), _Fresh(str(_SCHEMA)))
         self.resource.putChild(b"metrics", _Page(master, metrics, b"text/plain; version=0.0.4"))
         self.resource.putChild(b"flamegraph", FlameGraphs(master))

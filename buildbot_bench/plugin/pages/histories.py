@@ -15,13 +15,21 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
+from twisted.web.http import CACHED
+from twisted.web.resource import Resource
 
 from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.pages.history import Mark, as_arrays, marks_of
-from buildbot_bench.plugin.pages.series import Series, read_series
+from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
+from buildbot_bench.plugin.farm.series import all_series
+from buildbot_bench.plugin.pages.answer import Answer
+from buildbot_bench.plugin.queries.history import (
+    Mark,
+    SeriesPoints,
+    as_arrays,
+    marks_of,
+    read_series,
+)
 
 # Of two iterations the later number may be in the table first: so many back, one is no surprise.
 _LATE = 1000
@@ -30,7 +38,7 @@ _EFFORT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class News:
+class HistoryVersion:
     """All that a series' text depends on; while it is the same, so is the text."""
 
     branch: str
@@ -40,10 +48,10 @@ class News:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class KeptHistory:
     """A series as compressed JSON, by what it is known again, and its newest point."""
 
-    news: News
+    news: HistoryVersion
     compressed: bytes
     etag: bytes
     newest: PointRow | None
@@ -53,7 +61,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str], Told] = {}
+        self._told: dict[tuple[str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         # Threads that read thousands of rows at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
@@ -63,14 +71,16 @@ class Histories:
 
         Gives how many series are kept.
         """
-        wanted = [(lane.testbed, lane.workload) for lane in lanes(farm.workflow.bench_jobs)]
-        for lane in wanted:
-            await self.read(farm, *lane)
-        for lane in self._told.keys() - wanted:
-            del self._told[lane]
+        wanted = [
+            (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
+        ]
+        for series in wanted:
+            await self.read(farm, *series)
+        for series in self._told.keys() - wanted:
+            del self._told[series]
         return len(self._told)
 
-    async def read(self, farm: Farm, testbed: str, workload: str) -> Told:
+    async def read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         """The series as it is now; one without points when there is none of that name."""
         told = self._told.get((testbed, workload))
         if told is not None and told.news == await self._news(farm, testbed, workload):
@@ -79,7 +89,7 @@ class Histories:
             lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
         )
 
-    async def _read(self, farm: Farm, testbed: str, workload: str) -> Told:
+    async def _read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
         news = await self._news(farm, testbed, workload)
         told = self._told.get((testbed, workload))
@@ -91,12 +101,12 @@ class Histories:
             self._told[testbed, workload] = told
         return told
 
-    async def _news(self, farm: Farm, testbed: str, workload: str) -> News:
+    async def _news(self, farm: Farm, testbed: str, workload: str) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
-        for lane, iteration in found.items():
-            self._iterations[lane] = max(iteration, self._iterations.get(lane, 0))
-        return News(
+        for series, iteration in found.items():
+            self._iterations[series] = max(iteration, self._iterations.get(series, 0))
+        return HistoryVersion(
             branch=farm.branch,
             iteration=self._iterations.get((testbed, workload), 0),
             marks=tuple(await marks_of(farm, testbed, workload)),
@@ -110,12 +120,49 @@ def histories_of(master: Any) -> Histories:
     return found
 
 
-def _told(testbed: str, workload: str, series: Series, news: News) -> Told:
+def _told(testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion) -> KeptHistory:
     view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
-    return Told(
+    return KeptHistory(
         news=news,
         compressed=gzip.compress(text, _EFFORT, mtime=0),
         etag=f'"{sha256(text).hexdigest()[:32]}"'.encode(),
         newest=series.points[-1] if series.points else None,
     )
+
+
+class HistoryTexts(Resource):
+    """A page for each testbed and workload; what nobody measured is a series without points."""
+
+    def __init__(self, master: Any, *names: str) -> None:
+        super().__init__()
+        self._master = master
+        self._names = names
+
+    def getChild(self, name: bytes, request: Any) -> Resource:
+        """First a testbed's, then a workload's."""
+        names = (*self._names, name.decode("utf-8", "replace"))
+        return (
+            _SeriesText(self._master, *names)
+            if len(names) == 2
+            else type(self)(self._master, *names)
+        )
+
+
+class _SeriesText(Answer):
+    def __init__(self, master: Any, testbed: str, workload: str) -> None:
+        super().__init__(master)
+        self._series = (testbed, workload)
+
+    async def body(self, request: Any) -> bytes:
+        told = await histories_of(self.master).read(farm_of(self.master), *self._series)
+        request.setHeader(b"content-type", b"application/json; charset=utf-8")
+        # Kept by the browser, which asks each time whether it is still true.
+        request.setHeader(b"cache-control", b"no-cache")
+        request.setHeader(b"vary", b"accept-encoding")
+        if request.setETag(told.etag) is CACHED:
+            return b""
+        if b"gzip" not in (request.getHeader(b"accept-encoding") or b""):
+            return gzip.decompress(told.compressed)
+        request.setHeader(b"content-encoding", b"gzip")
+        return told.compressed

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.lanes import lanes
-from buildbot_bench.plugin.marking import track_record
-from buildbot_bench.plugin.pages.histories import histories_of
-from buildbot_bench.plugin.pages.lab import testbed
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
-_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import all_series
+from buildbot_bench.plugin.pages.histories import histories_of
+from buildbot_bench.plugin.queries.judgements import track_record
+from buildbot_bench.plugin.queries.lab import testbed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,16 +34,23 @@ async def metrics(farm: Farm) -> str:
 
 def exposition(gauges: Iterable[Gauge]) -> str:
     """Prometheus' text format, version 0.0.4."""
-    lines: list[str] = []
-    for gauge in gauges:
-        lines += [f"# HELP {gauge.name} {gauge.help}", f"# TYPE {gauge.name} gauge"]
-        lines += [f"{gauge.name}{_braced(to)} {value!r}" for to, value in gauge.values.items()]
-    return "".join(f"{line}\n" for line in lines)
+    registry = CollectorRegistry()
+    registry.register(_Gauges(gauges))
+    return generate_latest(registry).decode()
 
 
-def _braced(labels: Iterable[tuple[str, str]]) -> str:
-    inner = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
-    return f"{{{inner}}}" if inner else ""
+class _Gauges(Collector):
+    """Gauges as the library collects them: those of one request, in no global registry."""
+
+    def __init__(self, gauges: Iterable[Gauge]) -> None:
+        self._gauges = tuple(gauges)
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        for gauge in self._gauges:
+            family = GaugeMetricFamily(gauge.name, gauge.help)
+            for labels, value in gauge.values.items():
+                family.add_sample(gauge.name, dict(labels), value)
+            yield family
 
 
 async def _states(farm: Farm) -> list[Gauge]:
@@ -117,10 +126,14 @@ async def _series(farm: Farm) -> list[Gauge]:
     """The mean of each series' newest measured commit."""
     histories = histories_of(farm.master)
     newest: dict[tuple[tuple[str, str], ...], float] = {}
-    for lane in lanes(farm.workflow.bench_jobs):
-        point = (await histories.read(farm, lane.testbed, lane.workload)).newest
+    for series in all_series(farm.workflow.bench_jobs):
+        point = (await histories.read(farm, series.testbed, series.workload)).newest
         if point is not None:
-            labels = (("testbed", lane.testbed), ("workload", lane.workload), ("unit", point.unit))
+            labels = (
+                ("testbed", series.testbed),
+                ("workload", series.workload),
+                ("unit", point.unit),
+            )
             newest[labels] = point.mean
     return [
         Gauge(

@@ -1,1 +1,1 @@
-"""The build steps, one per file."""
+"""The build steps: one file for each job that they make up."""

@@ -1,4 +1,7 @@
-"""The lab job of one probe, watched from the master: every iteration is stored as it ends."""
+"""The lab jobs of a probe and of a capture, watched from the master.
+
+Every iteration is stored as it ends, and so is a capture.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,32 @@ from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from buildbot.util.twisted import async_to_deferred
 
-from buildbot_bench.core.wire import FailureKind, Measured
-from buildbot_bench.plugin.attempts import may_be_followed_again, recorded_of
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ProbeReason
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
+from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    ImageState,
+    ProbeReason,
+    ProbeState,
+    ProfileState,
+)
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.steps.fetch import WORKER_DIRECTORY, kept_at
-from buildbot_bench.plugin.steps.following import follow, why_left
-from buildbot_bench.plugin.steps.record import NO_REASON, Recorder, failure_text
-from buildbot_bench.plugin.steps.restartable import Restartable
-from buildbot_bench.plugin.steps.rows import image_of, probe_of
+from buildbot_bench.plugin.farm.retries import may_be_followed_again, recorded_of
+from buildbot_bench.plugin.steps.bench_step import Restartable, image_of, probe_of, profile_of
+from buildbot_bench.plugin.steps.record import (
+    NO_REASON,
+    USAGE,
+    EventReader,
+    Recorder,
+    failure_text,
+    follow,
+    why_left,
+)
+from buildbot_bench.plugin.steps.transfer import WORKER_DIRECTORY, kept_at
 
-OPEN_STATES = frozenset({"new", "issued"})
 # A lab that says nothing for this long is lost; the job prints a line at each phase.
 SILENCE_S = 1200
 
@@ -46,7 +63,7 @@ class Measure(Restartable, ShellMixin, BuildStep):
         """Run the job to its end; its outcome is written into the probe and the image."""
         self._farm = farm_of(self.master)
         probe, image = await probe_of(self), await image_of(self)
-        if probe.state not in OPEN_STATES:
+        if probe.state not in OPEN_PROBES:
             self.descriptionDone = ["no longer asked for"]
             return SKIPPED
         recorder = Recorder(step=self, farm=self._farm, probe=probe)
@@ -60,7 +77,7 @@ class Measure(Restartable, ShellMixin, BuildStep):
     async def _leave(self, why: str) -> int:
         """Say why the job was followed no longer; it may still run, so it has not failed."""
         probe = await probe_of(self)
-        if self.build.stopped_reason is None and probe.state in OPEN_STATES:
+        if self.build.stopped_reason is None and probe.state in OPEN_PROBES:
             self.descriptionDone = [why]
             await self._farm.store.change_probe(probe, failure=why, failure_kind=None)
         return EXCEPTION
@@ -70,7 +87,7 @@ class Measure(Restartable, ShellMixin, BuildStep):
         probe = await probe_of(self)
         if failure is None:
             await store.change_probe(
-                probe, state="done", ended_at=now, failure=None, failure_kind=None
+                probe, state=ProbeState.DONE, ended_at=now, failure=None, failure_kind=None
             )
             return SUCCESS
         kind, reason = failure
@@ -79,9 +96,9 @@ class Measure(Restartable, ShellMixin, BuildStep):
             # With a tunable set, a failure says nothing of the kernel as it is; a control image
             # has shown before that it boots: there it says something of the lab.
             if not probe.tunables and probe.reason != ProbeReason.CONTROL:
-                await store.change_image(image, now=now, state="untestable", reason=reason)
+                await store.change_image(image, now=now, state=ImageState.UNTESTABLE, reason=reason)
             await store.change_probe(
-                probe, state="done", ended_at=now, failure=reason, failure_kind=kind
+                probe, state=ProbeState.DONE, ended_at=now, failure=reason, failure_kind=kind
             )
             return FAILURE
         await store.change_probe(probe, failure=reason, failure_kind=kind)
@@ -144,7 +161,7 @@ class Abandon(ShellMixin, BuildStep):
     async def _is_given_up(self, probe: ProbeRow) -> bool:
         """Whether the broker will lose the probe although its job may still run."""
         runs_again = self.build.results == RETRY
-        if runs_again or probe.state not in OPEN_STATES or probe.failure_kind is not None:
+        if runs_again or probe.state not in OPEN_PROBES or probe.failure_kind is not None:
             return False
         rows = await farm_of(self.master).store.iterations_of_probe(probe.id)
         return not may_be_followed_again(probe, recorded_of(rows))
@@ -152,3 +169,98 @@ class Abandon(ShellMixin, BuildStep):
 
 def _skipped(results: int, _step: BuildStep) -> bool:
     return results == SKIPPED
+
+
+class Profile(Restartable, ShellMixin, BuildStep):
+    """Starts `bench-lab profile` on the lab worker, or attaches to it, and keeps what it prints."""
+
+    name = "profile"
+
+    def __init__(self, **kwargs: Any) -> None:
+        usual = {"command": [], "logEnviron": False, "timeout": SILENCE_S}
+        kwargs = self.setupShellMixin({**usual, "workdir": WORKER_DIRECTORY, **kwargs})
+        super().__init__(haltOnFailure=True, **kwargs)
+
+    async def work(self) -> int:
+        """Run the job to its end; without a word of its end it is asked for again."""
+        store, now = farm_of(self.master).store, farm_of(self.master).now
+        row, image = await profile_of(self), await image_of(self)
+        if row.state not in OPEN_PROFILES:
+            self.descriptionDone = ["no longer asked for"]
+            return SKIPPED
+        reader = _Reader(self)
+        self.addLogObserver("stdio", reader)
+        command = await follow(self, reader, _capture_command(row, image))
+        row = await profile_of(self)
+        if reader.ending is None:
+            return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
+        if reader.taken is not None and isinstance(reader.ending, Finished):
+            await store.change_profile(
+                row, state=ProfileState.DONE, digest=reader.taken, failure=None, ended_at=now()
+            )
+            return SUCCESS
+        failure = failure_text(reader.ending, reader.fault or "the lab told of no capture")
+        reason = failure[1] if failure else "the lab told of no capture"
+        self.descriptionDone = [reason]
+        await store.change_profile(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
+        return FAILURE
+
+    async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
+        """Without the job's end it is asked for again, unless what it was told is wrong."""
+        farm = farm_of(self.master)
+        if self.build.stopped_reason is not None:
+            return EXCEPTION
+        if wrong:
+            reason = why or "the lab's testbed is not set up for captures: see `bench-lab profile`"
+            self.descriptionDone = [reason]
+            await farm.store.change_profile(
+                row, state=ProfileState.FAILED, failure=reason, ended_at=farm.now()
+            )
+            return FAILURE
+        if why:
+            self.descriptionDone = [why]
+            await farm.store.change_profile(row, failure=why)
+        return EXCEPTION
+
+
+class _Reader(EventReader):
+    """`taken` is the digest of the capture that was stored."""
+
+    def __init__(self, step: Any) -> None:
+        super().__init__()
+        self._step = step
+        self.taken: str | None = None
+
+    async def take(self, event: Event) -> None:
+        """Keep a capture that can be read, show phases."""
+        match event:
+            case Phase():
+                self._step.descriptionSuffix = [event.text]
+                self._step.updateSummary()
+            case Profiled():
+                try:
+                    taken = parse_folded(event.folded.splitlines(), source="the lab's capture")
+                except UsageError as error:
+                    self.fault = str(error)
+                    return
+                functions = dict.fromkeys(stack.leaf for stack in taken.stacks)
+                kept = await farm_of(self._step.master).store.add_capture(
+                    counter=event.counter,
+                    folded=event.folded,
+                    taken_at=event.at_s,
+                    packets=tidy_packets(event.packets),
+                    places=tidy_places(event.places, functions),
+                )
+                self.taken = kept.digest
+
+
+def _capture_command(row: ProfileRow, image: ImageRow) -> list[str]:
+    return [
+        *("bench-lab", "profile"),
+        f"--testbed={row.testbed}",
+        f"--artefact={kept_at(image.digest or '')}",
+        f"--digest={image.digest}",
+        f"--workload={row.workload}",
+        f"--job={row.token}",
+        *(f"--sysctl={setting}" for setting in row.tunables.split()),
+    ]

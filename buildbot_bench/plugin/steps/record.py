@@ -1,7 +1,14 @@
-"""How the events of a lab job become rows, in their order; it knows no remote command."""
+"""How a job of the lab is followed to its end, and how its events become rows, in their order.
+
+The job outlives the command that prints it. Only the job's own last event says that it is over;
+until then it may still run, and whoever asks for it again by its name attaches to it. Why a command
+ended is kept as one harmless line, from what it printed beside its events.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import MESSAGE_COLUMNS, long_line
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -23,7 +31,62 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.steps.last_words import LastWords, harmless
+
+# What a table, a page and a mail have room for.
+REASON_COLUMNS = MESSAGE_COLUMNS
+# A traceback has its reason in its last line, a usage error in its last few.
+_LINES_KEPT = 20
+_PROGRAM = "bench-lab"
+_TRACEBACK = "Traceback (most recent call last)"
+# Twisted, in the worker's child, before it could become bench-lab.
+_NOT_RUN = "Upon execvpe"
+_KILLED = re.compile(r"process killed by signal (\d+)")
+
+
+def harmless(reason: str) -> str:
+    """A reason as it is kept: one visible line, at most `REASON_COLUMNS` wide."""
+    return long_line(reason)
+
+
+class LastOutput:
+    """Remembers the end of what a command wrote to stderr, and what the worker said of it."""
+
+    def __init__(self) -> None:
+        self._errors: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._killed = ""
+
+    def error(self, line: str) -> None:
+        """Take one line of stderr."""
+        if line.strip():
+            self._errors.append(line)
+
+    def header(self, line: str) -> None:
+        """Take one line that the worker says of the command."""
+        if found := _KILLED.search(line):
+            self._killed = f"{_PROGRAM} was killed by signal {found[1]}"
+
+    def reason(self, command: Any) -> str:
+        """Why Buildbot's remote command ended; empty when nothing tells it."""
+        match command.remote_failure_reason:
+            case "timeout":
+                return f"{_PROGRAM} did not end within timeout-minutes of bench.yml"
+            case "timeout_without_output":
+                return f"{_PROGRAM} printed nothing for too long; is the lab controller overloaded?"
+        return harmless(self._said() or self._killed)
+
+    def _said(self) -> str:
+        if not self._errors:
+            return ""
+        lines = list(self._errors)
+        if any(_NOT_RUN in line for line in lines):
+            return f"the lab worker cannot run {_PROGRAM}: {lines[-1]}; is it on the worker's PATH?"
+        begun = [n for n, line in enumerate(lines) if line.startswith((_PROGRAM, _TRACEBACK))]
+        if not begun:
+            return lines[-1]
+        if lines[begun[-1]].startswith(_TRACEBACK):
+            return f"{_PROGRAM} broke: {lines[-1]}"
+        return " ".join(lines[begun[-1] :])
+
 
 # What is said of a job that was followed no longer, when nothing tells why.
 NO_REASON = "the job ended without a word"
@@ -45,7 +108,7 @@ class EventReader(LogLineObserver):
     def begin(self) -> None:
         """Get ready for a command that prints the job from its first event."""
         self._joiner = Joiner()
-        self.last_words = LastWords()
+        self.last_output = LastOutput()
         self.ending: Failed | Finished | None = None
         self.fault = ""
         self.heard = 0
@@ -66,11 +129,11 @@ class EventReader(LogLineObserver):
 
     def errLineReceived(self, line: str) -> None:
         """Take one line of what the command says to a person."""
-        self.last_words.error(line)
+        self.last_output.error(line)
 
     def headerLineReceived(self, line: str) -> None:
         """Take one line that the worker says of the command."""
-        self.last_words.header(line)
+        self.last_output.header(line)
 
     def drained(self) -> Deferred[None]:
         """Fires when all events that were read are taken."""
@@ -159,3 +222,38 @@ def failure_text(ending: Failed | Finished | None, fault: str) -> tuple[FailureK
             return ending.kind, harmless(ending.reason)
         case None:
             return FailureKind.INFRASTRUCTURE, harmless(fault) or NO_REASON
+
+
+# So many commands in a row that bring nothing new are enough for one build.
+MOST_FRUITLESS = 3
+# How bench-lab ends when what it was told cannot be: to say it again would not help.
+USAGE = 2
+
+
+async def follow(step: Any, reader: EventReader, arguments: list[str]) -> Any:
+    """Run the command until the job's end was read; returns the last remote command.
+
+    It is given up, without that end, when it is wrong, when it takes too long, when it brings
+    nothing new several times, and when the build is stopped.
+    """
+    most = fruitless = 0
+    while True:
+        reader.begin()
+        command = await step.makeRemoteShellCommand(command=arguments)
+        await step.runCommand(command)
+        await reader.drained()
+        fruitless = 0 if reader.heard > most else fruitless + 1
+        most = max(most, reader.heard)
+        if (
+            reader.ending is not None
+            or command.rc == USAGE
+            or command.remote_failure_reason is not None
+            or step.build.stopped_reason is not None
+            or fruitless >= MOST_FRUITLESS
+        ):
+            return command
+
+
+def why_left(reader: EventReader, command: Any) -> str:
+    """Why a job was not followed to its end, in one harmless line; empty when nothing tells it."""
+    return harmless(reader.last_output.reason(command) or reader.missed or reader.fault)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.core.legible import one_line, shorten
 from buildbot_bench.core.profile import (
     CALLCHAIN_DEPTH,
     MOSTLY_IDLE,
     Profile,
     restore_callers,
 )
-from buildbot_bench.core.report import plain, shorten
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.flamegraph.boxes import Box, lay_out
 from buildbot_bench.render.flamegraph.colour import Swatch, change_tone, legend, name_tone
@@ -47,7 +47,7 @@ class _Drawn:
 
 def flame_graph(profile: Profile, *, title: str) -> str:
     """The flame graph of one capture, or, when it is mostly idle, a picture that says so."""
-    title = plain(title, columns=_TITLE_COLUMNS)
+    title = one_line(title, columns=_TITLE_COLUMNS)
     if profile.mostly_idle:
         return _render(title=title, notes=[_idle_words("This capture", profile)])
     (whole,) = restore_callers(profile)
@@ -72,8 +72,8 @@ def flame_difference(
 
     A picture that says so when one of them is mostly idle: its shares would mean nothing.
     """
-    title = plain(title, columns=_TITLE_COLUMNS)
-    sides = ((plain(old_label, columns=40), old), (plain(new_label, columns=40), new))
+    title = one_line(title, columns=_TITLE_COLUMNS)
+    sides = ((one_line(old_label, columns=40), old), (one_line(new_label, columns=40), new))
     if old.mostly_idle or new.mostly_idle:
         idle = [_idle_words(label, side) for label, side in sides if side.mostly_idle]
         return _render(title=title, notes=idle)
@@ -167,7 +167,7 @@ def _render(
 
 
 def _draw(box: Box, *, y: float, tone: str, about: str) -> _Drawn:
-    name = plain(box.change.name, columns=_NAME_COLUMNS)
+    name = one_line(box.change.name, columns=_NAME_COLUMNS)
     width = _pixels(box.width)
     columns = int((width - 4) / _CHARACTER)
     return _Drawn(

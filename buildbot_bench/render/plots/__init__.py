@@ -2,18 +2,18 @@
 
 from buildbot_bench.render.plots.canvas import Format
 from buildbot_bench.render.plots.control import control
-from buildbot_bench.render.plots.distribution import Group, distribution
-from buildbot_bench.render.plots.history import Mark, MarkKind, Point, history
+from buildbot_bench.render.plots.distribution import BoxGroup, distribution
+from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint, history
 from buildbot_bench.render.plots.medians import Pair, medians
 from buildbot_bench.render.plots.posterior import posterior
 
 __all__ = [
+    "BoxGroup",
     "Format",
-    "Group",
-    "Mark",
-    "MarkKind",
+    "HistoryMark",
+    "HistoryMarkKind",
+    "HistoryPoint",
     "Pair",
-    "Point",
     "control",
     "distribution",
     "history",

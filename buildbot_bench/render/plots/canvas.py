@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from buildbot_bench.core.report import plain
+from buildbot_bench.core.legible import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,19 +81,19 @@ def draw(
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box stands for it
         figure = Figure(figsize=(width_in, height_in), layout="constrained", facecolor="white")
         axes = figure.add_subplot()
-        axes.set_title(plain(title, columns=_TITLE_COLUMNS))
+        axes.set_title(one_line(title, columns=_TITLE_COLUMNS))
         paint(axes)
         return _saved(figure, form, title)
 
 
 def named(label: str) -> str:
     """A revision's or testbed's name as it may stand in a picture."""
-    return plain(label, columns=_LABEL_COLUMNS)
+    return one_line(label, columns=_LABEL_COLUMNS)
 
 
 def _saved(figure: Figure, form: Format, title: str) -> bytes:
     """The file without the date and the library's name: they say nothing of the data."""
     dull = {"Software": None} if form is Format.PNG else {"Date": None, "Creator": None}
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=form.value, dpi=_DPI, metadata={**dull, "Title": plain(title)})
+    figure.savefig(buffer, format=form.value, dpi=_DPI, metadata={**dull, "Title": one_line(title)})
     return buffer.getvalue()

@@ -21,7 +21,7 @@ _MARGIN = 0.12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
+class BoxGroup:
     """The values of one revision. `side` is "old", "new", or empty when it is on neither level."""
 
     label: str
@@ -30,7 +30,7 @@ class Group:
 
 
 def distribution(
-    groups: Sequence[Group], metric: Metric, *, title: str, form: Format = Format.PNG
+    groups: Sequence[BoxGroup], metric: Metric, *, title: str, form: Format = Format.PNG
 ) -> bytes:
     """The picture of the groups, left to right; at least one, each with at least one value.
 
@@ -56,7 +56,7 @@ def distribution(
     return draw(paint, form=form, title=title)
 
 
-def _box(axes: Axes, place: int, group: Group) -> None:
+def _box(axes: Axes, place: int, group: BoxGroup) -> None:
     colour = {"old": OLD, "new": NEW}.get(group.side, MUTED)
     low, high, middle = min(group.values), max(group.values), median(group.values)
     axes.bar(place, high - low, _BOX_WIDTH, bottom=low, color=colour, alpha=0.25, edgecolor=colour)
@@ -67,7 +67,7 @@ def _box(axes: Axes, place: int, group: Group) -> None:
     axes.scatter(across, group.values, s=14, color=colour, edgecolor="white", lw=0.5, zorder=3)
 
 
-def _fit(axes: Axes, groups: Sequence[Group]) -> None:
+def _fit(axes: Axes, groups: Sequence[BoxGroup]) -> None:
     low = min(min(group.values) for group in groups)
     high = max(max(group.values) for group in groups)
     room = _MARGIN * (high - low) or 0.01 * abs(high) or 1.0
@@ -75,7 +75,7 @@ def _fit(axes: Axes, groups: Sequence[Group]) -> None:
     axes.set_xlim(-0.6, len(groups) - 0.4)
 
 
-def _tell_changes(axes: Axes, groups: Sequence[Group]) -> None:
+def _tell_changes(axes: Axes, groups: Sequence[BoxGroup]) -> None:
     old = next((fmean(group.values) for group in reversed(groups) if group.side == "old"), 0.0)
     if not old:
         return

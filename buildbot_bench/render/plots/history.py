@@ -21,7 +21,7 @@ _BAND_SIGMAS = 1.96
 _TICKS = 7
 
 
-class MarkKind(StrEnum):
+class HistoryMarkKind(StrEnum):
     """What happened at a revision; only a culprit begins a new level."""
 
     ALARM = "alarm"
@@ -29,7 +29,7 @@ class MarkKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
+class HistoryPoint:
     """The values of one revision, which is the `position`th of its branch."""
 
     position: int
@@ -39,21 +39,21 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+class HistoryMark:
     """Something that happened at a position; `text` is a word or two."""
 
     position: int
-    kind: MarkKind
+    kind: HistoryMarkKind
     text: str = ""
 
 
 def history(
-    points: Sequence[Point],
+    points: Sequence[HistoryPoint],
     metric: Metric,
     *,
     title: str,
     sigma: float = 0.0,
-    marks: Sequence[Mark] = (),
+    marks: Sequence[HistoryMark] = (),
     form: Format = Format.PNG,
 ) -> bytes:
     """The picture of the points, oldest first; at least one, each with at least one value.
@@ -83,10 +83,12 @@ def history(
     return draw(paint, form=form, title=title)
 
 
-def _levels(points: Sequence[Point], marks: Sequence[Mark]) -> Iterator[list[Point]]:
+def _levels(
+    points: Sequence[HistoryPoint], marks: Sequence[HistoryMark]
+) -> Iterator[list[HistoryPoint]]:
     """The points of each level, cut where a culprit or a new epoch begins another."""
-    begins = {mark.position for mark in marks if mark.kind is MarkKind.CULPRIT}
-    level: list[Point] = []
+    begins = {mark.position for mark in marks if mark.kind is HistoryMarkKind.CULPRIT}
+    level: list[HistoryPoint] = []
     for point in points:
         if level and (
             point.epoch != level[-1].epoch
@@ -98,7 +100,7 @@ def _levels(points: Sequence[Point], marks: Sequence[Mark]) -> Iterator[list[Poi
     yield level
 
 
-def _draw_level(axes: Axes, level: Sequence[Point], sigma: float) -> None:
+def _draw_level(axes: Axes, level: Sequence[HistoryPoint], sigma: float) -> None:
     middle = median(median(point.values) for point in level)
     first, last = level[0].position, level[-1].position
     band = _BAND_SIGMAS * sigma * middle
@@ -106,7 +108,7 @@ def _draw_level(axes: Axes, level: Sequence[Point], sigma: float) -> None:
     axes.hlines(middle, first, last, color=BAND, lw=1.2)
 
 
-def _draw_epochs(axes: Axes, points: Sequence[Point]) -> None:
+def _draw_epochs(axes: Axes, points: Sequence[HistoryPoint]) -> None:
     for before, after in pairwise(points):
         if before.epoch != after.epoch:
             middle = (before.position + after.position) / 2
@@ -114,11 +116,11 @@ def _draw_epochs(axes: Axes, points: Sequence[Point]) -> None:
             _write(axes, middle, 0.0, f"epoch {after.epoch}", offset=(4, 4), color=MUTED)
 
 
-def _draw_marks(axes: Axes, marks: Sequence[Mark]) -> None:
+def _draw_marks(axes: Axes, marks: Sequence[HistoryMark]) -> None:
     """A triangle above what is marked: filled for a culprit, hollow for an alarm."""
     above = axes.get_xaxis_transform()
     for mark in marks:
-        culprit = mark.kind is MarkKind.CULPRIT
+        culprit = mark.kind is HistoryMarkKind.CULPRIT
         axes.axvline(mark.position, color=NEW, lw=0.8, ls="-" if culprit else ":", zorder=1)
         axes.plot(
             mark.position,
@@ -150,7 +152,7 @@ def _write(
     )
 
 
-def _name_revisions(axes: Axes, points: Sequence[Point]) -> None:
+def _name_revisions(axes: Axes, points: Sequence[HistoryPoint]) -> None:
     """Some of the revisions by name, evenly spread over the axis."""
     first, last = points[0].position, points[-1].position
     wanted = [first + (last - first) * share / (_TICKS - 1) for share in range(_TICKS)]

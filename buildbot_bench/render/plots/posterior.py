@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from buildbot_bench.core.report import Stage
+from buildbot_bench.core.report import SearchStage
 from buildbot_bench.render.plots.canvas import BAND, INK, NEW, OLD, Format, draw, named
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _LEAST_HEIGHT_IN, _MOST_HEIGHT_IN = 2.4, 7.0
 
 
 def posterior(
-    stages: Sequence[Stage],
+    stages: Sequence[SearchStage],
     commits: int,
     *,
     title: str,
@@ -60,7 +60,7 @@ def posterior(
     return draw(paint, form=form, title=title, height_in=height_in)
 
 
-def _bars(axes: Axes, row: int, stage: Stage, commits: int) -> None:
+def _bars(axes: Axes, row: int, stage: SearchStage, commits: int) -> None:
     """All is suspected, faintly, as long as the ends are not measured."""
     if not stage.suspects:
         axes.barh(row, commits if stage.left else 0, 0.8, color=BAND, alpha=0.15, lw=0)

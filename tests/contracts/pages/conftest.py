@@ -65,5 +65,5 @@ def served(past: Past, master) -> Serve:  # noqa: F811
 @pytest.fixture
 def there(engine: sa.Engine) -> Callable[[], dict[str, list[str]]]:
     """What there is, once the farm is served."""
-    lanes = [("apu", "forwarding"), ("xeon", "forwarding")]
-    return lambda: places(engine, lanes, positions=(4, 9, 12, 17))
+    all_series = [("apu", "forwarding"), ("xeon", "forwarding")]
+    return lambda: places(engine, all_series, positions=(4, 9, 12, 17))

@@ -43,7 +43,7 @@ _QUERIES = (
     ),
 )
 _OPERATORS = ("", "__eq", "__ne", "__lt", "__le", "__gt", "__ge", "__contains", "__in", "__notin")
-_CHEAP = {"bench/comparisons", "bench/searches/n:searchid/probes"}
+_CHEAP = {"bench/judgements", "bench/searches/n:searchid/probes"}
 _VALUES = ("", "abc", "0", "1", *LARGE, "%00", "%FF", "%ED%A0%80", quote("' OR 1=1--"), "%25_")
 # Longer than what PostgreSQL takes into an index, however well it compresses.
 _WORDS = [sha256(b"%d" % n).hexdigest() for n in range(100)]
@@ -61,8 +61,8 @@ _PARAMETERS = {
     "measure": {"revision": "r8", "iterations": 1, "fresh": False},
     "release": {"false_alarm": True},
 }
-_TRIAL = {"base": "r3", "new": "r3+VIMAGE", "testbeds": ["apu"], "workloads": ["forwarding"]}
-_TRIAL |= {"iterations": 3, "min_effect": 0.02, "patches": {}}
+_COMPARISON = {"base": "r3", "new": "r3+VIMAGE", "testbeds": ["apu"], "workloads": ["forwarding"]}
+_COMPARISON |= {"iterations": 3, "min_effect": 0.02, "patches": {}}
 
 
 def queries(pattern: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ def calls() -> Iterator[tuple[str, str, dict[str, object]]]:
     """The pattern, method and parameters of each control call, one parameter at a time odd."""
     for pattern, methods in METHODS.items():
         for method in methods:
-            usual = _TRIAL if pattern == "bench/trials" else _PARAMETERS.get(method, {})
+            usual = _COMPARISON if pattern == "bench/comparisons" else _PARAMETERS.get(method, {})
             yield pattern, method, {}
             for name in usual:
                 yield from ((pattern, method, usual | {name: odd}) for odd in _ANYTHING)

@@ -11,19 +11,19 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.schema import COMPARISON, PROFILE, SEARCH, TRIAL
+from buildbot_bench.plugin.db.schema import AB_TEST, JUDGEMENT, PROFILE, SEARCH
 from buildbot_bench.plugin.db.states import ProfileState
 from tests.fakes.served import API, PAGES
 
 # Buildbot's patterns of our REST resources, and what an answer's list is called; "" is a file.
 RESOURCES: Mapping[str, str] = {
-    "bench/comparisons": "comparisons",
-    "bench/comparisons/n:comparisonid": "comparisons",
+    "bench/judgements": "judgements",
+    "bench/judgements/n:judgementid": "judgements",
     "bench/gates": "views",
     "bench/history/s:testbed/s:workload/n:position": "views",
     "bench/kernels": "views",
     "bench/lab": "views",
-    "bench/lanes": "views",
+    "bench/series": "views",
     "bench/mirror": "views",
     "bench/probes": "probes",
     "bench/record": "views",
@@ -35,32 +35,32 @@ RESOURCES: Mapping[str, str] = {
     "bench/searches/n:searchid/probes": "probes",
     "bench/searches/n:searchid/strip": "views",
     "bench/testbeds/s:testbed": "testbeds",
-    "bench/trials": "trials",
-    "bench/trials/n:trialid": "trials",
-    "bench/trials/n:trialid/files": "files",
+    "bench/comparisons": "comparisons",
+    "bench/comparisons/n:comparisonid": "comparisons",
+    "bench/comparisons/n:comparisonid/files": "files",
     "bench/verdicts": "views",
 }
 # Those whose answer is a list, which may be cut and, by some fields, be sorted and filtered.
 COLLECTIONS: Mapping[str, Sequence[str]] = {
-    "bench/comparisons": ("comparisonid", "state"),
+    "bench/judgements": ("judgementid", "state"),
     "bench/gates": (),
-    "bench/lanes": (),
+    "bench/series": (),
     "bench/probes": ("probeid", "serial"),
     "bench/reports": (),
     "bench/searches": ("searchid", "state", "testbed", "workload"),
     "bench/searches/n:searchid/probes": ("probeid", "serial"),
-    "bench/trials": ("trialid", "state"),
-    "bench/trials/n:trialid/files": ("path",),
+    "bench/comparisons": ("comparisonid", "state"),
+    "bench/comparisons/n:comparisonid/files": ("path",),
     "bench/verdicts": (),
 }
 # What changes something, and parameters that mean nothing.
 METHODS: Mapping[str, Sequence[str]] = {
     "bench/searches": ("forecast", "start"),
     "bench/searches/n:searchid": ("cancel", "mark", "measure"),
-    "bench/comparisons/n:comparisonid": ("mark",),
+    "bench/judgements/n:judgementid": ("mark",),
     "bench/testbeds/s:testbed": ("release",),
-    "bench/trials": ("start",),
-    "bench/trials/n:trialid": ("cancel", "approve", "reject"),
+    "bench/comparisons": ("start",),
+    "bench/comparisons/n:comparisonid": ("cancel", "approve", "reject"),
 }
 # What lies under plugins/bench/ besides the browser's files; a folder's pages have names of theirs.
 PROGRAMS: Mapping[str, Sequence[str]] = {
@@ -77,17 +77,17 @@ PROGRAMS: Mapping[str, Sequence[str]] = {
 
 
 def places(
-    engine: sa.Engine, lanes: Collection[tuple[str, str]], positions: Collection[int]
+    engine: sa.Engine, all_series: Collection[tuple[str, str]], positions: Collection[int]
 ) -> dict[str, list[str]]:
     """What there is of each thing that a path names, the newest first.
 
-    Each of the testbeds of `lanes` runs each of the workloads; `positions` are measured ones.
+    Each of the testbeds of `series` runs each of the workloads; `positions` are measured ones.
     """
     taken = sa.select(PROFILE.c.id).where(PROFILE.c.state == ProfileState.DONE)
     queries = {
         "n:searchid": sa.select(SEARCH.c.id),
-        "n:comparisonid": sa.select(COMPARISON.c.id),
-        "n:trialid": sa.select(TRIAL.c.id),
+        "n:judgementid": sa.select(JUDGEMENT.c.id),
+        "n:comparisonid": sa.select(AB_TEST.c.id),
         "{profile}": taken,
     }
     with engine.connect() as conn:
@@ -95,7 +95,7 @@ def places(
             name: [str(number) for number in sorted(conn.execute(query).scalars(), reverse=True)]
             for name, query in queries.items()
         }
-    names = [sorted({lane[part] for lane in lanes}) for part in (0, 1)]
+    names = [sorted({series[part] for series in all_series}) for part in (0, 1)]
     found |= {"s:testbed": names[0], "{testbed}": names[0]}
     found |= {"s:workload": names[1], "{workload}": names[1]}
     found |= {"n:position": [str(position) for position in positions]}

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.endpoints import BenchEndpoint
 from buildbot_bench.plugin.farm import SERVICE_NAME
 from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint
 from tests.contracts.pages.named import (
     COLLECTIONS,
     METHODS,

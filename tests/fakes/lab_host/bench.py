@@ -12,7 +12,7 @@ from buildbot_bench.core.wire import Event, Failed, Finished, Measured
 from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.dut import Dut as Life
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.hardware.flows import Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.settings import (
     ConsoleSettings,
     DutSettings,
@@ -76,7 +76,7 @@ class MachineLab:
             ),
             senders=(GeneratorSettings(address="generator", interface="igb1", mac=SENDER_MAC),),
             receiver=GeneratorSettings(address="generator", interface="igb2"),
-            traffic=Traffic(offered_pps=LOAD_PPS, duration_s=0.5),
+            traffic=PktgenTraffic(offered_pps=LOAD_PPS, duration_s=0.5),
             workloads={
                 "forwarding": WorkloadSettings(ready=(("ping", "-c", "2", "198.19.0.203"),))
             },

@@ -4,8 +4,8 @@ import pytest
 
 from buildbot_bench.lab.hardware.alive import Alive, parse_alive
 from buildbot_bench.lab.hardware.boot_watch import (
+    BootProgress,
     BootWatch,
-    Progress,
     boots_in,
     in_debugger,
     panic_in,
@@ -23,34 +23,34 @@ def seen(*boots, before=OLD):
 def test_a_boot_goes_from_the_old_one_through_the_loader_to_the_kernel():
     arrived = Alive(boot_s=1100, bootfile=NEW)
     assert seen(OLD, None, arrived, arrived) == [
-        Progress.LEAVING,
-        Progress.LOADER,
-        Progress.ARRIVED,
-        Progress.ARRIVED,
+        BootProgress.LEAVING,
+        BootProgress.LOADER,
+        BootProgress.ARRIVED,
+        BootProgress.ARRIVED,
     ]
 
 
 def test_the_same_kernel_on_the_old_boot_is_no_reboot():
     before = Alive(boot_s=1000, bootfile=NEW)
-    assert seen(before, before=before) == [Progress.LEAVING]
-    assert seen(Alive(boot_s=1060, bootfile=NEW), before=before) == [Progress.ARRIVED]
+    assert seen(before, before=before) == [BootProgress.LEAVING]
+    assert seen(Alive(boot_s=1060, bootfile=NEW), before=before) == [BootProgress.ARRIVED]
 
 
 def test_a_clock_that_is_set_by_a_second_is_no_reboot():
-    assert seen(Alive(boot_s=1001, bootfile=OLD.bootfile)) == [Progress.LEAVING]
+    assert seen(Alive(boot_s=1001, bootfile=OLD.bootfile)) == [BootProgress.LEAVING]
 
 
 def test_another_kernel_on_a_new_boot_is_a_fallback():
-    assert seen(None, Alive(boot_s=1100, bootfile=OLD.bootfile))[-1] is Progress.FELL_BACK
+    assert seen(None, Alive(boot_s=1100, bootfile=OLD.bootfile))[-1] is BootProgress.FELL_BACK
 
 
 def test_boots_without_end_are_a_loop():
     boots = [Alive(boot_s=1000 + 60 * n, bootfile=NEW) for n in range(1, 4)]
-    assert seen(*boots)[-1] is Progress.LOOPS
+    assert seen(*boots)[-1] is BootProgress.LOOPS
 
 
 def test_a_machine_of_which_nothing_was_known_arrives_as_well():
-    assert seen(None, Alive(boot_s=5, bootfile=NEW), before=None)[-1] is Progress.ARRIVED
+    assert seen(None, Alive(boot_s=5, bootfile=NEW), before=None)[-1] is BootProgress.ARRIVED
 
 
 def test_kern_boottime_is_read_as_freebsd_prints_it():

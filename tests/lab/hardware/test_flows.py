@@ -3,7 +3,9 @@
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.hardware.flows import RFC2544_BYTES, Traffic
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
+
+RFC2544_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 
 
 def transmit(traffic, sender=0, of=1):
@@ -13,18 +15,18 @@ def transmit(traffic, sender=0, of=1):
 
 
 def test_two_thousand_flows_are_twenty_times_a_hundred_addresses():
-    assert Traffic(flows="2k").ranges("inet") == (
+    assert PktgenTraffic(flows="2k").ranges("inet") == (
         "198.18.10.1:2001-198.18.10.20",
         "198.19.10.1:2001-198.19.10.100",
     )
-    assert Traffic(flows="2k").ranges("inet6") == (
+    assert PktgenTraffic(flows="2k").ranges("inet6") == (
         "[2001:2:0:10::1]-[2001:2:0:10::14]",
         "[2001:2:0:8010::1]-[2001:2:0:8010::64]",
     )
 
 
 def test_the_command_of_an_apu2s_sender_is_the_archives():
-    traffic = Traffic(offered_pps=1_466_333, duration_s=30)
+    traffic = PktgenTraffic(offered_pps=1_466_333, duration_s=30)
     assert " ".join(transmit(traffic)) == (
         "pkt-gen -N -f tx -i igb1 -n 43989990 -l 60 -4 -d 198.19.10.1:2001-198.19.10.100"
         " -D 00:0d:b9:41:ca:3d -s 198.18.10.1:2001-198.18.10.20 -S 0c:c4:7a:ab:29:35 -w 2"
@@ -33,13 +35,13 @@ def test_the_command_of_an_apu2s_sender_is_the_archives():
 
 
 def test_the_smallest_frame_of_ipv6_is_larger():
-    words = transmit(Traffic(family="inet6", offered_pps=1e6))
+    words = transmit(PktgenTraffic(family="inet6", offered_pps=1e6))
     assert words[words.index("-l") + 1] == "62"
     assert "-6" in words
 
 
 def test_dual_stack_gives_the_senders_either_family_in_turn():
-    traffic = Traffic(family="dual", offered_pps=1e6)
+    traffic = PktgenTraffic(family="dual", offered_pps=1e6)
     families = [{"-4", "-6"} & set(transmit(traffic, sender=n, of=2)) for n in range(2)]
     assert families == [{"-4"}, {"-6"}]
 
@@ -49,13 +51,13 @@ def test_dual_stack_gives_the_senders_either_family_in_turn():
     list(zip(RFC2544_BYTES, (1488095, 844595, 452899, 234962, 119732, 96154, 81274), strict=True)),
 )
 def test_the_line_rates_of_rfc_2544_on_a_gigabit(frame_bytes, rate_pps):
-    traffic = Traffic(frame_bytes=frame_bytes, offered_pps=1_466_333)
+    traffic = PktgenTraffic(frame_bytes=frame_bytes, offered_pps=1_466_333)
     assert round(traffic.line_rate_pps) == rate_pps
     assert traffic.load_pps == min(1_466_333, traffic.line_rate_pps)
 
 
 def test_several_senders_share_the_packets():
-    assert Traffic(offered_pps=1e6, duration_s=10).packets(4) == 2_500_000
+    assert PktgenTraffic(offered_pps=1e6, duration_s=10).packets(4) == 2_500_000
 
 
 @pytest.mark.parametrize(
@@ -70,4 +72,4 @@ def test_several_senders_share_the_packets():
 )
 def test_what_pkt_gen_cannot_be_told_is_refused(wrong):
     with pytest.raises(UsageError):
-        Traffic(**wrong)
+        PktgenTraffic(**wrong)

@@ -10,8 +10,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.plugin.artefacts import Artefact, ArtefactGoneError, Artefacts
-from buildbot_bench.plugin.artefacts.disk import DiskPlace
-from buildbot_bench.plugin.artefacts.keeper import COPY_KEPT_S
+from buildbot_bench.plugin.artefacts.place import COPY_KEPT_S, DiskPlace
 
 KERNEL = b"\x7fELF kernel"
 DIGEST = hashlib.sha256(KERNEL).hexdigest()

@@ -11,8 +11,8 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.plugin.artefacts import Artefact, ArtefactGoneError, Place
-from buildbot_bench.plugin.artefacts.disk import DiskPlace
 from buildbot_bench.plugin.artefacts.http import HttpPlace
+from buildbot_bench.plugin.artefacts.place import DiskPlace
 from buildbot_bench.plugin.artefacts.signing import Keys, bearer, s3_signature, signed
 from tests.fakes.store_server import StoreServer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.gone import WAYS, no_errors
+from tests.fakes.removed import WAYS, no_errors
 
 
 @pytest.fixture(params=WAYS)

@@ -6,9 +6,9 @@ import pytest
 
 from buildbot_bench.core.judge import Alarm
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.alarm import explains, search_for
+from buildbot_bench.plugin.broker.follow_ups import explains, search_for
 from tests.fakes.past import Past
-from tests.plugin.test_lanes import TWINS
+from tests.plugin.farm.test_series import TWINS
 
 
 def alarm(anchor: int = 5) -> Alarm:
@@ -35,9 +35,9 @@ async def raised(past, farm, *, anchor: int = 5, new: int = 10) -> int | None:
     """Raise an alarm about (anchor, new]; the search that it is linked to."""
     await past.commits(*range(1, 13))
     await past.image(anchor)
-    row = await past.comparison(anchor, new)
+    row = await past.judgement(anchor, new)
     await search_for(farm, alarm(anchor), row, "pps")
-    return (await farm.store.comparison(row.id)).search_id
+    return (await farm.store.judgement(row.id)).search_id
 
 
 async def test_an_alarm_starts_a_search_from_its_anchor_to_the_revision_that_was_judged(past, farm):
@@ -49,7 +49,7 @@ async def test_an_alarm_starts_a_search_from_its_anchor_to_the_revision_that_was
 
 async def test_the_same_alarm_raised_again_after_a_crash_starts_no_second_search(past, farm):
     await raised(past, farm)
-    (row,) = await farm.store.comparisons()
+    (row,) = await farm.store.judgements()
     await search_for(farm, alarm(), row, "pps")
     assert len(await farm.store.searches()) == 1
 
@@ -113,6 +113,6 @@ async def test_an_alarm_of_a_busy_testbed_is_searched_by_an_idle_one_of_its_kind
     await past.search(13, 15)
     search = await farm.store.search(await raised(past, farm))
     assert (search.testbed, search.old_position, search.new_position) == ("xeon", 5, 10)
-    (row,) = await farm.store.comparisons()
+    (row,) = await farm.store.judgements()
     await search_for(farm, alarm(), row, "pps")
     assert len(await farm.store.searches()) == 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.attempts import MAX_ATTEMPTS
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
 from tests.fakes.master import FakeData
 
 
@@ -177,7 +177,7 @@ async def test_builds_that_were_lost_do_not_count_against_the_lab(
     await fails(farm, master, probe, "the switch is dead")
     await collect()
     (anew,) = await farm.store.probes(state="new")
-    assert (anew.iterations, anew.key) == (3, f"{probe.key}~1")
+    assert (anew.iterations, anew.round, anew.serial) == (3, 1, probe.serial)
 
 
 async def fails(farm, master, probe, why: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.broker.commits import CommitWatch
+from buildbot_bench.plugin.broker.commit_queue import CommitWatch
 from buildbot_bench.plugin.farm import Farm
 from tests.gitrepo import Commit, add_commits, make_repository, numbered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.wants import Wants
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from tests.fakes.gated import COUNTED, GATED, count, known
 
 
@@ -14,7 +14,7 @@ def farm(make_farm):
 
 
 async def asked_of_hardware(farm) -> list[str]:
-    await Wants(farm).advance()
+    await CommitQueue(farm).advance()
     probes = [one for one in await farm.store.probes(state="new") if one.testbed == "apu"]
     return [(await farm.store.image(one.image_id)).label for one in probes]
 

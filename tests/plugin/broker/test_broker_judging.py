@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
+from buildbot_bench.plugin.db.finding_rows import NewJudgement
+from buildbot_bench.plugin.db.states import JudgementState
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 HISTORY = range(1, 11)
@@ -47,7 +49,7 @@ async def judged_to_the_end(judging, past, level) -> int:
 
 
 async def verdict(farm, position: int = NEW):
-    (row,) = [row for row in await farm.store.comparisons() if row.new_position == position]
+    (row,) = [row for row in await farm.store.judgements() if row.new_position == position]
     return row
 
 
@@ -57,7 +59,7 @@ async def test_of_the_first_sample_nothing_can_be_said(judging, past, farm):
     await judging.advance()
     row = await verdict(farm, 1)
     assert (row.state, row.old_sha, row.p_value) == ("nothing", "", None)
-    assert "no earlier sample" in row.verdict["reason"]
+    assert "no earlier sample" in row.verdict.reason
 
 
 async def test_an_unchanged_level_is_nothing_and_is_compared_with_its_predecessor(
@@ -93,7 +95,7 @@ async def test_a_drop_is_a_suspicion_first_and_fresh_boots_are_asked_of_both_sid
     assert NEW in positions
     assert min(positions) < NEW
     assert {str(probe.reason) for probe in asked} == {"confirm"}
-    assert sorted(row.verdict["probes"]) == sorted(probe.id for probe in asked)
+    assert sorted(row.verdict.probes) == sorted(probe.id for probe in asked)
     assert await farm.store.searches() == []
 
 
@@ -153,7 +155,7 @@ async def test_a_kernel_that_panics_after_some_boots_is_not_judged_by_them(judgi
     panic = {"failure": "panic", "failure_kind": "untestable"}
     await past.measured(12, boots(0.5e6, 2), **panic)
     await judging.advance()
-    assert {row.new_position for row in await farm.store.comparisons()} == {NEW}
+    assert {row.new_position for row in await farm.store.judgements()} == {NEW}
     assert await farm.store.unjudged_probes() == []
 
 
@@ -164,7 +166,7 @@ async def test_samples_of_the_search_and_of_confirmations_are_evidence_and_not_j
     await past.measured(1, boots(USUAL), judged=True)
     await past.measured(2, boots(USUAL), reason="search")
     await judging.advance()
-    assert await farm.store.comparisons() == []
+    assert await farm.store.judgements() == []
 
 
 async def test_another_epoch_of_the_lab_is_not_compared(judging, past, farm):
@@ -177,7 +179,7 @@ async def test_another_epoch_of_the_lab_is_not_compared(judging, past, farm):
 
 
 async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
-    seen = await farm.store.ensure_comparison(
+    new = NewJudgement(
         testbed="xeon",
         workload="forwarding",
         unit="pps",
@@ -185,11 +187,11 @@ async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
         old_position=3,
         new_sha="b" * 40,
         new_position=8,
-        state="nothing",
-        now=0.0,
+        state=JudgementState.NOTHING,
     )
+    seen = await farm.store.ensure_judgement(new, now=0.0)
     assert not await farm.store.alarmed_elsewhere("apu", 4, 6)
-    await farm.store.change_comparison(seen, now=1.0, state="regression")
+    await farm.store.change_judgement(seen, now=1.0, state="regression")
     assert await farm.store.alarmed_elsewhere("apu", 4, 6)
     assert not await farm.store.alarmed_elsewhere("apu", 8, 12)
     assert not await farm.store.alarmed_elsewhere("xeon", 4, 6)

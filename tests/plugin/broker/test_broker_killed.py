@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
-from buildbot_bench.plugin.broker.controls import Controls
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.profiles import Profiles
+from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.broker.wants import Wants
 from tests.fakes.control import WITH_CONTROL, answer_control
 from tests.fakes.database import DirectPool
 from tests.fakes.past import Past, boots
@@ -93,7 +93,7 @@ async def test_wants(killed_anywhere, farm, past):
     async def look():
         return [(p.key, p.state) for p in await farm.store.probes()]
 
-    seen = only(await killed_anywhere(Wants(farm).advance, look))
+    seen = only(await killed_anywhere(CommitQueue(farm).advance, look))
     assert len(seen) == 1
 
 
@@ -133,10 +133,10 @@ async def test_a_suspicion_asks_for_its_fresh_boots_once(killed_anywhere, farm, 
     await a_drop(past)
 
     async def look():
-        (row,) = await farm.store.comparisons()
+        (row,) = await farm.store.judgements()
         probes = await farm.store.probes(state="new")
         asked = sorted((p.image_id, p.iterations) for p in probes)
-        return row.state, asked, sorted(row.verdict["probes"]) == sorted(p.id for p in probes)
+        return row.state, asked, sorted(row.verdict.probes) == sorted(p.id for p in probes)
 
     seen = only(await killed_anywhere(Judging(farm).advance, look))
     assert seen[0] == "suspicion"
@@ -150,7 +150,7 @@ async def test_an_alarm_gets_its_search_and_no_second_one(killed_anywhere, farm,
         pass
 
     async def look():
-        (row,) = await farm.store.comparisons()
+        (row,) = await farm.store.judgements()
         return row.state, [search.id == row.search_id for search in await farm.store.searches()]
 
     seen = only(await killed_anywhere(judging.advance, look))
@@ -183,7 +183,7 @@ async def test_both_sides_of_a_culprit_are_sampled_once(
         rows = await past.farm.store.profiles_of_search(found.id)
         return [row.state for row in rows], sorted(request.name for request in master.requests)
 
-    part = Profiles(past.farm, master, Issuer(past.farm, master)).advance
+    part = CaptureRequests(past.farm, master, Issuer(past.farm, master)).advance
     states, requests = only(await killed_anywhere(part, look))
     assert states == ["issued", "issued"]
     assert len(requests) == 2
@@ -196,7 +196,7 @@ def controlled(make_farm, published) -> Past:
 
 
 async def rounds(past, *levels: float) -> None:
-    controls = Controls(past.farm)
+    controls = ControlImages(past.farm)
     for level in levels:
         await controls.advance()
         await answer_control(past, level)
@@ -206,10 +206,10 @@ async def test_a_control_image_is_asked_for_once(killed_anywhere, controlled):
     store = controlled.farm.store
 
     async def look():
-        return [(probe.key, probe.state) for probe in await store.probes()]
+        return [(probe.reason, probe.serial, probe.state) for probe in await store.probes()]
 
-    seen = only(await killed_anywhere(Controls(controlled.farm).advance, look))
-    assert seen == [("control:apu:1", "new")]
+    seen = only(await killed_anywhere(ControlImages(controlled.farm).advance, look))
+    assert seen == [("control", 1, "new")]
 
 
 async def test_a_testbed_goes_into_quarantine_once(killed_anywhere, controlled):
@@ -220,12 +220,12 @@ async def test_a_testbed_goes_into_quarantine_once(killed_anywhere, controlled):
 
     async def look():
         (row,) = await store.quarantines()
-        # What is done of the next turn is this turn's when it is not killed.
-        await Controls(controlled.farm).advance()
+        # What is done of the next cycle is this cycle's when it is not killed.
+        await ControlImages(controlled.farm).advance()
         commits = [p.state for p in await store.probes() if p.reason == "commit"]
         return row.since_s, row.shift, row.ended_at, commits
 
-    seen = only(await killed_anywhere(Controls(controlled.farm).advance, look))
+    seen = only(await killed_anywhere(ControlImages(controlled.farm).advance, look))
     assert seen[-1] == ["lost"]
 
 
@@ -236,5 +236,5 @@ async def test_a_quarantine_ends_once(killed_anywhere, controlled):
     async def look():
         return [(row.ended_by, row.version) for row in await store.quarantines()]
 
-    seen = only(await killed_anywhere(Controls(controlled.farm).advance, look))
+    seen = only(await killed_anywhere(ControlImages(controlled.farm).advance, look))
     assert seen == [("the control image, good again", 1)]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from buildbot_bench.plugin.broker.issue import NoOps
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
-from buildbot_bench.plugin.broker.noops import NoOps
 from buildbot_bench.plugin.broker.searching import Searching
 from tests.fakes.past import boots
 
@@ -98,7 +98,7 @@ def judged(farm, past):
             await judging.advance()
             if not await lab.answers():
                 break
-        rows = await farm.store.comparisons()
+        rows = await farm.store.judgements()
         (row,) = [row for row in rows if row.new_position == NEW and row.unit]
         return row, lab
 
@@ -108,7 +108,7 @@ def judged(farm, past):
 async def test_three_percent_of_one_image_are_called_layout(judged, farm):
     row, lab = await judged(unlucky)
     assert row.state == "nothing"
-    assert "is one image's layout, not the code" in row.verdict["reason"]
+    assert "is one image's layout, not the code" in row.verdict.reason
     assert {ordinal for position, ordinal in lab.booted if position == NEW} == {0, 1, 2}
     assert await farm.store.searches() == []
 
@@ -127,7 +127,7 @@ async def test_an_order_that_does_not_boot_is_another_ones_turn(judged, farm):
 
     row, lab = await judged(first_order_panics)
     assert row.state == "nothing"
-    assert "layout" in row.verdict["reason"]
+    assert "layout" in row.verdict.reason
     assert {ordinal for position, ordinal in lab.booted if position == NEW} == {0, 1, 2, 3}
     assert await farm.store.untestable_positions(NEW, NEW) == set()
 
@@ -177,8 +177,8 @@ async def test_a_search_names_no_culprit_for_the_layout_of_one_image(searched):
 async def test_a_search_names_the_culprit_that_is_slow_in_every_order(searched):
     search, lab = await searched(slower)
     assert search.state == "found"
-    (step,) = search.answer["steps"]
-    assert (step["old"], step["new"]) == (NEW - 6, NEW - 5)  # from r5
+    (step,) = search.answer.steps
+    assert (step.old, step.new) == (NEW - 6, NEW - 5)  # from r5
     assert (NEW, 1) in lab.booted
 
 

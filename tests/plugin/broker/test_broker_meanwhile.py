@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.broker.priority import Priority
 from buildbot_bench.plugin.broker.searching import Searching
 from tests.fakes.past import boots
-from tests.plugin.test_lanes import TWINS
+from tests.plugin.farm.test_series import TWINS
 
 SLOW_FROM = 7
 BOOT_AND_RUN_S = 90.0  # of the testbed apu
@@ -163,7 +163,7 @@ async def test_an_answer_that_came_meanwhile_ends_the_wait(searching, past, farm
     await searching.advance()
     ended = await farm.store.search(search.id)
     assert ended.state == "found"
-    assert [(step["old"], step["new"]) for step in ended.answer["steps"]] == [(8, 9)]
+    assert [(step.old, step.new) for step in ended.steps] == [(8, 9)]
     assert (await farm.store.probe(probe.id)).state == "cancelled"
 
 

@@ -34,9 +34,9 @@ async def test_a_kernel_of_the_same_bytes_as_its_predecessors_is_not_booted(
     ended = await farm.store.probe(probe.id)
     assert (ended.state, ended.failure) == ("done", "no-op change: same kernel as r4")
     assert master.requests == []
-    (comparison,) = await farm.store.comparisons()
+    (comparison,) = await farm.store.judgements()
     assert (comparison.state, comparison.old_position, comparison.new_position) == ("nothing", 4, 5)
-    assert comparison.verdict["reason"] == "no-op change: same kernel as r4"
+    assert comparison.verdict.reason == "no-op change: same kernel as r4"
     assert probe.id not in {row.id for row in await farm.store.unjudged_probes()}
 
 
@@ -80,20 +80,7 @@ async def test_a_twin_that_was_measured_elsewhere_or_otherwise_does_not_count(is
     await past.commits(*range(1, 10))
     twin = await past.image(4, **SAME)
     await past.measured(twin, VALUES, testbed="xeon")
-    tuned = await farm.store.ensure_probe(
-        key="tuned",
-        token="tuned",
-        image_id=twin.id,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        iterations=1,
-        priority=0,
-        reason="person",
-        search_id=None,
-        now=1.0,
-        tunables="net.x=1",
-    )
+    tuned = await past.probe(twin, iterations=1, reason="person", tunables="net.x=1")
     await past.add(tuned, 0, 9.0)
     probe = await past.probe(await past.image(5, **SAME))
     await issue()

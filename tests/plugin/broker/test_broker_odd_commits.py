@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.plugin.broker.turn import Turn
+from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.pages.commit import commit_in_search, measured_commit
-from buildbot_bench.plugin.pages.strip import strip
-from buildbot_bench.plugin.views import Views
+from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit
+from buildbot_bench.plugin.queries.searches import SearchViews, strip
 from tests.fakes.past import Past
 from tests.gitrepo import add_commits, add_raw_commit, git, make_repository, numbered
 
@@ -39,13 +38,13 @@ def farm(make_farm, source) -> Farm:
     return make_farm(repository=source)
 
 
-async def pushed(farm: Farm, turn: Turn, source: Path, line: bytes) -> Past:
+async def pushed(farm: Farm, cycle: Cycle, source: Path, line: bytes) -> Past:
     """r3 was known; r4, n5, which is the odd one, r6 and r7 come in."""
-    await turn.fetch()
+    await cycle.fetch()
     add_commits(source, numbered(4, 4))
     add_raw_commit(source, b"author %s\ncommitter %s\n\nem: go slower\n" % (line, line))
     add_commits(source, numbered(6, 7))
-    await turn.fetch()
+    await cycle.fetch()
     shas = git(source, "rev-list", "--reverse", "main").split()
     return Past(farm, dict(enumerate(shas, start=1)))
 
@@ -56,7 +55,7 @@ def level(position: int) -> float:
 
 async def test_all_of_them_are_recorded_with_what_can_be_read(farm, master, source, line):
     raw, author, at_s = line
-    await pushed(farm, Turn(farm=farm, scheduler=master), source, raw)
+    await pushed(farm, Cycle(farm=farm, scheduler=master), source, raw)
     rows = await farm.store.commits_between("main", 1, 99)
     assert [row.revision.label for row in rows] == ["r3", "r4", "n5", "r6", "r7"]
     odd = rows[2]
@@ -65,10 +64,10 @@ async def test_all_of_them_are_recorded_with_what_can_be_read(farm, master, sour
 
 
 async def test_all_of_them_are_measured(farm, master, source, line):
-    turn = Turn(farm=farm, scheduler=master)
-    past = await pushed(farm, turn, source, line[0])
+    cycle = Cycle(farm=farm, scheduler=master)
+    past = await pushed(farm, cycle, source, line[0])
     for _ in range(8):
-        await turn.take()
+        await cycle.run()
         await past.lab_answers(lambda _: 1e6)
     measured = await farm.store.measured("apu", "forwarding", "pps", 1, 99)
     assert {row.position for row in measured} == {3, 4, 5, 6, 7}
@@ -76,17 +75,17 @@ async def test_all_of_them_are_measured(farm, master, source, line):
 
 
 async def test_a_search_finds_it_and_shows_it(farm, master, source):
-    turn = Turn(farm=farm, scheduler=master)
+    cycle = Cycle(farm=farm, scheduler=master)
     raw, author, _at_s = ODD["beyond"]
-    past = await pushed(farm, turn, source, raw)
+    past = await pushed(farm, cycle, source, raw)
     search = await past.search(3, 7)
     for _ in range(120):
-        await turn.take()
+        await cycle.run()
         if not await past.lab_answers(level):
             break
     ended = await farm.store.search(search.id)
     assert ended.state == "found"
-    shown = await Views(farm).describe(search.id)
+    shown = await SearchViews(farm).describe(search.id)
     assert shown["report"]["headline"]["suspects"][0]["label"] == "n5"
     assert "em: go slower" in shown["text"]
     assert author in shown["text"]

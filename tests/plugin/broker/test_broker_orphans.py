@@ -10,7 +10,7 @@ ANOTHER = 2
 
 
 async def claimed(past, farm, master, claimer: int | None, *, alive: bool | None) -> Request:
-    """A request that a master has taken, after a turn of ours."""
+    """A request that a master has taken, after a cycle of ours."""
     await past.probe(4)
     await Issuer(farm, master).issue()
     (request,) = master.requests

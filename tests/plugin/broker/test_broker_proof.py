@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Step
-from buildbot_bench.plugin.broker.proof import (
+from buildbot_bench.plugin.broker.searching import (
     PROOF_ITERATIONS,
-    Lacking,
+    MissingProof,
     lacking_proof,
     stands_on_one_layout,
 )
@@ -27,14 +27,14 @@ def measured(**counts: int) -> Evidence:
     )
 
 
-def lacking(evidence, *steps, policy=POLICY, most: int = 1000) -> Lacking | None:
+def lacking(evidence, *steps, policy=POLICY, most: int = 1000) -> MissingProof | None:
     answer = Answer(steps=steps or (DROP,), reproduced=True, unresolved=(), reason="")
     return lacking_proof(answer, evidence, policy, most=most)
 
 
 def test_the_old_side_is_proved_first_then_the_new():
-    assert lacking(measured(p3=2, p4=1)) == Lacking(position=3, iterations=3)
-    assert lacking(measured(p3=5, p4=1)) == Lacking(position=4, iterations=4)
+    assert lacking(measured(p3=2, p4=1)) == MissingProof(position=3, iterations=3)
+    assert lacking(measured(p3=5, p4=1)) == MissingProof(position=4, iterations=4)
 
 
 def test_a_step_with_enough_boots_of_both_sides_lacks_nothing():
@@ -47,7 +47,7 @@ def test_what_never_varies_is_proved_by_fewer_boots():
 
 
 def test_boots_elsewhere_prove_nothing():
-    assert lacking(measured(p2=50, p3=5, p5=50)) == Lacking(position=4, iterations=5)
+    assert lacking(measured(p2=50, p3=5, p5=50)) == MissingProof(position=4, iterations=5)
 
 
 def test_without_a_step_there_is_nothing_to_prove():
@@ -72,11 +72,11 @@ def test_where_less_is_better_a_rise_is_what_needs_proof():
 def test_of_several_steps_the_largest_regression_is_proved():
     larger = replace(DROP, old=7, new=8, effect=-0.3)
     rise = replace(DROP, old=9, new=10, effect=0.5)
-    assert lacking(measured(), DROP, larger, rise) == Lacking(position=7, iterations=5)
+    assert lacking(measured(), DROP, larger, rise) == MissingProof(position=7, iterations=5)
 
 
 def test_no_more_is_asked_for_than_the_search_may_still_have():
-    assert lacking(measured(), most=2) == Lacking(position=3, iterations=2)
+    assert lacking(measured(), most=2) == MissingProof(position=3, iterations=2)
     assert lacking(measured(), most=0) is None
     assert lacking(measured(), most=-3) is None
 

@@ -7,11 +7,11 @@ from email import message_from_bytes, policy
 import pytest
 from twisted.internet import reactor, task
 
-from buildbot_bench.plugin.broker.lab_mail import WEEK_S, write_alive
-from buildbot_bench.plugin.broker.post import Post
 from buildbot_bench.plugin.broker.searching import MAX_FRUITLESS, Searching
-from buildbot_bench.plugin.pages.lab import lab
-from buildbot_bench.plugin.views import Views
+from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_alive
+from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
+from buildbot_bench.plugin.queries.lab import lab
+from buildbot_bench.plugin.queries.searches import SearchViews
 from tests.fakes.smtp import Postmaster, running
 
 WHY = (
@@ -45,16 +45,16 @@ async def test_a_search_that_the_lab_fails_says_why_on_its_page_in_its_report_an
     farm, past, master, postmaster
 ):
     search = await past.search()
-    searching, post = Searching(farm), Post(farm, master)
+    searching, post = Searching(farm), MailOutbox(farm)
     for _ in range(MAX_FRUITLESS + 1):
         await searching.advance()
         await lose_probes(farm, at_s=farm.now())
-    shown = await Views(farm).describe(search.id)
+    shown = await SearchViews(farm).describe(search.id)
     assert (shown["state"], shown["now"]) == ("failed", WHY)
     assert WHY[:100] in " ".join(shown["text"].split())
-    assert {probe["failure"] for probe in await Views(farm).probes(search.id)} == {WHY}
+    assert {probe["failure"] for probe in await SearchViews(farm).probes(search.id)} == {WHY}
     await post.advance()
-    while post._carrying:
+    while post.is_delivering:
         await task.deferLater(reactor, 0.01)
     (mail,) = postmaster.mails
     text = message_from_bytes(mail.content, policy=policy.default).get_body(("plain",))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.artefacts import ArtefactGoneError
-from buildbot_bench.plugin.broker.ask import Plain, ask_image
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
-from buildbot_bench.plugin.comparing import TrialDesk, TrialQuestion
-from buildbot_bench.plugin.pages.kernels import kernels
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
+from buildbot_bench.plugin.rest.views import kernels
 
 DAY_S = 86400.0
 KERNEL = b"kernel of r%d".ljust(1024, b".")
@@ -76,7 +78,7 @@ async def test_what_went_is_built_again_when_it_is_asked_for(farm, store_kernel,
     old = await store_kernel(3)
     later(farm, 100)
     await Retention(farm).advance()
-    image = await ask_image(farm, Plain(sha=past.shas[3], position=3, label="r3"))
+    image = await ask_image(farm, BuildTarget(sha=past.shas[3], position=3, label="r3"))
     assert (image.id, image.state) == (old.id, "wanted")
     assert image.digest == old.digest
 
@@ -85,7 +87,7 @@ async def test_ends_and_culprits_of_searches_stay(farm, store_kernel, past):
     images = {position: await store_kernel(position) for position in range(1, 12)}
     step = Step(old=4, new=5, effect=-0.2, low=-0.21, high=-0.19, probability=0.99)
     answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="")
-    await past.search(old=1, new=11, state="found", answer=asdict(answer))
+    await past.search(old=1, new=11, state="found", answer=answer)
     later(farm, 100)
     await Retention(farm).advance()
     left = [position for position, image in images.items() if (await there(farm, image))[0]]
@@ -112,9 +114,9 @@ async def test_what_the_lab_is_asked_for_stays(farm, store_kernel, past):
     assert await there(farm, *images) == [True, True, True, False, False]
 
 
-async def test_both_sides_of_a_trial_stay(farm, store_kernel):
+async def test_both_sides_of_a_comparison_stay(farm, store_kernel):
     images = [await store_kernel(position) for position in (4, 5, 6)]
-    await TrialDesk(farm).start(TrialQuestion(base="r4", new="r5"), "ann")
+    await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
     later(farm, 100)
     await Retention(farm).advance()
     assert await there(farm, *images) == [True, True, False]

@@ -6,9 +6,13 @@ import pytest
 from twisted.internet.defer import Deferred, gatherResults
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.priority import Priority
-from buildbot_bench.plugin.broker.proof import PROOF_ITERATIONS
-from buildbot_bench.plugin.broker.searching import MAX_FRUITLESS, Searching, outcome
+from buildbot_bench.plugin.broker.ask import Priority
+from buildbot_bench.plugin.broker.searching import (
+    MAX_FRUITLESS,
+    PROOF_ITERATIONS,
+    Searching,
+    outcome,
+)
 from tests.fakes.past import boots
 
 SLOW_FROM = 7
@@ -25,10 +29,10 @@ def searching(farm) -> Searching:
 
 async def searched_to_the_end(searching, past, truth=level, *, at_most: int = 120) -> int:
     """Let the search and the lab take turns until nothing is asked for; how many turns."""
-    for turn in range(at_most):
+    for cycle in range(at_most):
         await searching.advance()
         if not await past.lab_answers(truth):
-            return turn
+            return cycle
     raise AssertionError("the search asks for ever")
 
 
@@ -60,9 +64,9 @@ async def test_it_ends_with_the_commit_that_made_the_step(searching, past, farm)
     await searched_to_the_end(searching, past)
     ended = await farm.store.search(search.id)
     assert (ended.state, ended.ended_at) == ("found", farm.now())
-    (step,) = ended.answer["steps"]
-    assert (step["old"], step["new"]) == (SLOW_FROM - 2, SLOW_FROM - 1)  # r6 and r7, from r1
-    assert step["effect"] == pytest.approx(-0.2, abs=0.02)
+    (step,) = ended.answer.steps
+    assert (step.old, step.new) == (SLOW_FROM - 2, SLOW_FROM - 1)  # r6 and r7, from r1
+    assert step.effect == pytest.approx(-0.2, abs=0.02)
 
 
 async def test_before_it_ends_both_sides_of_the_step_have_enough_boots_to_be_believed(
@@ -74,17 +78,15 @@ async def test_before_it_ends_both_sides_of_the_step_have_enough_boots_to_be_bel
     for side in (SLOW_FROM - 1, SLOW_FROM):
         assert sum(row.position == side for row in measured) >= PROOF_ITERATIONS
     probes = await farm.store.probes_of_search(search.id)
-    assert [probe.key for probe in probes] == [
-        f"search:{search.id}:{serial}" for serial in range(1, len(probes) + 1)
-    ]
+    assert [probe.serial for probe in probes] == [*range(1, len(probes) + 1)]
 
 
 async def test_a_revision_that_does_not_boot_is_stepped_around(searching, past, farm):
     search = await past.search()
     await searched_to_the_end(searching, past, lambda p: None if p in {5, 6} else level(p))
     ended = await farm.store.search(search.id)
-    (step,) = ended.answer["steps"]
-    assert (step["old"], step["new"]) == (3, 6)  # r4 is the last that boots before r7
+    (step,) = ended.answer.steps
+    assert (step.old, step.new) == (3, 6)  # r4 is the last that boots before r7
     broken = [await farm.store.image_of(past.shas[p], 0) for p in (5, 6)]
     tried = [image.id for image in broken if image is not None]
     probes = [probe for probe in await farm.store.probes_of(tried) if tried]
@@ -95,7 +97,7 @@ async def test_ends_that_do_not_differ_are_not_reproduced(searching, past, farm)
     search = await past.search()
     await searched_to_the_end(searching, past, lambda _: 1e6)
     ended = await farm.store.search(search.id)
-    assert (ended.state, ended.answer["steps"]) == ("not-reproduced", [])
+    assert (ended.state, ended.answer.steps) == ("not-reproduced", ())
 
 
 async def test_what_was_measured_for_another_reason_is_not_measured_again(searching, past, farm):

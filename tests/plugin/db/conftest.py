@@ -10,11 +10,12 @@ from contextlib import ExitStack
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.migrate import upgrade
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.plugin.db.states import ProbeReason, SearchReason
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.transactions import take_write_lock
 from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
 from tests.fakes.database import DirectPool, sha
 
@@ -98,19 +99,16 @@ def a_probe(store, an_image) -> Callable[..., Awaitable[ProbeRow]]:
     async def make(image: ImageRow | None = None, **columns) -> ProbeRow:
         image = image or await an_image()
         values = {
-            "key": f"commit:{image.variant}:{image.ordinal}:apu:forwarding",
-            "token": "job",
             "image_id": image.id,
             "testbed": "apu",
             "workload": "forwarding",
             "epoch": "2026",
             "iterations": 5,
             "priority": 10,
-            "reason": "commit",
-            "search_id": None,
-            "now": 2.0,
+            "reason": ProbeReason.COMMIT,
         }
-        return await store.ensure_probe(**values | columns)
+        token, now = columns.pop("token", "job"), columns.pop("now", 2.0)
+        return await store.ensure_probe(ProbeRequest(**values | columns), token=token, now=now)
 
     return make
 
@@ -132,10 +130,10 @@ def a_search(store) -> Callable[..., Awaitable[SearchRow]]:
             "new_position": 20,
             "min_effect": 0.02,
             "error": 0.01,
-            "reason": "alarm",
+            "reason": SearchReason.ALARM,
             "requester": "judge",
-            "now": 3.0,
         }
-        return await store.add_search(**values | columns)
+        now = columns.pop("now", 3.0)
+        return await store.add_search(NewSearch(**values | columns), now=now)
 
     return make

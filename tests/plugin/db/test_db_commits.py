@@ -91,7 +91,7 @@ async def test_the_newest_important_commits_come_first(store):
 async def test_a_commit_that_was_asked_for_is_not_unmeasured(store, an_image, a_probe):
     await store.add_commits("main", line(1, 9))
     for position, reason in {9: "commit", 8: "backfill", 7: "search", 6: "commit"}.items():
-        probe = await a_probe(await an_image(position), key=str(position), reason=reason)
+        probe = await a_probe(await an_image(position), name=str(position), reason=reason)
         state = "cancelled" if position == 6 else "lost"
         await store.change_probe(probe, state=state)
     found = await store.unmeasured("main", "apu", "forwarding", 6)
@@ -105,7 +105,7 @@ async def test_the_newest_commit_that_was_ever_asked_for_is_remembered(store, an
     where = ("main", "apu", "forwarding")
     assert await store.newest_asked_position(*where) is None
     for position, reason in {3: "commit", 5: "backfill", 8: "search"}.items():
-        await a_probe(await an_image(position), key=str(position), reason=reason)
+        await a_probe(await an_image(position), name=str(position), reason=reason)
     assert await store.newest_asked_position(*where) == 5
 
 

@@ -41,7 +41,7 @@ async def test_an_iteration_knows_where_it_was_measured(store, a_probe):
 
 
 async def test_the_newest_of_each_series_is_told_where_there_is_news(store, a_probe):
-    here, there = await a_probe(), await a_probe(key="there", token="t", workload="pf-statefull")
+    here, there = await a_probe(), await a_probe(name="there", token="t", workload="pf-statefull")
     assert await store.newest_iterations(0) == {}
     await store.add_iteration(probe=here, **RESULT)
     await store.add_iteration(probe=here, **RESULT | {"ordinal": 1})
@@ -56,15 +56,17 @@ async def test_the_newest_of_each_series_is_told_where_there_is_news(store, a_pr
 
 
 async def test_a_series_that_gave_a_value_is_known_for_ever(store, a_probe):
-    await a_probe(key="asked", token="a", testbed="new")
-    failed = await a_probe(key="failed", token="f", testbed="broken")
+    await a_probe(name="asked", token="a", testbed="new")
+    failed = await a_probe(name="failed", token="f", testbed="broken")
     await store.add_iteration(probe=failed, **RESULT | {"value": None, "failure": "no link"})
-    tuned = await a_probe(key="tuned", token="t", testbed="tuned", tunables="net.x=1")
+    tuned = await a_probe(name="tuned", token="t", testbed="tuned", tunables="net.x=1")
     await store.add_iteration(probe=tuned, **RESULT)
     for testbed, workload in (("b", "one"), ("a", "two"), ("a", "one")):
-        probe = await a_probe(key=testbed + workload, token="x", testbed=testbed, workload=workload)
+        probe = await a_probe(
+            name=testbed + workload, token="x", testbed=testbed, workload=workload
+        )
         await store.add_iteration(probe=probe, **RESULT)
-    assert await store.measured_lanes() == [("a", "one"), ("a", "two"), ("b", "one")]
+    assert await store.measured_series() == [("a", "one"), ("a", "two"), ("b", "one")]
 
 
 async def test_the_unit_that_the_lab_names_first_is_primary(store, a_probe):
@@ -110,7 +112,7 @@ async def test_what_is_no_time_is_not_kept(store, a_probe, name, value):
 
 async def test_values_as_large_and_as_small_as_any_add_up(store, a_probe):
     for position, value in enumerate((1e100, -1e100, 1e-100, 0.0), start=7):
-        probe = await a_probe(key=f"k{position}")
+        probe = await a_probe(name=f"k{position}")
         for ordinal in range(3):
             result = RESULT | {"ordinal": ordinal, "value": value}
             await store.add_iteration(probe=probe, **result)
@@ -123,7 +125,7 @@ async def test_what_is_too_long_for_an_index_is_refused_and_nothing_shorter(stor
     names = {"testbed": odd(50, "a"), "workload": odd(50, "a"), "tunables": odd(LONGEST, "a")}
     probe = await a_probe(**names, epoch=odd(200, "\U00020000"))
     assert await store.add_iteration(probe=probe, **RESULT | {"unit": odd(100, "\U00020000")})
-    too_long = await a_probe(**names, key="k", epoch="e" * 201)
+    too_long = await a_probe(**names, name="k", epoch="e" * 201)
     with pytest.raises(InfraError, match=r"epoch 'e+.* is longer than 200 characters"):
         await store.add_iteration(probe=too_long, **RESULT)
     with pytest.raises(InfraError, match=r"unit 'u+.* is longer than 100 characters"):

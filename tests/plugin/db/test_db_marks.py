@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.finding_rows import NewJudgement
 
 
 @pytest.fixture
@@ -19,9 +20,8 @@ def a_verdict(store):
             "new_sha": "b" * 40,
             "new_position": 2,
             "state": "regression",
-            "now": 1.0,
         }
-        return await store.ensure_comparison(**values | columns)
+        return await store.ensure_judgement(NewJudgement(**values | columns), now=1.0)
 
     return make
 
@@ -38,10 +38,10 @@ async def test_the_last_word_counts_and_the_earlier_ones_stay(store, a_search, a
     search, verdict = await a_search(), await a_verdict()
     for kind in ("noise", "expected"):
         await store.add_mark(search_id=search.id, kind=kind, author="ann", now=1.0)
-    await store.add_mark(comparison_id=verdict.id, kind="noise", author="bob", now=2.0)
+    await store.add_mark(judgement_id=verdict.id, kind="noise", author="bob", now=2.0)
     assert len(await store.marks_of_search(search.id)) == 2
     newest = await store.newest_marks()
-    assert [(mark.search_id, mark.comparison_id, mark.kind) for mark in newest] == [
+    assert [(mark.search_id, mark.judgement_id, mark.kind) for mark in newest] == [
         (search.id, None, "expected"),
         (None, verdict.id, "noise"),
     ]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import sqlite3
+from contextlib import closing
+from operator import itemgetter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,14 +17,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.db import migrate
-from buildbot_bench.plugin.db.migrate import VERSION_TABLE, upgrade
+from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.transactions import take_write_lock
+from tests.databases import sqlite_engine
 from tests.fakes.database import DirectPool
 
 MASTERS = 3
+EARLIER_FARM = Path(__file__).parents[2] / "data" / "farm" / "before_judgements.sql"
 
 
 async def test_an_empty_database_is_brought_up_to_date(empty):
@@ -118,7 +123,7 @@ def test_no_row_vanishes_with_another():
 
 def _upgrade_to(engine: sa.Engine, release: str) -> None:
     with engine.begin() as conn:
-        config = migrate._config()
+        config = transactions._config()
         config.attributes["connection"] = conn
         command.upgrade(config, release)
 
@@ -190,3 +195,105 @@ def test_captures_from_before_are_of_no_known_number_of_packets(empty):
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT digest, packets, places FROM bench_capture")).all()
     assert kept == [("d" * 64, 0, None)]
+
+
+_RENAMED_TABLES = {"bench_comparison": "bench_judgement", "bench_trial": "bench_ab_test"}
+_RENAMED_COLUMNS = {
+    ("bench_mark", "comparison_id"): "judgement_id",
+    ("bench_trial", "lanes"): "series",
+    ("bench_probe", "trial_id"): "ab_test_id",
+    ("bench_profile", "trial_id"): "ab_test_id",
+}
+Rows = list[dict[str, object]]
+
+
+def _rows(engine: sa.Engine) -> dict[str, Rows]:
+    """All that is in the tables, as they are."""
+    tables = sa.MetaData()
+    tables.reflect(engine)
+    with engine.connect() as conn:
+        return {
+            table.name: [dict(row) for row in conn.execute(table.select()).mappings()]
+            for table in tables.sorted_tables
+            if table.name != VERSION_TABLE
+        }
+
+
+def _earlier_farm(path) -> sa.Engine:
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(EARLIER_FARM.read_text())
+    return sqlite_engine(path)
+
+
+def _fill(engine: sa.Engine, rows: dict[str, Rows]) -> None:
+    """Into the tables of the release before, on whatever database; parents come first."""
+    tables = sa.MetaData()
+    tables.reflect(engine)
+    with engine.begin() as conn:
+        for table in tables.sorted_tables:
+            if rows.get(table.name):
+                conn.execute(table.insert(), rows[table.name])
+
+
+def _renamed(table: str, row: dict[str, object]) -> dict[str, object]:
+    row = {_RENAMED_COLUMNS.get((table, name), name): value for name, value in row.items()}
+    key = row.get("key")
+    if table in {"bench_probe", "bench_profile"} and str(key).startswith("trial:"):
+        row["key"] = f"ab-test:{str(key).removeprefix('trial:')}"
+    return row
+
+
+def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
+    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    assert before.keys() >= _RENAMED_TABLES.keys()
+    assert all(before.values())
+    _upgrade_to(empty, "0013")
+    _fill(empty, before)
+    _upgrade_to(empty, "head")
+    after = _rows(empty)
+    for probe in after["bench_probe"]:
+        assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
+    assert after == {
+        _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
+        for table, rows in before.items()
+    }
+
+
+KEYS = {
+    "commit:0000:apu:forwarding": (0, 0, None),
+    "search:1:7": (7, 0, None),
+    "search:1:7~2": (7, 2, None),
+    "control:apu:12": (12, 0, None),
+    "confirm:1:3:4~1": (0, 1, 1),
+    "confirm:1:again-5:4": (0, 0, 1),
+    "trial:2:apu:pf-statefull:3": (3, 0, None),
+    "import:apu:forwarding:0000:abcd": (0, 0, None),
+}
+
+
+def test_what_keys_of_requests_said_stands_in_columns(empty, tmp_path):
+    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    for probe, key in zip(before["bench_probe"], KEYS, strict=False):
+        probe["key"] = key
+    assert len(before["bench_probe"]) >= len(KEYS)
+    _upgrade_to(empty, "0013")
+    _fill(empty, before)
+    _upgrade_to(empty, "head")
+    probes = sorted(_rows(empty)["bench_probe"], key=itemgetter("id"))[: len(KEYS)]
+    read = [(probe["serial"], probe["round"], probe["judgement_id"]) for probe in probes]
+    assert read == list(KEYS.values())
+
+
+def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
+    engine = _earlier_farm(tmp_path / "earlier.sqlite")
+    counts = {name: len(rows) for name, rows in _rows(engine).items()}
+    _upgrade_to(engine, "head")
+    assert {name: len(rows) for name, rows in _rows(engine).items()} == {
+        _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
+    }
+    with engine.connect() as conn:
+        assert conn.execute(sa.text("PRAGMA foreign_key_check")).all() == []
+        context = MigrationContext.configure(
+            conn, opts={"version_table": VERSION_TABLE, "compare_type": True}
+        )
+        assert compare_metadata(context, METADATA) == []

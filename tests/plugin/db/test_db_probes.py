@@ -7,14 +7,14 @@ import sqlalchemy as sa
 
 
 async def test_asking_twice_gives_the_same_probe(store, a_probe):
-    first = await a_probe(key="k", token="job-1")
-    again = await a_probe(key="k", token="job-2", iterations=9)
+    first = await a_probe(name="k", token="job-1")
+    again = await a_probe(name="k", token="job-2", iterations=9)
     assert again == first
     assert (first.state, first.reason, first.attempt) == ("new", "commit", 0)
 
 
 async def test_a_probe_is_found_by_key_and_token(store, a_probe):
-    probe = await a_probe(key="k", token="job-1")
+    probe = await a_probe(name="k", token="job-1")
     assert await store.probe(probe.id) == probe
     assert await store.probe_by_key("k") == probe
     assert await store.probe_by_token("job-1") == probe
@@ -29,21 +29,21 @@ async def test_only_one_master_issues_a_probe(store, a_probe):
 
 
 async def test_the_most_urgent_probe_comes_first(store, a_probe):
-    low = await a_probe(key="a", priority=0)
-    high = await a_probe(key="b", priority=30)
-    later = await a_probe(key="c", priority=30)
+    low = await a_probe(name="a", priority=0)
+    high = await a_probe(name="b", priority=30)
+    later = await a_probe(name="c", priority=30)
     assert await store.probes(state="new") == [high, later, low]
     assert await store.probes(state="issued") == []
 
 
 async def test_the_latest_requests_are_listed_first(store, a_probe):
-    _, second, third = [await a_probe(key=key) for key in "abc"]
+    _, second, third = [await a_probe(name=key) for key in "abc"]
     assert await store.recent_probes(limit=2) == [third, second]
 
 
 async def test_a_commit_is_judged_when_its_probe_has_ended_and_only_once(store, a_probe):
-    ended, judged, _running = [await a_probe(key=key, reason="backfill") for key in "abc"]
-    confirming = await a_probe(key="d", reason="confirm")
+    ended, judged, _running = [await a_probe(name=key, reason="backfill") for key in "abc"]
+    confirming = await a_probe(name="d", reason="confirm")
     ended = await store.change_probe(ended, state="done")
     await store.change_probe(judged, state="done", judged=True)
     await store.change_probe(confirming, state="done")
@@ -52,16 +52,16 @@ async def test_a_commit_is_judged_when_its_probe_has_ended_and_only_once(store, 
 
 async def test_the_probes_of_a_search_are_its_own(store, a_probe, a_search):
     search = await a_search()
-    ours = await a_probe(key="a", reason="search", search_id=search.id)
-    await a_probe(key="b")
+    ours = await a_probe(name="a", reason="search", search_id=search.id)
+    await a_probe(name="b")
     assert await store.probes_of_search(search.id) == [ours]
 
 
 async def test_the_probes_of_images_may_be_narrowed(store, an_image, a_probe):
     first, second = await an_image(1), await an_image(2)
-    forwarding = await a_probe(first, key="a")
-    filtered = await a_probe(first, key="b", workload="pf-statefull")
-    other = await a_probe(second, key="c", testbed="xeon")
+    forwarding = await a_probe(first, name="a")
+    filtered = await a_probe(first, name="b", workload="pf-statefull")
+    other = await a_probe(second, name="c", testbed="xeon")
     assert await store.probes_of([first.id, second.id]) == [forwarding, filtered, other]
     assert await store.probes_of([first.id], workload="pf-statefull") == [filtered]
     assert await store.probes_of([first.id, second.id], testbed="xeon") == [other]

@@ -18,7 +18,7 @@ def a_quarantine(store, a_probe):
     """One of the testbed `apu` that began at 50, after a control that was good at 20."""
 
     async def make(**columns):
-        probe = await a_probe(key=columns.pop("key", "control:apu:1"), reason="control")
+        probe = await a_probe(name=columns.pop("key", "control:apu:1"), reason="control")
         values = {
             "testbed": "apu",
             "workload": "forwarding",
@@ -131,7 +131,7 @@ async def test_neither_what_is_in_doubt_nor_a_control_image_is_a_sample(
 ):
     span = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
     await measured(await a_probe(await an_image(8)), 10.0, 30.0)
-    await measured(await a_probe(await an_image(9), key="control:apu:0", reason="control"), 11.0)
+    await measured(await a_probe(await an_image(9), name="control:apu:0", reason="control"), 11.0)
     await a_quarantine()
     (sample,) = await store.samples(**span)
     assert (sample.position, [one.at_s for one in sample.iterations]) == (8, [10.0])
@@ -147,8 +147,8 @@ async def test_neither_what_is_in_doubt_nor_a_control_image_is_a_sample(
 
 async def test_the_newest_requests_for_a_control_image_come_in_their_order(store, a_probe):
     for serial in range(5):
-        await a_probe(key=f"control:apu:{serial}", reason="control")
-    await a_probe(key="control:xeon:1", reason="control", testbed="xeon")
+        await a_probe(name=f"control:apu:{serial}", reason="control")
+    await a_probe(name="control:xeon:1", reason="control", testbed="xeon")
     await a_probe()
     newest = await store.control_probes("apu", 3)
     assert [probe.key for probe in newest] == [f"control:apu:{serial}" for serial in (2, 3, 4)]
@@ -157,7 +157,7 @@ async def test_the_newest_requests_for_a_control_image_come_in_their_order(store
 async def test_a_week_is_counted_by_testbed(store, a_probe, measured):
     assert await store.first_asked_at() is None
     await measured(await a_probe(), 10.0, 20.0, 30.0)
-    await measured(await a_probe(key="x", testbed="xeon"), 25.0, failure="no traffic")
+    await measured(await a_probe(name="x", testbed="xeon"), 25.0, failure="no traffic")
     assert await store.outcomes_since(15.0) == {"apu": (2, 0), "xeon": (1, 1)}
     assert await store.first_asked_at() == 2.0
 
@@ -171,15 +171,15 @@ async def test_mails_are_found_by_how_their_keys_begin(store):
     assert (await store.mails_sent_since(6.0), await store.mails_sent_since(7.0)) == (1, 0)
 
 
-async def test_a_trial_boots_again_what_is_in_doubt(
+async def test_a_comparison_boots_again_what_is_in_doubt(
     store, an_image, a_probe, a_quarantine, measured
 ):
     image = await an_image(8)
     sides = {f"{side}_{what}": "" for side in ("base", "new") for what in ("tunables", "label")}
-    trial = await store.add_trial(
+    ab_test = await store.add_ab_test(
         base_image_id=image.id,
         new_image_id=image.id,
-        lanes=[("apu", "forwarding")],
+        series=[("apu", "forwarding")],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
@@ -187,10 +187,10 @@ async def test_a_trial_boots_again_what_is_in_doubt(
         now=1.0,
         **sides,
     )
-    await measured(await a_probe(image, key="trial:1", trial_id=trial.id), 10.0, 30.0)
-    assert len(await store.iterations_of_trial(trial.id)) == 2
+    await measured(await a_probe(image, name="ab_test:1", ab_test_id=ab_test.id), 10.0, 30.0)
+    assert len(await store.iterations_of_ab_test(ab_test.id)) == 2
     await a_quarantine()
-    assert [row.at_s for row in await store.iterations_of_trial(trial.id)] == [10.0]
+    assert [row.at_s for row in await store.iterations_of_ab_test(ab_test.id)] == [10.0]
 
 
 async def test_a_twin_that_was_measured_in_doubt_spares_no_boot(

@@ -9,10 +9,10 @@ from threading import Barrier
 
 import pytest
 
-from buildbot_bench.plugin.db.reports import digest_reports
+from buildbot_bench.plugin.db.outbox import digest_reports
 from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.sql import take_write_lock
 from buildbot_bench.plugin.db.states import ReportState
-from buildbot_bench.plugin.db.transactions import take_write_lock
 from tests.fakes.database import sha
 
 MASTERS = 4

@@ -18,7 +18,7 @@ def measure(store, an_image, a_probe):
 
     async def run(position, *results, image=None, unit="pps", **probe_columns):
         image = image or await an_image(position)
-        probe = await a_probe(image, key=f"{image.id}:{probe_columns}:{unit}", **probe_columns)
+        probe = await a_probe(image, name=f"{image.id}:{probe_columns}:{unit}", **probe_columns)
         for ordinal, result in enumerate(results):
             failed = isinstance(result, str)
             await store.add_iteration(
@@ -53,7 +53,7 @@ async def test_iterations_of_all_probes_come_in_the_order_of_time(store, a_probe
     image = await an_image(2)
     for key, at_s in [("late", 20.0), ("early", 10.0)]:
         await store.add_iteration(
-            probe=await a_probe(image, key=key), ordinal=0, unit="pps", value=at_s, failure=None,
+            probe=await a_probe(image, name=key), ordinal=0, unit="pps", value=at_s, failure=None,
             at_s=at_s, duration_s=1.0,
         )  # fmt: skip
     (sample,) = await store.samples(**SPAN)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from tests.fakes.database import sha
+
+GROUNDS = VerdictGrounds(image=1, probes=(4, 5), reason="it fell")
+ANSWER = Answer(steps=(), reproduced=False, unresolved=((2, 4),), reason="the ends do not differ")
 
 
 @pytest.fixture
-def a_comparison(store):
+def a_judgement(store):
     async def make(**columns):
         values = {
             "testbed": "apu", "workload": "forwarding", "unit": "pps", "old_sha": sha(10),
             "old_position": 10, "new_sha": sha(11), "new_position": 11, "state": "suspicion",
-            "effect": -0.256, "verdict": {"p": 0.001}, "now": 3.0,
+            "effect": -0.256, "verdict": GROUNDS,
         }  # fmt: skip
-        return await store.ensure_comparison(**values | columns)
+        return await store.ensure_judgement(NewJudgement(**values | columns), now=3.0)
 
     return make
 
@@ -32,32 +37,32 @@ def a_report(store):
     return make
 
 
-async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, a_comparison):
-    first = await a_comparison()
-    assert await a_comparison(state="nothing", effect=0.0) == first
-    assert (await a_comparison(workload="pf-statefull")).id != first.id
-    assert first.verdict == {"p": 0.001}
-    assert await store.comparison(first.id) == first
+async def test_two_revisions_are_compared_once_on_a_testbed_and_workload(store, a_judgement):
+    first = await a_judgement()
+    assert await a_judgement(state="nothing", effect=0.0) == first
+    assert (await a_judgement(workload="pf-statefull")).id != first.id
+    assert first.verdict == first.grounds == GROUNDS
+    assert await store.judgement(first.id) == first
 
 
-async def test_a_suspicion_becomes_a_regression_once(store, a_comparison, a_search):
-    suspicion = await a_comparison()
+async def test_a_suspicion_becomes_a_regression_once(store, a_judgement, a_search):
+    suspicion = await a_judgement()
     search = await a_search()
     changes = {"state": "regression", "rounds": 1, "search_id": search.id}
-    alarm = await store.change_comparison(suspicion, now=4.0, **changes)
+    alarm = await store.change_judgement(suspicion, now=4.0, **changes)
     assert (alarm.state, alarm.rounds, alarm.changed_at) == ("regression", 1, 4.0)
-    assert await store.change_comparison(suspicion, now=5.0, **changes) is None
+    assert await store.change_judgement(suspicion, now=5.0, **changes) is None
 
 
-async def test_comparisons_are_found_by_state_and_by_revision(store, a_comparison):
-    first = await a_comparison()
-    second = await a_comparison(old_sha=sha(9), old_position=9, state="nothing")
-    assert await store.comparisons() == [second, first]
-    assert await store.comparisons(state="suspicion") == [first]
-    assert await store.comparisons_of(sha(11)) == [first, second]
+async def test_comparisons_are_found_by_state_and_by_revision(store, a_judgement):
+    first = await a_judgement()
+    second = await a_judgement(old_sha=sha(9), old_position=9, state="nothing")
+    assert await store.judgements() == [second, first]
+    assert await store.judgements(state="suspicion") == [first]
+    assert await store.judgements_of(sha(11)) == [first, second]
     on = {"testbed": "apu", "workload": "forwarding", "new_sha": sha(11)}
-    assert await store.comparison_of(old_sha=sha(9), **on) == second
-    assert await store.comparison_of(old_sha=sha(8), **on) is None
+    assert await store.judgement_of(old_sha=sha(9), **on) == second
+    assert await store.judgement_of(old_sha=sha(8), **on) is None
 
 
 async def test_the_same_alarm_starts_one_search(store, a_search):
@@ -75,7 +80,7 @@ async def test_searches_without_a_key_are_each_their_own(store, a_search):
 
 async def test_searches_are_listed_by_state_newest_first(store, a_search):
     first, second, third = [await a_search(key=str(n)) for n in range(3)]
-    found = await store.change_search(second, state="found", answer={"steps": []}, ended_at=9.0)
+    found = await store.change_search(second, state="found", answer=ANSWER, ended_at=9.0)
     assert await store.searches() == [third, found, first]
     assert await store.searches(states=("running", "cancelling")) == [third, first]
     assert await store.searches(states={"found"}, limit=1) == [found]

@@ -13,8 +13,8 @@ from twisted.trial import unittest
 
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
+from buildbot_bench.plugin.db.schema.columns import HostileText
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.db.types import HostileText
 from tests.fakes.database import sha
 
 

@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.web.test.requesthelper import DummyRequest
 
-from buildbot_bench.plugin.pages.flamegraph import FlameGraphs
+from buildbot_bench.plugin.pages.application import FlameGraphs
 
 OLD = "main;ip_input 700\nmain;<script>alert(1)</script> 100\ncpu_idle 200\n"
 NEW = "main;ip_input 400\nmain;route_lookup 500\ncpu_idle 100\n"

@@ -11,8 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.plugin.db.schema import ITERATION
-from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.plugin.pages.history_text import HistoryTexts
+from buildbot_bench.plugin.pages.histories import Histories, HistoryTexts
 from tests.fakes.past import TESTBED, WORKLOAD
 
 ELSEWHERE = "pf-statefull"
@@ -36,7 +35,7 @@ async def test_a_series_is_read_again_for_a_new_iteration_or_a_new_mark_only(far
     await past.measured(3, (1e6,))
     first = await histories.read(farm, TESTBED, WORKLOAD)
     assert await histories.read(farm, TESTBED, WORKLOAD) is first
-    await past.comparison(2, 3)
+    await past.judgement(2, 3)
     marked = await histories.read(farm, TESTBED, WORKLOAD)
     await past.measured(4, (1e6,))
     measured = await histories.read(farm, TESTBED, WORKLOAD)

@@ -11,9 +11,9 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
-from buildbot_bench.plugin.pages.badge import badge, state
+from buildbot_bench.plugin.pages.application import badge, state
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
-from buildbot_bench.plugin.pages.samples import as_csv, samples_csv
+from buildbot_bench.plugin.rest.views import as_csv, samples_csv
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 
@@ -63,7 +63,7 @@ def test_prometheus_text_has_help_type_and_escaped_labels():
     assert exposition([gauge]).splitlines() == [
         "# HELP bench_x X.",
         "# TYPE bench_x gauge",
-        "bench_x 1",
+        "bench_x 1.0",
         r'bench_x{state="a\"b\\c\nd"} 2.5',
     ]
 
@@ -74,13 +74,13 @@ async def test_metrics_tell_states_queues_and_levels(farm, past):
     await past.probe(4, iterations=5)
     await past.search()
     lines = (await metrics(farm)).splitlines()
-    assert 'bench_probes{state="new"} 1' in lines
-    assert 'bench_probes{state="done"} 2' in lines
-    assert 'bench_searches{state="running"} 1' in lines
-    assert 'bench_testbed_queue_iterations{testbed="apu"} 5' in lines
-    assert 'bench_culprits_judged{was="real"} 0' in lines
+    assert 'bench_probes{state="new"} 1.0' in lines
+    assert 'bench_probes{state="done"} 2.0' in lines
+    assert 'bench_searches{state="running"} 1.0' in lines
+    assert 'bench_testbed_queue_iterations{testbed="apu"} 5.0' in lines
+    assert 'bench_culprits_judged{was="real"} 0.0' in lines
     assert 'bench_testbed_connected{testbed="apu"} 0.0' in lines
-    level = 'bench_throughput{testbed="apu",workload="forwarding",unit="pps"} 3000000.0'
+    level = 'bench_throughput{testbed="apu",unit="pps",workload="forwarding"} 3e+06'
     assert level in lines
 
 

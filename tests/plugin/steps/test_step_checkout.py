@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
-from buildbot_bench.plugin.steps.checkout import CheckoutFromMirror
+from buildbot_bench.plugin.steps.build import CheckoutFromMirror
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 
 SHA = "5" * 40

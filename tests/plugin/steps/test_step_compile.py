@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
 
-from buildbot_bench.plugin.steps.compile import Compile, Symptoms
+from buildbot_bench.plugin.steps.build import Compile, Symptoms
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 
 CLANG = """\

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from buildbot_bench.plugin.steps.last_words import REASON_COLUMNS, LastWords
+from buildbot_bench.plugin.steps.record import REASON_COLUMNS, LastOutput
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -26,7 +26,7 @@ NO_FILE = "FileNotFoundError: [Errno 2] No such file or directory"
 
 
 def reason(errors: str = "", headers: str = "", failed: str | None = None) -> str:
-    words = LastWords()
+    words = LastOutput()
     for line in errors.splitlines():
         words.error(line)
     for line in headers.splitlines():

@@ -13,11 +13,11 @@ from buildbot_bench.core.wire import (
     format_event,
     pieces,
 )
-from buildbot_bench.plugin.attempts import MAX_ATTEMPTS
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.steps.following import MOST_FRUITLESS
+from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
 from buildbot_bench.plugin.steps.measure import SILENCE_S, Abandon, Measure
+from buildbot_bench.plugin.steps.record import MOST_FRUITLESS
 from tests.fakes.late_pool import LatePool, SickPool
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 

@@ -6,7 +6,7 @@ from buildbot.process.remotetransfer import StringFileReader
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
-from buildbot_bench.plugin.steps.patch import Patch
+from buildbot_bench.plugin.steps.build import Patch
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectDownloadFile,

@@ -15,11 +15,10 @@ from buildbot_bench.core.wire import (
     format_event,
     pieces,
 )
-from buildbot_bench.plugin.captures import taken
 from buildbot_bench.plugin.db.rows import ProfileRow
-from buildbot_bench.plugin.steps.following import MOST_FRUITLESS
-from buildbot_bench.plugin.steps.measure import SILENCE_S
-from buildbot_bench.plugin.steps.profile import Profile
+from buildbot_bench.plugin.queries.captures import taken
+from buildbot_bench.plugin.steps.measure import SILENCE_S, Profile
+from buildbot_bench.plugin.steps.record import MOST_FRUITLESS
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 
 DIGEST = "ab" * 32

@@ -9,8 +9,7 @@ from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
 from twisted.spread import pb
 
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
-from buildbot_bench.plugin.steps.fetch import Fetch
-from buildbot_bench.plugin.steps.upload import Upload
+from buildbot_bench.plugin.steps.transfer import Fetch, Upload
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectDownloadFile,

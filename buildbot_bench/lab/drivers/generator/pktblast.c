@@ -38,6 +38,7 @@ struct device {
 struct lab {
 	int rx_socket;
 	int under_way;
+	int flows;
 	int next_flow;
 	uint64_t damaged;
 };
@@ -78,7 +79,9 @@ send_burst(struct lab *lab, struct device *device)
 	struct burst burst;
 	int count = WINDOW - lab->under_way;
 
-	if (lab->next_flow + count > FLOWS)
+	if (count > lab->flows)
+		count = lab->flows;
+	if (lab->next_flow + count > lab->flows)
 		lab->next_flow = 0;
 	burst.packets = &flows[lab->next_flow];
 	count = burst_send(device->socket, &burst, count);
@@ -230,16 +233,19 @@ main(int argc, char **argv)
 	struct lab lab = {0};
 	long duration_ms;
 
-	if (argc != 7)
+	if (argc != 8)
 		errx(64, "usage: pktblast RECEIVING-FD DURATION-MS DUT-PORT DUT-PID CONTROL-PORT "
-			 "CONTROL-PID");
+			 "CONTROL-PID FLOWS");
 	lab.rx_socket = (int)strtol(argv[1], NULL, 10);
 	duration_ms = strtol(argv[2], NULL, 10);
 	dut = find_device(argv[3], argv[4]);
 	control = find_device(argv[5], argv[6]);
+	lab.flows = (int)strtol(argv[7], NULL, 10);
+	if (lab.flows < 1 || lab.flows > FLOWS)
+		errx(64, "%s flows: it takes 1 to %d", argv[7], FLOWS);
 	packet_make_flows(flows);
 	stamp(stdout, "main", __LINE__);
-	printf("%d flows, window %d, turns of %d usec\n", FLOWS, WINDOW, TURN_US);
+	printf("%d flows, window %d, turns of %d usec\n", lab.flows, WINDOW, TURN_US);
 	stamp(stdout, "receiver_body", __LINE__);
 	printf("waiting for initial packets\n");
 	blast(&lab, &dut, &control, (uint64_t)duration_ms * 1000);

@@ -16,15 +16,15 @@ from pathlib import Path, PurePosixPath
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.files import check_digest, sha256
-from buildbot_bench.lab.virtual.kind import Kind, kind_of
-from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.kind import FileKind, kind_of
+from buildbot_bench.lab.virtual.system import BootImage
 
 KERNEL, DEBUG = "kernel", "kernel.debug"
 _DAMAGED = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 # A debug kernel of GENERIC has 100 MB, all its modules as much again.
 _MOST_OF_A_FILE = 1 << 29
-_MOST_BYTES = 1 << 31
-_MOST_FILES = 1 << 14
+_MOST_BYTES = 1 << 31  # in all
+_MOST_FILES = 1 << 14  # chosen: GENERIC has a thousand modules
 
 
 def unpack(
@@ -33,18 +33,20 @@ def unpack(
     directory: Path,
     modules: Collection[str],
     optional: Collection[str] = (),
-) -> Image:
+) -> BootImage:
     """Put an artefact's kernel and those modules into a directory, which is emptied before.
 
-    Modules are named without `.ko`; the optional ones may be missing and nobody minds. Raises
-    InfraError for another digest or another kind of testbed's kernel, UntestableRevision for what
-    is no kernel archive.
+    Modules are named without `.ko`; the optional ones may be missing and nobody minds. Another
+    digest, or another kind of testbed's kernel, is an InfraError.
+
+    Raises:
+        UntestableRevision: For what is no kernel archive.
     """
     check_digest(artefact, digest)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     kernel, debug = directory / KERNEL, directory / DEBUG
-    if kind_of(artefact) is Kind.ARCHIVE:
+    if kind_of(artefact) is FileKind.ARCHIVE:
         wanted = {f"{module}.ko" for module in (*modules, *optional)}
         for name, content in _take_out(artefact, {KERNEL, DEBUG, *wanted}).items():
             (directory / name).write_bytes(content)
@@ -57,7 +59,7 @@ def unpack(
         shutil.copyfile(artefact, kernel)
     _require_bootable(kernel)
     found = {module: directory / f"{module}.ko" for module in dict.fromkeys((*optional, *modules))}
-    return Image(
+    return BootImage(
         kernel=kernel,
         digest=sha256(kernel),
         modules={module: path for module, path in found.items() if path.exists()},
@@ -67,7 +69,11 @@ def unpack(
 
 
 def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
-    """The files of those names, the least deep of each; one pass over the archive."""
+    """The files of those names, the least deep of each; one pass over the archive.
+
+    Raises:
+        UntestableRevision: For what is no kernel archive, or larger than any.
+    """
     found: dict[str, tuple[int, bytes]] = {}
     total = count = 0
     try:
@@ -97,11 +103,16 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _require_bootable(kernel: Path) -> None:
-    """Raise for a kernel that no virtual machine of this kind boots."""
+    """See that a virtual machine of this kind boots a kernel.
+
+    Raises:
+        UntestableRevision: For what is no kernel.
+        InfraError: For one of another kind of testbed.
+    """
     match kind := kind_of(kernel):
-        case Kind.FREEBSD | Kind.AMD64:
+        case FileKind.FREEBSD | FileKind.AMD64:
             return
-        case Kind.OTHER | Kind.ARCHIVE:
+        case FileKind.OTHER | FileKind.ARCHIVE:
             raise UntestableRevision("the artefact holds no kernel", hint="see `bench-build`")
     raise InfraError(
         f"the artefact is {kind}, and this testbed boots FreeBSD kernels for amd64",

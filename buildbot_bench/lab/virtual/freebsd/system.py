@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from buildbot_bench.lab.driver import Finding
-from buildbot_bench.lab.virtual.frames import Traffic
+from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.virtual.frames import BurstTraffic
 from buildbot_bench.lab.virtual.freebsd import script
 from buildbot_bench.lab.virtual.freebsd.archive import unpack
 from buildbot_bench.lab.virtual.freebsd.checkup import check_loader
 from buildbot_bench.lab.virtual.freebsd.handing import Handed, handing
 from buildbot_bench.lab.virtual.freebsd.programs import programs
 from buildbot_bench.lab.virtual.freebsd.ufs import make_image
-from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.system import Image
+from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
+from buildbot_bench.lab.virtual.system import BootImage
+from buildbot_bench.lab.virtual.workloads import VirtualWorkload, workloads_of
 
 _KERNEL_NAME = "/boot/kernel/kernel"
 # loader(8), uart(4), mount(8) of the root; a panic ends the machine at once, and asks nobody.
@@ -59,11 +60,11 @@ class FreeBSD:
         self._settings = settings
         self._home = home
 
-    def workloads(self) -> Mapping[str, Traffic]:
-        """Forwarding of IPv4 and of IPv6, and of IPv4 behind stateful firewalls."""
-        return script.WORKLOADS
+    def workloads(self) -> Mapping[str, BurstTraffic]:
+        """Those that are registered: forwarding of IPv4 and of IPv6, and behind firewalls."""
+        return {name: workload.traffic for name, workload in self._workloads().items()}
 
-    def check(self) -> list[Finding]:
+    def check(self) -> list[CheckFinding]:
         """That loader and init compile, and that the loader boots a kernel as it should."""
         return check_loader(self._settings, self._home)
 
@@ -78,22 +79,24 @@ class FreeBSD:
         }
         return {name: " ".join(text) for name, text in texts.items() if text}
 
-    def unpack(self, artefact: Path, digest: str, directory: Path) -> Image:
+    def unpack(self, artefact: Path, digest: str, directory: Path) -> BootImage:
         """Its kernel, those modules that the testbed names, and those that a workload may need."""
         modules = self._settings.modules
-        return unpack(artefact, digest, directory, modules, tuple(script.MODULES.values()))
+        wanted = [one.module for one in self._workloads().values() if one.module]
+        return unpack(artefact, digest, directory, modules, tuple(wanted))
 
-    def arguments(self, image: Image, workload: str, tunables: Sequence[str]) -> list[str]:
+    def arguments(self, image: BootImage, workload: str, tunables: Sequence[str]) -> list[str]:
         """Our loader as QEMU's kernel, and behind it the files that it loads."""
         made = programs(self._home)
         settings = (*self._settings.sysctls, *tunables)
-        commands = script.commands(workload, self._settings.nic, settings)
+        asked = self._workloads()[workload]
+        commands = script.commands(asked, self._settings.nic, settings)
         files = {"sbin/init": made.init.read_bytes(), "etc/commands": commands.encode()}
         directory = self._home / "boot"
         (directory / "root").write_bytes(make_image(files, ("dev",)))
         (directory / "kenv").write_bytes(self._environment(tunables))
         handed = [Handed(image.kernel, "kernel", _KERNEL_NAME)]
-        wanted = {*self._settings.modules, script.MODULES.get(workload)}
+        wanted = {*self._settings.modules, asked.module}
         for name, path in image.modules.items():
             if name not in wanted:
                 continue
@@ -110,10 +113,13 @@ class FreeBSD:
         """What its console says of it."""
         return script.fault(console)
 
-    def suspects_testbed(self, image: Image) -> bool:
+    def suspects_testbed(self, image: BootImage) -> bool:
         """Where no FreeBSD ever forwarded, none may be able to."""
         del image
         return True
+
+    def _workloads(self) -> Mapping[str, VirtualWorkload]:
+        return workloads_of(FREEBSD)
 
     def _quiet(self) -> dict[str, str]:
         return _QUIET if self._settings.exact else {}

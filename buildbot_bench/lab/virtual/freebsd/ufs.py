@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 
 from buildbot_bench.core.errors import InfraError
 
-BLOCK = 4096
+BLOCK = 4096  # bytes
 MOST_BYTES = 12 * BLOCK  # of a file: the blocks that an inode names itself
-_SUPERBLOCK_AT = 65536
+_SUPERBLOCK_AT = 65536  # bytes: SBLOCK_UFS2 of ufs/ffs/fs.h
 _COPY, _GROUP, _INODES, _DATA = 18, 20, 21, 22  # where each begins, in blocks
-_INODE_COUNT, _INODE_SIZE = 16, 256
-_ROOT = 2
-_DIRECTORY, _FILE = 0o040555, 0o100555
-_KINDS = {_DIRECTORY: 4, _FILE: 8}
-_DIRECTORY_SIZE = 512
+_INODE_COUNT, _INODE_SIZE = 16, 256  # inodes; bytes of each, as struct ufs2_dinode has
+_ROOT = 2  # UFS_ROOTINO
+_DIRECTORY, _FILE = 0o040555, 0o100555  # modes: 0555 of either kind
+_KINDS = {_DIRECTORY: 4, _FILE: 8}  # DT_DIR and DT_REG
+_DIRECTORY_SIZE = 512  # bytes: DIRBLKSIZ
 _AT_S = 1704067200  # 2024: the same files give the same image
-_GROUP_MAGIC = 0x90255
+_GROUP_MAGIC = 0x90255  # CG_MAGIC
 _MAPS_AT = 168  # in the cylinder group, behind its numbers
 
 # Offsets in `struct fs`, and what stands there: 32 bits each, and then those of 64 bits.
@@ -56,7 +56,7 @@ _FIXED_32 = {
     1324: 2,  # the format of inodes
     1372: 0x19540119,  # UFS2
 }
-_CLEAN_AT, _UPDATED_AT = 209, 211
+_CLEAN_AT, _UPDATED_AT = 209, 211  # offsets in bytes
 _FIXED_64 = {
     1000: _SUPERBLOCK_AT,
     1072: _AT_S,
@@ -82,7 +82,8 @@ class _Node:
 def make_image(files: Mapping[str, bytes], directories: Sequence[str] = ()) -> bytes:
     """An image of these files, each `directory/name`, and of more directories; all are 0555.
 
-    Raises InfraError for more files, or larger ones, than it is made for.
+    Raises:
+        InfraError: For more files, or larger ones, than it is made for.
     """
     nodes = _nodes(files, directories)
     if len(nodes) > _INODE_COUNT - _ROOT:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import context
 
-from buildbot_bench.plugin.db.migrate import VERSION_TABLE
 from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import VERSION_TABLE
 
 
 def _is_ours(name: str | None, kind: str, _parents: object) -> bool:

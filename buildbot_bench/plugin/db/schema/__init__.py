@@ -3,26 +3,30 @@
 What a row means is said in rows.
 """
 
-from buildbot_bench.plugin.db.schema.base import DIGEST_LENGTH, METADATA
-from buildbot_bench.plugin.db.schema.commits import ARTEFACT, COMMIT, IMAGE, PATCH
-from buildbot_bench.plugin.db.schema.measuring import (
+from buildbot_bench.plugin.db.schema.columns import DIGEST_LENGTH, METADATA
+from buildbot_bench.plugin.db.schema.findings import JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
+from buildbot_bench.plugin.db.schema.measured import (
+    AB_TEST,
+    ARTEFACT,
     CAPTURE,
+    COMMIT,
+    IMAGE,
     ITERATION,
+    PATCH,
     PROBE,
     PROFILE,
     QUARANTINE,
-    TRIAL,
 )
-from buildbot_bench.plugin.db.schema.telling import COMPARISON, MARK, NOTICE, REPORT, SEARCH
 
 __all__ = [
+    "AB_TEST",
     "ARTEFACT",
     "CAPTURE",
     "COMMIT",
-    "COMPARISON",
     "DIGEST_LENGTH",
     "IMAGE",
     "ITERATION",
+    "JUDGEMENT",
     "MARK",
     "METADATA",
     "NOTICE",
@@ -32,5 +36,4 @@ __all__ = [
     "QUARANTINE",
     "REPORT",
     "SEARCH",
-    "TRIAL",
 ]

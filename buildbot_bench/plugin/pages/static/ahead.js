@@ -1,6 +1,6 @@
 // Asks for what History will show while Buildbot is still busy with its own parts.
 
-import { begin, seriesPath } from "./api.js";
+import { begin, historyPath } from "./api.js";
 
-const lanes = await begin("lanes");
-await Promise.all(lanes.map((lane) => begin(seriesPath(lane))));
+const allSeries = await begin("series");
+await Promise.all(allSeries.map((series) => begin(historyPath(series))));

@@ -4,17 +4,17 @@ const { useCallback, useEffect, useState } = window.React;
 
 const ROOT = "api/v2/bench/";
 
-// The same request succeeds later; see plugin/answering.py.
+// The same request succeeds later; see plugin/rest/endpoints.py.
 const NOT_YET = -32001;
 
-/** A lane as part of an address. */
-export function lanePath({ testbed, workload }) {
+/** A series as part of an address. */
+export function seriesPath({ testbed, workload }) {
   return `${encodeURIComponent(testbed)}/${encodeURIComponent(workload)}`;
 }
 
-/** Where a whole series is: beside the REST interface, see pages/history_text.py. */
-export function seriesPath(lane) {
-  return `plugins/bench/history/${lanePath(lane)}`;
+/** Where a whole series is: beside the REST interface, see pages/histories.py. */
+export function historyPath(series) {
+  return `plugins/bench/history/${seriesPath(series)}`;
 }
 
 /** What a GET gives: always a list, for Buildbot wraps single things too. */
@@ -44,10 +44,10 @@ function taken(path) {
 }
 
 /**
- * Call a control method; what Buildbot refuses is thrown with its own words. The error has
+ * Call an action of a resource; what Buildbot refuses is thrown with its own words. The error has
  * `isNotYet` when the same call succeeds later, and says how far it is until then.
  */
-export async function control(path, method, params = {}) {
+export async function act(path, method, params = {}) {
   const answer = await fetch(ROOT + path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },

@@ -1,6 +1,6 @@
 // The form that asks for more boots of one revision of a search's range.
 
-import { control, isLoggedIn } from "./api.js";
+import { act, isLoggedIn } from "./api.js";
 import { count, h } from "./ui.js";
 
 const { useEffect, useState } = window.React;
@@ -15,7 +15,7 @@ export function MoreBoots({ path, picked, again }) {
     const fields = new FormData(event.currentTarget);
     const iterations = Number(fields.get("iterations"));
     try {
-      const { label } = await control(path, "measure", {
+      const { label } = await act(path, "measure", {
         revision: revision.trim(), iterations, fresh: fields.get("fresh") !== null,
       });
       setTold(h("p", { role: "status" }, `${count(iterations, "iteration")} of ${label} asked for.`));

@@ -1,6 +1,6 @@
 // The button that ends what runs; two presses, for what a slip would end has taken days.
 
-import { control, isLoggedIn } from "./api.js";
+import { act, isLoggedIn } from "./api.js";
 import { h } from "./ui.js";
 
 const { useState } = window.React;
@@ -9,7 +9,7 @@ const { useState } = window.React;
 export function Cancel({ what, path, again }) {
   const [asked, setAsked] = useState(false);
   const [trouble, setTrouble] = useState(null);
-  const cancel = () => control(path, "cancel").then(again, setTrouble);
+  const cancel = () => act(path, "cancel").then(again, setTrouble);
   const may = isLoggedIn();
   return h("span", null,
     trouble && h("span", { role: "alert", className: "trouble" }, trouble.message, " "),

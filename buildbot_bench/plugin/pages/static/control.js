@@ -1,6 +1,6 @@
 // A testbed's control chart, and the quarantine that it led to; it polls nothing.
 
-import { control as command, isLoggedIn } from "./api.js";
+import { act, isLoggedIn } from "./api.js";
 import { Plot, ticks, useZoom } from "./plot.js";
 import { change, count, duration, h, moment, quantity, State } from "./ui.js";
 
@@ -103,7 +103,7 @@ export function Quarantine({ bed, again }) {
   const [trouble, setTrouble] = useState(null);
   const { reason, begun_at: begun, since, iterations, images } = bed.quarantine;
   const may = isLoggedIn();
-  const release = (falseAlarm) => command(`testbeds/${encodeURIComponent(bed.testbed)}`, "release",
+  const release = (falseAlarm) => act(`testbeds/${encodeURIComponent(bed.testbed)}`, "release",
     { false_alarm: falseAlarm }).then(again, setTrouble);
   const button = (words, really, falseAlarm, title) => h("button", {
     type: "button", disabled: !may, title: may ? title : "Log in first, top right.",

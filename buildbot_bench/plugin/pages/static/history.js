@@ -1,22 +1,22 @@
 // History: what each commit did to each testbed and workload.
 
-import { lanePath, seriesPath, useSettled, usePolled } from "./api.js";
+import { seriesPath, historyPath, useSettled, usePolled } from "./api.js";
 import { Chart, pointText } from "./chart.js";
 import { Mirror } from "./mirror.js";
 import { useZoom, ZoomButtons } from "./plot.js";
-import { change, h, LaneLink, Page, quantity, SearchLink, Table } from "./ui.js";
+import { change, h, SeriesLink, Page, quantity, SearchLink, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { Link, useParams } = window.ReactRouterDOM;
 
 const NEWS_MS = 30_000;
 
-function Readout({ series, at }) {
-  const path = at === null ? null : `history/${lanePath(series)}/${series.positions[at]}`;
+function Readout({ arrays, at }) {
+  const path = at === null ? null : `history/${seriesPath(arrays)}/${arrays.positions[at]}`;
   const [commit] = useSettled(path) ?? [];
   return h("p", { className: "readout" },
     at === null ? h("span", { className: "faint" }, "Point at a revision, or walk along with the arrow keys; + and − zoom.")
-      : h("b", null, pointText(series, at)),
+      : h("b", null, pointText(arrays, at)),
     commit && h("span", null, " ", commit.subject, commit.author && ` — ${commit.author}`,
       commit.samples?.length > 0 && h("span", { className: "faint" }, " · ",
         commit.samples.map((sample) => sample.values.map((v) => quantity(v, "")).join(" ")).join(" | "))));
@@ -29,9 +29,9 @@ function Legend() {
     part("noise", "noise band of the level"), part("culprit", "culprit of a search"), part("alarm", "alarm"));
 }
 
-function Changes({ series }) {
+function Changes({ arrays }) {
   return h(Table, {
-    caption: "Changes", rows: [...series.marks].reverse(), id: (mark) => mark.position,
+    caption: "Changes", rows: [...arrays.marks].reverse(), id: (mark) => mark.position,
     empty: "No change of level is known.",
     columns: [
       ["revision", (mark) => h("b", null, mark.label)],
@@ -42,42 +42,42 @@ function Changes({ series }) {
   });
 }
 
-function Series({ lane, alone }) {
-  const { data, error } = usePolled(seriesPath(lane), NEWS_MS);
-  const title = h("h2", null, alone ? null : h(LaneLink, { lane }));
+function SeriesChart({ series, alone }) {
+  const { data, error } = usePolled(historyPath(series), NEWS_MS);
+  const title = h("h2", null, alone ? null : h(SeriesLink, { series }));
   if (error && !data) return h("section", null, title, h("p", { role: "alert" }, error.message));
   if (!data) return h("section", { className: "loading" }, title);
-  const [series] = data;
-  if (series.positions.length === 0) return h("section", null, title, h("p", { className: "faint" }, "Nothing was measured yet."));
-  return h(Drawn, { series, lane, alone });
+  const [arrays] = data;
+  if (arrays.positions.length === 0) return h("section", null, title, h("p", { className: "faint" }, "Nothing was measured yet."));
+  return h(Drawn, { arrays, series, alone });
 }
 
-function Drawn({ series, lane, alone }) {
+function Drawn({ arrays, series, alone }) {
   const [at, setAt] = useState(null);
-  const first = series.positions[0];
-  const zoom = useZoom(first, Math.max(series.positions.at(-1), first + 1));
-  const shown = at !== null && at < series.positions.length ? at : null;
-  return h("section", { className: "series", "data-points": series.positions.length },
+  const first = arrays.positions[0];
+  const zoom = useZoom(first, Math.max(arrays.positions.at(-1), first + 1));
+  const shown = at !== null && at < arrays.positions.length ? at : null;
+  return h("section", { className: "series", "data-points": arrays.positions.length },
     h("div", { className: "head" },
-      h("h2", null, alone ? `${series.positions.length} revisions` : h(LaneLink, { lane }),
-        lane.gone && h("span", { className: "faint" }, ` ${lane.gone}`)),
-      h(ZoomButtons, { zoom, at: shown === null ? null : series.positions[shown] })),
-    h(Chart, { series, height: alone ? 380 : 210, zoom, at: shown, setAt }),
-    h(Readout, { series, at: shown }),
-    alone && h(Changes, { series }));
+      h("h2", null, alone ? `${arrays.positions.length} revisions` : h(SeriesLink, { series }),
+        series.gone && h("span", { className: "faint" }, ` ${series.gone}`)),
+      h(ZoomButtons, { zoom, at: shown === null ? null : arrays.positions[shown] })),
+    h(Chart, { series: arrays, height: alone ? 380 : 210, zoom, at: shown, setAt }),
+    h(Readout, { arrays, at: shown }),
+    alone && h(Changes, { arrays }));
 }
 
 export default function History() {
   const { testbed, workload } = useParams();
   const alone = testbed !== undefined;
-  const { data, error } = usePolled("lanes", 0);
-  const known = data?.find((lane) => lane.testbed === testbed && lane.workload === workload);
-  const lanes = alone ? [known ?? { testbed, workload }] : data ?? [];
+  const { data, error } = usePolled("series", 0);
+  const known = data?.find((series) => series.testbed === testbed && series.workload === workload);
+  const allSeries = alone ? [known ?? { testbed, workload }] : data ?? [];
   const aside = alone && h("span", null,
     h(Link, { to: "/bench/history" }, "all series"), " · ",
-    h("a", { href: `api/v2/bench/samples/${lanePath({ testbed, workload })}/csv` }, "CSV"));
+    h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv` }, "CSV"));
   return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
     h(Mirror),
     h(Legend),
-    lanes.map((lane) => h(Series, { key: lanePath(lane), lane, alone })));
+    allSeries.map((series) => h(SeriesChart, { key: seriesPath(series), series, alone })));
 }

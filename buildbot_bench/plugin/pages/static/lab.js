@@ -33,18 +33,18 @@ function starts(entry) {
 }
 
 /** What a gate holds back of one series, each with its reason. */
-function Gate({ lane }) {
-  const title = `Behind ${lane.gates.join(" and ")}: ${lane.workload} on ${lane.testbed}`;
+function Gate({ series }) {
+  const title = `Behind ${series.gates.join(" and ")}: ${series.workload} on ${series.testbed}`;
   return h("div", { className: "gate" },
     h(Table, {
-      caption: title, rows: lane.held, id: (commit) => commit.label, empty: "No commit waits there.",
+      caption: title, rows: series.held, id: (commit) => commit.label, empty: "No commit waits there.",
       columns: [
         ["revision", (commit) => h("b", null, commit.label)],
         ["why", (commit) => commit.why],
         ["subject", (commit) => commit.subject],
       ],
     }),
-    lane.more > 0 && h("p", { className: "faint" }, `and ${count(lane.more, "older commit")}`));
+    series.more > 0 && h("p", { className: "faint" }, `and ${count(series.more, "older commit")}`));
 }
 
 function Testbed({ bed, again, gates }) {
@@ -75,7 +75,7 @@ function Testbed({ bed, again, gates }) {
         ["since", (entry) => moment(entry.since), "number"],
       ],
     }),
-    gates.map((lane) => h(Gate, { key: lane.workload, lane })));
+    gates.map((series) => h(Gate, { key: series.workload, series })));
 }
 
 const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
@@ -111,6 +111,6 @@ export default function Lab() {
     aside: h("a", { href: "plugins/bench/metrics" }, "metrics") },
   h(Mirror),
   lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again,
-    gates: (gates ?? []).filter((lane) => lane.testbed === bed.testbed) })),
+    gates: (gates ?? []).filter((series) => series.testbed === bed.testbed) })),
   lab && h(Builders, { lab }));
 }

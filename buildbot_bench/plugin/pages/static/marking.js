@@ -1,6 +1,6 @@
 // What somebody said of a report or a verdict, and the form to say it; the farm keeps it.
 
-import { control, isLoggedIn } from "./api.js";
+import { act, isLoggedIn } from "./api.js";
 import { count, h, moment } from "./ui.js";
 
 const { useState } = window.React;
@@ -23,7 +23,7 @@ export function Marking({ of, path, mark, again }) {
   const submit = async (event) => {
     event.preventDefault();
     try {
-      await control(path, "mark", { mark: kind, ...(kind === "fixed" && { revision: revision.trim() }) });
+      await act(path, "mark", { mark: kind, ...(kind === "fixed" && { revision: revision.trim() }) });
       setKind("");
       setTrouble(null);
       again();

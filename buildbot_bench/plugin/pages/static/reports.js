@@ -4,7 +4,7 @@ import { usePolled } from "./api.js";
 import { Marking, Record } from "./marking.js";
 import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
-import { change, count, h, LaneLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, TrialLink } from "./ui.js";
+import { change, count, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
 
 const NEWS_MS = 10_000;
 
@@ -36,7 +36,7 @@ function Searches({ searches, again }) {
       ["#", (search) => h(SearchLink, { id: search.searchid }, search.searchid), "number"],
       ["state", (search) => h(State, { state: search.state })],
       ["range", (search) => h(SearchLink, { id: search.searchid }, `${search.old.label} to ${search.new.label}`)],
-      ["series", (search) => h(LaneLink, { lane: search })],
+      ["series", (search) => h(SeriesLink, { series: search })],
       ["outcome", outcome],
       ["flame graphs", ({ flame_graphs: graphs }) => graphs && h(Links, {
         of: [["before", graphs.old], ["after", graphs.new], ["difference", graphs.difference]] })],
@@ -50,35 +50,35 @@ function Searches({ searches, again }) {
   });
 }
 
-function Comparisons({ trials }) {
+function Comparisons({ comparisons }) {
   return h(Table, {
-    caption: "Comparisons", rows: trials, id: (trial) => trial.trialid, empty: "None yet.",
+    caption: "Comparisons", rows: comparisons, id: (comparison) => comparison.comparisonid, empty: "None yet.",
     columns: [
-      ["#", (trial) => h(TrialLink, { id: trial.trialid }, trial.trialid), "number"],
-      ["state", (trial) => h(State, { state: trial.state })],
-      ["variants", (trial) => h(TrialLink, { id: trial.trialid }, `${trial.new} against ${trial.base}`)],
-      ["series", (trial) => trial.lanes.map(([testbed, workload]) => `${testbed} · ${workload}`).join(", ")],
-      ["boots", (trial) => `${trial.boots_done} of ${trial.boots}`, "number"],
-      ["asked by", (trial) => trial.requester],
-      ["started", (trial) => moment(trial.created_at), "number"],
+      ["#", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, comparison.comparisonid), "number"],
+      ["state", (comparison) => h(State, { state: comparison.state })],
+      ["variants", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, `${comparison.new} against ${comparison.base}`)],
+      ["series", (comparison) => comparison.series.map(([testbed, workload]) => `${testbed} · ${workload}`).join(", ")],
+      ["boots", (comparison) => `${comparison.boots_done} of ${comparison.boots}`, "number"],
+      ["asked by", (comparison) => comparison.requester],
+      ["started", (comparison) => moment(comparison.created_at), "number"],
     ],
   });
 }
 
 function Verdicts({ verdicts, again }) {
   return h(Table, {
-    caption: "Verdicts", rows: verdicts, id: (verdict) => verdict.comparisonid,
+    caption: "Verdicts", rows: verdicts, id: (verdict) => verdict.judgementid,
     empty: "No sample differed from its history.",
     columns: [
       ["verdict", (verdict) => h(State, { state: verdict.state })],
       ["revision", (verdict) => h(Revision, { revision: verdict.new })],
-      ["series", (verdict) => h(LaneLink, { lane: verdict })],
+      ["series", (verdict) => h(SeriesLink, { series: verdict })],
       ["effect", (verdict) => change(verdict.effect), "number"],
       ["probability", (verdict) => verdict.probability !== null && percent(verdict.probability), "number"],
       ["why", (verdict) => verdict.reason],
       ["search", (verdict) => verdict.searchid && h(SearchLink, { id: verdict.searchid })],
       ["marked", (verdict) => h(Marking, {
-        of: `the verdict on ${verdict.new.label}`, path: `comparisons/${verdict.comparisonid}`, mark: verdict.mark, again,
+        of: `the verdict on ${verdict.new.label}`, path: `judgements/${verdict.judgementid}`, mark: verdict.mark, again,
       })],
       ["at", (verdict) => moment(verdict.at), "number"],
     ],
@@ -87,16 +87,16 @@ function Verdicts({ verdicts, again }) {
 
 export default function Reports() {
   const searches = usePolled("reports", NEWS_MS);
-  const trials = usePolled("trials", NEWS_MS);
+  const comparisons = usePolled("comparisons", NEWS_MS);
   const verdicts = usePolled("verdicts", NEWS_MS);
   const record = usePolled("record", NEWS_MS);
   const marked = (news) => () => { news.again(); record.again(); };
-  return h(Page, { title: "Reports", error: searches.error ?? trials.error ?? verdicts.error },
+  return h(Page, { title: "Reports", error: searches.error ?? comparisons.error ?? verdicts.error },
     h(Mirror),
     h(StartForms),
     record.data && h(Record, { record: record.data[0] }),
     searches.data && h(GivenUp, { searches: searches.data }),
     searches.data && h(Searches, { searches: searches.data, again: marked(searches) }),
-    trials.data && h(Comparisons, { trials: trials.data }),
+    comparisons.data && h(Comparisons, { comparisons: comparisons.data }),
     verdicts.data && h(Verdicts, { verdicts: verdicts.data, again: marked(verdicts) }));
 }

@@ -29,7 +29,7 @@
   const history = page(() => import("./history.js"));
   const search = page(() => import("./search.js"));
   const reports = page(() => import("./reports.js"));
-  const trial = page(() => import("./trial.js"));
+  const comparison = page(() => import("./comparison.js"));
   const lab = page(() => import("./lab.js"));
 
   window.BuildbotPluginSupport.buildbotSetupPlugin((registrar) => {
@@ -46,7 +46,7 @@
       ["/bench/history/:testbed/:workload", "bench-history", history],
       ["/bench/reports", "bench-reports", reports],
       ["/bench/searches/:searchid", "bench-reports", search],
-      ["/bench/trials/:trialid", "bench-reports", trial],
+      ["/bench/comparisons/:comparisonid", "bench-reports", comparison],
       ["/bench/lab", "bench-lab", lab],
     ]) {
       registrar.registerRoute({ route, group, element });

@@ -5,7 +5,7 @@ import { MoreBoots } from "./boots.js";
 import { Cancel } from "./cancel.js";
 import { Marking } from "./marking.js";
 import { Strip } from "./strip.js";
-import { change, count, duration, FlameGraphs, h, LaneLink, moment, Page, percent, quantity, Revision, State, Table } from "./ui.js";
+import { change, count, duration, FlameGraphs, h, SeriesLink, moment, Page, percent, quantity, Revision, State, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { useParams } = window.ReactRouterDOM;
@@ -18,7 +18,7 @@ function Facts({ search, strip }) {
   const facts = [
     ["from", h(Revision, { revision: search.old }), "wide"],
     ["to", h(Revision, { revision: search.new }), "wide"],
-    ["on", h(LaneLink, { lane: search })],
+    ["on", h(SeriesLink, { series: search })],
     ["asked by", `${search.requester}, ${moment(search.created_at)}`],
     ["so far", `${count(search.iterations_done, "iteration")}, ${count(search.images_built, "image")}`],
     search.ended_at ? ["ended", `${moment(search.ended_at)}, after ${duration(search.ended_at - search.created_at)}`]

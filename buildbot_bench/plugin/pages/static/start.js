@@ -1,6 +1,6 @@
 // The forms that start a search or a comparison, and say beforehand what a search would cost.
 
-import { control, isLoggedIn, usePolled } from "./api.js";
+import { act, isLoggedIn, usePolled } from "./api.js";
 import { count, duration, h } from "./ui.js";
 
 const { useState } = window.React;
@@ -8,22 +8,22 @@ const { useNavigate } = window.ReactRouterDOM;
 
 const WAIT_MS = 1000;
 
-function lanePicked(fields) {
-  const [testbed, workload] = JSON.parse(fields.get("lane"));
+function seriesPicked(fields) {
+  const [testbed, workload] = JSON.parse(fields.get("series"));
   return { testbed, workload };
 }
 
-/** What the form of a search says, as the control methods want it. */
+/** What the form of a search says, as the actions want it. */
 function searchAsked(fields) {
   const effect = Number(fields.get("min_effect"));
   return {
-    old: fields.get("old").trim(), new: fields.get("new").trim(), ...lanePicked(fields),
+    old: fields.get("old").trim(), new: fields.get("new").trim(), ...seriesPicked(fields),
     ...(effect > 0 && { min_effect: effect / 100 }),
   };
 }
 
 function comparisonAsked(fields) {
-  const { testbed, workload } = lanePicked(fields);
+  const { testbed, workload } = seriesPicked(fields);
   return {
     base: fields.get("base").trim(), new: fields.get("new").trim(),
     testbeds: [testbed], workloads: [workload], iterations: Number(fields.get("iterations")),
@@ -42,10 +42,10 @@ function Field({ name, label, ...more }) {
   return h("label", null, label, h("input", { name, autoComplete: "off", spellCheck: false, ...more }));
 }
 
-function Lanes({ lanes }) {
-  return h("label", null, "testbed · workload", h("select", { name: "lane" }, (lanes ?? []).map((lane) =>
-    h("option", { key: `${lane.testbed}/${lane.workload}`, value: JSON.stringify([lane.testbed, lane.workload]) },
-      `${lane.testbed} · ${lane.workload}`))));
+function SeriesChoice({ allSeries }) {
+  return h("label", null, "testbed · workload", h("select", { name: "series" }, (allSeries ?? []).map((series) =>
+    h("option", { key: `${series.testbed}/${series.workload}`, value: JSON.stringify([series.testbed, series.workload]) },
+      `${series.testbed} · ${series.workload}`))));
 }
 
 /** What a call gives, however long the master says that it is not yet able to. */
@@ -61,7 +61,7 @@ async function patiently(call, tell) {
   }
 }
 
-/** A form whose buttons are control methods of `path`; `start` leads to what it started. */
+/** A form whose buttons are actions of `path`; `start` leads to what it started. */
 function Form({ title, path, asked, started, children }) {
   const [told, setTold] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -72,7 +72,7 @@ function Form({ title, path, asked, started, children }) {
     const question = asked(new FormData(event.currentTarget));
     setBusy(true);
     try {
-      const answer = await patiently(() => control(path, method, question),
+      const answer = await patiently(() => act(path, method, question),
         (words) => setTold(h("p", { role: "status" }, `${words}. This waits for it.`)));
       if (method === "start") navigate(started(answer));
       else setTold(h(Cost, { cost: answer }));
@@ -86,20 +86,20 @@ function Form({ title, path, asked, started, children }) {
 }
 
 export function StartForms() {
-  const { data } = usePolled("lanes", 0);
-  const lanes = data?.filter((lane) => !lane.gone);
+  const { data } = usePolled("series", 0);
+  const allSeries = data?.filter((series) => !series.gone);
   return h("section", { className: "starts" },
     h(Form, { title: "Search a range", path: "searches", asked: searchAsked, started: (a) => `/bench/searches/${a.searchid}` },
       h(Field, { name: "old", label: "old end", placeholder: "r311848", required: true }),
       h(Field, { name: "new", label: "new end", placeholder: "r313448, a hash, main", required: true }),
-      h(Lanes, { lanes }),
+      h(SeriesChoice, { allSeries }),
       h(Field, { name: "min_effect", label: "least effect, %", placeholder: "default", type: "number", min: 0.1, max: 90, step: 0.1 }),
       h("button", { value: "forecast" }, "What would it cost?"),
       h("button", { value: "start", className: "main" }, "Start")),
-    h(Form, { title: "Compare two variants", path: "trials", asked: comparisonAsked, started: (a) => `/bench/trials/${a.trialid}` },
+    h(Form, { title: "Compare two variants", path: "comparisons", asked: comparisonAsked, started: (a) => `/bench/comparisons/${a.comparisonid}` },
       h(Field, { name: "base", label: "base", placeholder: "r317849", required: true }),
       h(Field, { name: "new", label: "new", placeholder: "r317849+VIMAGE", required: true }),
-      h(Lanes, { lanes }),
+      h(SeriesChoice, { allSeries }),
       h(Field, { name: "iterations", label: "boots of each", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
       h("button", { value: "start", className: "main" }, "Compare")),
     !isLoggedIn() && h("p", { className: "faint" }, "Log in (top right) to start one; everybody may look."));

@@ -2,7 +2,7 @@
 //
 // Whatever comes from a commit is a stranger's text: it goes through React, as text, only.
 
-import { lanePath } from "./api.js";
+import { seriesPath } from "./api.js";
 
 const { createElement } = window.React;
 const { Link } = window.ReactRouterDOM;
@@ -109,10 +109,10 @@ export function SearchLink({ id, children }) {
   return h(Link, { to: `/bench/searches/${id}` }, children ?? `search ${id}`);
 }
 
-export function TrialLink({ id, children }) {
-  return h(Link, { to: `/bench/trials/${id}` }, children);
+export function ComparisonLink({ id, children }) {
+  return h(Link, { to: `/bench/comparisons/${id}` }, children);
 }
 
-export function LaneLink({ lane }) {
-  return h(Link, { to: `/bench/history/${lanePath(lane)}` }, `${lane.testbed} · ${lane.workload}`);
+export function SeriesLink({ series }) {
+  return h(Link, { to: `/bench/history/${seriesPath(series)}` }, `${series.testbed} · ${series.workload}`);
 }

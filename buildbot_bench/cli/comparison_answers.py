@@ -1,0 +1,164 @@
+"""What the farm says of a comparison, read and made harmless; it knows no HTTP and no terminal."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from buildbot_bench.cli.answers import understood
+from buildbot_bench.cli.wording import table_text
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import long_line, one_line, several_lines
+
+_OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
+_PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
+
+
+class RemoteComparisonState(StrEnum):
+    """Where a comparison stands; all but the first three are final."""
+
+    AWAITING = "awaiting approval"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    DONE = "done"
+    UNTESTABLE = "untestable"
+    FAILED = "failed"
+
+
+_UNDER_WAY = frozenset(
+    {
+        RemoteComparisonState.AWAITING,
+        RemoteComparisonState.RUNNING,
+        RemoteComparisonState.CANCELLING,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldPatch:
+    """A patch that somebody has to approve, and where it is from."""
+
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteComparison:
+    """A comparison as it stands; `text`, `markdown` and `report` are there when it has ended.
+
+    `patches` are those that await approval.
+    """
+
+    comparison_id: int
+    state: RemoteComparisonState
+    base: str
+    new: str
+    boots_done: int
+    boots: int
+    now: str
+    created_at_s: float
+    requester: str
+    text: str | None
+    markdown: str | None
+    report: Mapping[str, Any] | None
+    patches: tuple[HeldPatch, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state not in _UNDER_WAY
+
+
+def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
+    """Read one comparison; InfraError when it is none."""
+    with understood("comparison"):
+        return RemoteComparison(
+            comparison_id=int(raw["comparisonid"]),
+            state=RemoteComparisonState(raw["state"]),
+            base=long_line(raw["base"]),
+            new=long_line(raw["new"]),
+            boots_done=int(raw["boots_done"]),
+            boots=int(raw["boots"]),
+            now=long_line(raw.get("now") or ""),
+            created_at_s=float(raw["created_at"]),
+            requester=long_line(raw.get("requester") or ""),
+            text=_cleaned(raw.get("text")),
+            markdown=_cleaned(raw.get("markdown")),
+            report=raw.get("report"),
+            patches=tuple(
+                HeldPatch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
+                for one in raw.get("patches") or ()
+            ),
+        )
+
+
+def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """The files of a result directory by their paths, none of which leads out of it.
+
+    Raises:
+        InfraError: When they are none, or one leads out.
+    """
+    with understood("result directory"):
+        files = {str(row["path"]): _content(row) for row in rows}
+    for path in files:
+        if not _PATH.fullmatch(path):
+            raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
+    return files
+
+
+def _content(row: Mapping[str, Any]) -> bytes:
+    if "base64" in row:
+        return base64.b64decode(row["base64"], validate=True)
+    return str(row["text"]).encode("utf-8", "replace")
+
+
+def progress_line(comparison: RemoteComparison) -> str:
+    """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
+    clock = time.strftime("%H:%M:%S")
+    return (
+        f"{clock}  {comparison.boots_done} of {comparison.boots} boots  {comparison.now}".rstrip()
+    )
+
+
+def approval_text(comparison: RemoteComparison) -> str:
+    """The patches that await approval, whole: whoever approves them has them run."""
+    parts = [f"{comparison.requester} asks to build and run:"]
+    parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in comparison.patches]
+    return "\n\n".join(parts)
+
+
+def comparison_outcome(comparison: RemoteComparison) -> str:
+    """One line for a comparison that has nothing longer to say."""
+    detail = f": {comparison.now}" if comparison.now else ""
+    return f"comparison {comparison.comparison_id} {comparison.state}{detail}"
+
+
+def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
+    """A list of comparisons as a table with a heading."""
+    if not comparisons:
+        return "no comparisons yet"
+    rows = [("ID", "STATE", "BEGUN", "BASE", "NEW", "BOOTS", "BY")]
+    rows += [
+        (
+            str(comparison.comparison_id),
+            str(comparison.state),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.created_at_s)),
+            comparison.base,
+            comparison.new,
+            f"{comparison.boots_done}/{comparison.boots}",
+            comparison.requester,
+        )
+        for comparison in comparisons
+    ]
+    return table_text(rows)
+
+
+def _cleaned(value: Any) -> str | None:
+    return None if value is None else several_lines(value)

@@ -1,0 +1,173 @@
+"""Writes frozen dataclasses as JSON and describes that JSON by their annotations; knows no record.
+
+The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
+are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
+for them, and a field where they may be is annotated `Figure`. Members of a sum type are told apart
+by a field of type Literal.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+Json = dict[str, Any]
+
+_Getter = TypeVar("_Getter", bound=Callable[..., Any])
+_SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """What a number must keep to besides its type; `undefined` lets null stand for it."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    undefined: bool = False
+
+
+Count = Annotated[int, Rule(minimum=0)]
+Share = Annotated[float, Rule(minimum=0, maximum=1)]
+Figure = Annotated[float, Rule(undefined=True)]
+
+
+def in_json(getter: _Getter) -> _Getter:
+    """Mark the function of a property as part of the JSON; stands below @property."""
+    getter.__dict__["in_json"] = True
+    return getter
+
+
+def to_json(record: Any) -> Json:
+    """A dataclass as plain JSON types.
+
+    Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
+    """
+    return {name: _encoded(getattr(record, name)) for name in json_types(record.__class__)}
+
+
+def schema_of(kind: type, *, title: str) -> Json:
+    """The JSON Schema (2020-12) of what `to_json` writes for a dataclass: every key is required.
+
+    Raises:
+        TypeError: For an annotation that has no JSON, for two dataclasses of one name, and for a
+            union of dataclasses that nothing tells apart.
+    """
+    parts: dict[type, Json] = {}
+    whole = _object(kind, parts)
+    defined = {part.__name__: described for part, described in parts.items()}
+    if len(defined) < len(parts):
+        raise TypeError(f"two parts of {kind.__name__} have one name")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **whole,
+        "title": title,
+        "$defs": dict(sorted(defined.items())),
+    }
+
+
+@cache
+def json_types(kind: type) -> Mapping[str, Any]:
+    """The annotation of each key that a dataclass has in JSON, in the order in which it is written.
+
+    Raises TypeError for what is no dataclass.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    found = {field.name: hints[field.name] for field in fields(kind)}
+    for name, member in vars(kind).items():
+        getter = member.fget if isinstance(member, property) else None
+        if getter is not None and getattr(getter, "in_json", False):
+            found[name] = get_type_hints(getter, include_extras=True)["return"]
+    return found
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    if is_dataclass(value):
+        return to_json(value)
+    if isinstance(value, Mapping):
+        return {str(name): _encoded(inner) for name, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_encoded(inner) for inner in value]
+    raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def _object(kind: type, parts: dict[type, Json]) -> Json:
+    types = json_types(kind)
+    return {
+        "description": inspect.getdoc(kind) or "",
+        "type": "object",
+        "properties": {name: _described(hint, parts) for name, hint in types.items()},
+        "required": list(types),
+        "additionalProperties": False,
+    }
+
+
+def _described(hint: Any, parts: dict[type, Json]) -> Json:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _ruled(_described(arguments[0], parts), arguments[1])
+    if origin in {Union, UnionType}:
+        _check_told_apart([one for one in arguments if is_dataclass(one)])
+        return {"anyOf": [_described(one, parts) for one in arguments]}
+    if origin is tuple:
+        return _array(arguments, parts)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _described(arguments[1], parts)}
+    return {"enum": list(arguments)} if origin is Literal else _plain(hint, parts)
+
+
+def _plain(hint: Any, parts: dict[type, Json]) -> Json:
+    """A type without parameters.
+
+    Raises:
+        TypeError: When it has no JSON.
+    """
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [one.value for one in hint], "description": inspect.getdoc(hint) or ""}
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint not in parts:
+            parts[hint] = {}  # a record may hold others of its own kind
+            parts[hint] = _object(hint, parts)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    raise TypeError(f"{hint} has no JSON")
+
+
+def _ruled(described: Json, rule: Rule) -> Json:
+    bounds = {"minimum": rule.minimum, "maximum": rule.maximum}
+    ruled = described | {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"anyOf": [ruled, {"type": "null"}]} if rule.undefined else ruled
+
+
+def _array(members: tuple[Any, ...], parts: dict[type, Json]) -> Json:
+    if members[-1] is Ellipsis:
+        return {"type": "array", "items": _described(members[0], parts)}
+    return {
+        "type": "array",
+        "prefixItems": [_described(member, parts) for member in members],
+        "minItems": len(members),
+        "maxItems": len(members),
+    }
+
+
+def _check_told_apart(members: list[Any]) -> None:
+    tags = [
+        {(name, hint) for name, hint in json_types(one).items() if get_origin(hint) is Literal}
+        for one in members
+    ]
+    for index, own in enumerate(tags):
+        for other in tags[:index]:
+            if {name for name, _ in own} & {name for name, _ in other} == set() or own & other:
+                raise TypeError(f"nothing tells {[one.__name__ for one in members]} apart")

@@ -1,0 +1,96 @@
+"""Makes text that strangers wrote harmless to read; knows not where it will be shown.
+
+Subjects, authors, log lines, names and patches come from people whom nobody checked. Escaping for
+HTML, a mail header or Markdown is the renderer's duty; that nothing moves a cursor, ends a line or
+turns the reading direction is settled here, once for git's history, mail, page, terminal, lab and
+JSON. Standard library only: the lab imports it.
+
+One rule for all, the strictest of those that stood in several places: seen is what Unicode gives a
+glyph, and the space. All else of its categories C and Z is not: controls (escape sequences begin
+with one), formats (bidi overrides among them), surrogates, private and unassigned characters, and
+separators and spaces that look like the space but are none. It is replaced and never dropped, so
+that a reader sees that there was something; every result has a bound, and says where it was cut.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+LINE_COLUMNS = 160
+"""A subject, a name, a value: two lines of a terminal."""
+MESSAGE_COLUMNS = 400
+"""What a person must be able to read or copy whole: a reason, a command, an address."""
+MOST_CHARACTERS = 4 * 1024 * 1024
+"""A text of several lines: more than any report, as much as the largest patch that is taken."""
+
+
+def one_line(text: str, *, columns: int = LINE_COLUMNS) -> str:
+    """Make one line of visible characters out of any text, at most `columns` columns wide.
+
+    White space, line ends included, becomes single spaces; what is not seen becomes U+FFFD; what is
+    too long ends in an ellipsis.
+    """
+    line = " ".join(text.split())
+    return shorten(line if line.isprintable() else _replaced(line), columns)
+
+
+def long_line(text: str) -> str:
+    """One line as `one_line` makes it, long enough for a reason, a command or an address."""
+    return one_line(text, columns=MESSAGE_COLUMNS)
+
+
+def several_lines(text: str, *, most: int = MOST_CHARACTERS) -> str:
+    """The text with its newlines and tabs, at most `most` characters; all else as in `one_line`."""
+    kept = text if len(text) <= most else text[: most - 1] + ELLIPSIS
+    return _replaced(kept, but="\n\t")
+
+
+def spelled_out(body: bytes) -> str:
+    """A patch for somebody who is to judge it: what is not seen is named, as in `<U+202E>`.
+
+    Newlines and tabs stay, and nothing is left out: it is as long as `core.patch.check_patch` lets
+    a patch be, up to ten characters for one that is not seen. Bytes that are no UTF-8 are U+FFFD.
+    Source: Boucher and Anderson, "Trojan Source: Invisible Vulnerabilities" (2021).
+    """
+    text = body.decode("utf-8", "replace")
+    return "".join(c if _is_seen(c, "\n\t") else f"<U+{ord(c):04X}>" for c in text)
+
+
+def writable(text: str, encoding: str | None) -> str:
+    """What a stream of that encoding, UTF-8 when it has none, can print: `?` for all else."""
+    name = encoding or "utf-8"
+    return text.encode(name, "replace").decode(name)
+
+
+def display_width(line: str) -> int:
+    """How many terminal columns a line takes; combining marks count 1, so it is an upper bound."""
+    return len(line) if line.isascii() else sum(_columns(character) for character in line)
+
+
+def shorten(line: str, columns: int) -> str:
+    """Cut a line to a number of terminal columns, with an ellipsis where something is missing."""
+    if display_width(line) <= columns:
+        return line
+    room = columns - 1
+    kept = 0
+    for character in line:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept += 1
+    return line[:kept].rstrip() + ELLIPSIS
+
+
+def _replaced(text: str, *, but: str = "") -> str:
+    return "".join(c if _is_seen(c, but) else REPLACEMENT for c in text)
+
+
+def _is_seen(character: str, but: str) -> bool:
+    return character.isprintable() or character in but
+
+
+def _columns(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,145 @@
+"""Adds to a report the evidence behind its headline; it finds and words no step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.report import words
+from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
+from buildbot_bench.core.report.checks import StepContext, make_checks
+from buildbot_bench.core.report.context import Context, SearchStage
+from buildbot_bench.core.report.evidence_model import (
+    Candidate,
+    Fact,
+    ImageValues,
+    Level,
+)
+from buildbot_bench.core.report.model import ProbeRecord, Report, StepReport
+from buildbot_bench.core.report.steps import levels
+from buildbot_bench.core.report.why import Why, explain
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Sample
+from buildbot_bench.core.search import Answer
+
+# A place less likely than this is not worth a reader's time.
+_WORTH_NAMING = 0.0005
+
+
+def attach_evidence(
+    report: Report,
+    *,
+    between: RevisionRange,
+    answer: Answer,
+    samples: Sequence[Sample],
+    known: Context,
+) -> Report:
+    """The report with checks, scope, setup, artefacts, candidates, cost and what was left when."""
+    narrowed = replace(
+        report,
+        cost=cost(report.probes, known.images),
+        probes=_with_left(report, known.stages),
+        stages=known.stages,
+    )
+    step = report.headline
+    samples = _of_metric(report, samples)
+    if step is None:
+        return replace(narrowed, measured=_measured(samples, (), ()))
+    old, new = between.revisions.index(step.old), between.revisions.index(step.new)
+    before, after = levels(answer, old, new, between.n)
+    here = StepContext(
+        step=step,
+        between=between,
+        before=before,
+        after=after,
+        ahead=max((other.new for other in answer.steps), default=new),
+        steps_ahead=sum(other.old >= new for other in answer.steps),
+        samples=[*samples, *_of_metric(report, known.later)],
+        known=known,
+    )
+    checks = tuple(replace(check, detail=long_line(check.detail)) for check in make_checks(here))
+    return replace(
+        narrowed,
+        candidates=_candidates(step, between, known),
+        disclaimer=words.disclaimer(checks),
+        checks=checks,
+        scope=scope(step, old, new, known.series, report.setting),
+        setup=_setup(known, before, after),
+        artefacts=artefacts(known.images, [*before, *after]),
+        measured=_measured(samples, before, after),
+        why=_why(known, _counted(report, samples, old, new)),
+    )
+
+
+def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:
+    """What the lab told of both sides, and that nothing tells of the lab itself, if so."""
+    facts = setup(known.images, before, after)
+    if facts and known.control is None:
+        return (*facts, Fact(name="control image", old="none", new="none"))
+    return facts
+
+
+def _of_metric(report: Report, samples: Sequence[Sample]) -> list[Sample]:
+    unit = report.setting.metric.unit
+    return [sample for sample in samples if sample.metric.unit == unit]
+
+
+def _why(known: Context, measured: tuple[float, float] | None) -> Why | None:
+    return None if known.captures is None else explain(known.captures, measured=measured)
+
+
+def _counted(
+    report: Report, samples: Sequence[Sample], old: int, new: int
+) -> tuple[float, float] | None:
+    """The medians of the step's own two revisions, where instructions per packet are measured."""
+    if report.setting.metric != INSTRUCTIONS_PER_PACKET:
+        return None
+    sides = [
+        [value for sample in samples if sample.position == position for value in sample.values]
+        for position in (old, new)
+    ]
+    return (median(sides[0]), median(sides[1])) if all(sides) else None
+
+
+def _measured(
+    samples: Sequence[Sample], before: Sequence[int], after: Sequence[int]
+) -> tuple[ImageValues, ...]:
+    levels_of = dict.fromkeys(before, Level.OLD) | dict.fromkeys(after, Level.NEW)
+    return tuple(
+        ImageValues(
+            label=one_line(sample.label, columns=40),
+            position=sample.position,
+            image=sample.image,
+            level=levels_of.get(sample.position, Level.OTHER),
+            values=sample.values,
+        )
+        for sample in sorted(samples, key=lambda sample: (sample.position, sample.image))
+        if sample.values
+    )
+
+
+def _candidates(step: StepReport, between: RevisionRange, known: Context) -> tuple[Candidate, ...]:
+    """The runners-up; none when the report lists several suspects anyway."""
+    if len(step.suspects) > 1:
+        return ()
+    return tuple(
+        Candidate(
+            first=between.revisions[place.old + 1],
+            last=between.revisions[place.new],
+            commits=place.new - place.old,
+            probability=place.probability,
+        )
+        for place in known.runners_up
+        if place.probability >= _WORTH_NAMING
+    )
+
+
+def _with_left(report: Report, stages: Sequence[SearchStage]) -> tuple[ProbeRecord, ...]:
+    """The log of probes, each with the number of commits that were suspected after it."""
+    left = {stage.at_s: stage.left for stage in stages}
+    return tuple(
+        replace(probe, left=None if probe.value is None else left.get(probe.at_s))
+        for probe in report.probes
+    )

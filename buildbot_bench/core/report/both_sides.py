@@ -1,0 +1,166 @@
+"""What lab and testbeds say of both sides of a step: setup, artefacts, cost, and the scope.
+
+It finds no step. Sign matters per testbed and workload: a commit may be +82 % on one and -12 % on
+another, so each stands for itself in the scope, and nothing is averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from buildbot_bench.core import ministat
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.report.context import ImageRecord, SeriesSamples
+from buildbot_bench.core.report.evidence_model import (
+    BootedImage,
+    Cost,
+    Fact,
+    Reach,
+    ScopeRow,
+)
+from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
+from buildbot_bench.core.sample import Sample
+
+NOT_TOLD = "(not told)"
+
+_FACT_COLUMNS = 24
+_NAME_COLUMNS = 40
+
+
+def setup(
+    images: Sequence[ImageRecord], old: Iterable[int], new: Iterable[int]
+) -> tuple[Fact, ...]:
+    """The facts of the images on both sides, those that differ first, then by name."""
+    before, after = (_facts(_at(images, positions)) for positions in (old, new))
+    facts = [
+        Fact(name=name, old=before.get(name, NOT_TOLD), new=after.get(name, NOT_TOLD))
+        for name in sorted(before.keys() | after.keys())
+    ]
+    return tuple(sorted(facts, key=lambda fact: not fact.differs))
+
+
+def artefacts(images: Sequence[ImageRecord], positions: Iterable[int]) -> tuple[BootedImage, ...]:
+    """What was booted at some positions, oldest revision first."""
+    return tuple(
+        BootedImage(
+            label=one_line(image.label, columns=_FACT_COLUMNS),
+            image=image.ordinal,
+            digest=one_line(image.digest or "unknown"),
+            iterations=image.iterations,
+        )
+        for image in _at(images, positions)
+        if image.iterations
+    )
+
+
+def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost | None:
+    """What the probes of a search took; None when it asked for none.
+
+    Build time is that of the images that its probes booted, whoever had them built.
+    """
+    if not probes:
+        return None
+    booted = {(probe.label, probe.image) for probe in probes}
+    built = [image for image in images if (image.label, image.ordinal) in booted]
+    return Cost(
+        boots=len(probes),
+        failed=sum(probe.value is None for probe in probes),
+        lab_s=sum(probe.duration_s for probe in probes),
+        images=len(built),
+        build_s=sum(image.build_s or 0.0 for image in built),
+    )
+
+
+def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[ImageRecord]:
+    wanted = set(positions)
+    ordered = sorted(images, key=lambda image: (image.position, image.ordinal))
+    return (image for image in ordered if image.position in wanted)
+
+
+def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
+    """Each fact's name with its value; with all of them when the boots do not agree."""
+    told: dict[str, set[str]] = {}
+    for image in images:
+        for name, value in image.facts:
+            told.setdefault(one_line(name, columns=_FACT_COLUMNS), set()).add(one_line(value))
+    return {name: one_line(" or ".join(sorted(values))) for name, values in told.items()}
+
+
+def scope(
+    step: StepReport, old: int, new: int, all_series: Sequence[SeriesSamples], setting: Setting
+) -> tuple[ScopeRow, ...]:
+    """The reported row, then one for each other series; none when there is no other.
+
+    `old` and `new` are the positions of the step.
+    """
+    others = [_row(series, old, new, setting) for series in all_series]
+    if not others:
+        return ()
+    reported = ScopeRow(
+        testbed=setting.testbed,
+        workload=setting.workload,
+        reach=Reach.CHANGED,
+        effect=step.effect,
+        error=(step.high - step.low) / 2,
+        old=step.old.label,
+        new=step.new.label,
+        commits=new - old,
+        reported=True,
+    )
+    return (reported, *sorted(others, key=lambda row: (row.testbed, row.workload)))
+
+
+def _row(series: SeriesSamples, old: int, new: int, setting: Setting) -> ScopeRow:
+    row = ScopeRow(
+        testbed=one_line(series.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(series.workload, columns=_NAME_COLUMNS),
+        reach=Reach.NOT_MEASURED,
+    )
+    before = _nearest(sorted(_up_to(series.samples, old), key=lambda sample: -sample.position))
+    after = _nearest(sorted(_from(series.samples, new), key=lambda sample: sample.position))
+    try:
+        held = ministat.compare(_values(before), _values(after), confidence=setting.confidence)
+    except UsageError:  # too few values on a side, or none that a t-test can take
+        return row
+    effect, error = held.difference_percent / 100, abs(held.error_percent) / 100
+    return replace(
+        row,
+        reach=_reach(effect, error, held.significant, setting.min_effect),
+        effect=effect,
+        error=error,
+        old=one_line(before[-1].label, columns=_NAME_COLUMNS),
+        new=one_line(after[-1].label, columns=_NAME_COLUMNS),
+        commits=after[-1].position - before[-1].position,
+    )
+
+
+def _reach(effect: float, error: float, significant: bool, min_effect: float) -> Reach:
+    if significant and abs(effect) >= min_effect:
+        return Reach.CHANGED
+    if abs(effect) + error < min_effect:
+        return Reach.UNCHANGED
+    return Reach.UNCLEAR
+
+
+def _up_to(samples: Iterable[Sample], position: int) -> Iterator[Sample]:
+    return (sample for sample in samples if sample.values and sample.position <= position)
+
+
+def _from(samples: Iterable[Sample], position: int) -> Iterator[Sample]:
+    return (sample for sample in samples if sample.values and sample.position >= position)
+
+
+def _nearest(ordered: Sequence[Sample]) -> list[Sample]:
+    """The nearest samples, as many as Student's t needs values."""
+    taken: list[Sample] = []
+    for sample in ordered:
+        if len(_values(taken)) >= ministat.MIN_VALUES and sample.position != taken[-1].position:
+            break
+        taken.append(sample)
+    return taken
+
+
+def _values(samples: Iterable[Sample]) -> list[float]:
+    return [value for sample in samples for value in sample.values]

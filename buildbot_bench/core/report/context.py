@@ -1,0 +1,102 @@
+"""What is known besides a search's own samples: values only; others gather and judge them.
+
+Positions are indices into the search's range: 0 is the old end, n the new one. What lies before
+or behind the range has positions below 0 or above n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
+from buildbot_bench.core.report.why import Captures
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Suspect
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageRecord:
+    """One build of a revision of the range.
+
+    `iterations` is how many of its iterations gave a value on the search's testbed and workload;
+    `facts` are the (name, value) pairs that lab and builder told of them; `kernel` tells kernels
+    apart by what they do, as `digest` does by the bytes of the artefact.
+    """
+
+    position: int
+    label: str
+    ordinal: int = 0
+    digest: str | None = None
+    kernel: str | None = None
+    build_s: float | None = None
+    iterations: int = 0
+    facts: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesSamples:
+    """What another workload or testbed measured in and around the range."""
+
+    testbed: str
+    workload: str
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchStage:
+    """What the search suspected after the measurement that ended at `at_s`, of `position`.
+
+    `left` is how many commits were suspected: those of all `suspects`, the whole range before
+    both of its ends were measured.
+    """
+
+    at_s: float
+    position: int
+    left: Count
+    suspects: tuple[Suspect, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ControlRecord:
+    """What the testbed's control image, `label`, tells of the testbed.
+
+    Its `rounds` good measurements, one every `every_s`, lay within ±`spread`, a fraction, of its
+    level; `last_good_s` is when the last of them ended. `held`: the testbed is in quarantine.
+    """
+
+    label: str
+    rounds: int = 0
+    spread: float = 0.0
+    every_s: float = 0.0
+    last_good_s: float | None = None
+    held: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """All that is known besides; whatever is left out is not claimed by the report.
+
+    `later` are the samples of the search's own testbed and workload behind the range, `tip` is
+    the newest revision of the branch. `runners_up` are the places besides the answer's steps
+    where a step is likeliest. `opinion` is the last word on the report, `record` how often the
+    farm was right before. `captures` tell where the cycles went, None where that is not sampled.
+    `control` is None for a testbed without a control image. `one_order`: a further image of some
+    revision came out as its first one again.
+    """
+
+    images: tuple[ImageRecord, ...] = ()
+    series: tuple[SeriesSamples, ...] = ()
+    later: tuple[Sample, ...] = ()
+    tip: Revision | None = None
+    stages: tuple[SearchStage, ...] = ()
+    runners_up: tuple[Suspect, ...] = ()
+    opinion: Opinion | None = None
+    record: TrackRecord = NOBODY_SPOKE
+    captures: Captures | None = None
+    control: ControlRecord | None = None
+    one_order: bool = False
+
+
+NO_CONTEXT = Context()

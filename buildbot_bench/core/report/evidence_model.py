@@ -1,0 +1,125 @@
+"""What backs a finding, as a reader is told it: values only; it gathers and decides nothing.
+
+All text here has gone through `one_line`: it is one line of visible characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from buildbot_bench.core.json_model import Count, Figure, Share
+from buildbot_bench.core.revision import Revision
+
+
+class Outcome(StrEnum):
+    """What came of a check; one that was not made says nothing for the finding nor against it."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_MADE = "not made"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One way in which the finding could have been refuted, and how that went."""
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+class Reach(StrEnum):
+    """Whether another workload or testbed changed too.
+
+    `unchanged` is proved: the interval holds no relevant change. `unclear` is all the rest.
+    """
+
+    CHANGED = "changed"
+    UNCHANGED = "no change"
+    UNCLEAR = "unclear"
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeRow:
+    """What one workload on one testbed did where the step is.
+
+    `effect` and the half width `error` of its interval are fractions of the old level, None when
+    it was not measured. It lies somewhere in the `commits` from `old` to `new`, two labels.
+    `reported` marks the row that the report is about.
+    """
+
+    testbed: str
+    workload: str
+    reach: Reach
+    effect: Figure | None = None
+    error: Figure | None = None
+    old: str = ""
+    new: str = ""
+    commits: Count = 0
+    reported: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """One thing that a value depends on besides the kernel, on both sides of the step."""
+
+    name: str
+    old: str
+    new: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the sides were not measured alike."""
+        return self.old != self.new
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BootedImage:
+    """What was booted: the digest (SHA-256) of one image, and how many iterations it gave."""
+
+    label: str
+    image: Count
+    digest: str
+    iterations: Count
+
+
+class Level(StrEnum):
+    """On which side of the headline's step a revision lies; `other` is beyond another step."""
+
+    OLD = "old"
+    NEW = "new"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageValues:
+    """Every value of one image: `position` is an index into the range."""
+
+    label: str
+    position: int
+    image: Count
+    level: Level
+    values: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """Where the step may lie if not where the report says: neighbouring commits, oldest first."""
+
+    first: Revision
+    last: Revision
+    commits: Count
+    probability: Share
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """What the search took: boots (those that failed among them), lab time, images, build time."""
+
+    boots: Count
+    failed: Count
+    lab_s: float
+    images: Count = 0
+    build_s: float = 0.0

@@ -1,0 +1,189 @@
+"""What a farm's mails about itself say: a testbed out of control, and the week of a farm.
+
+They render nothing and decide nothing. The weekly mail is there so that nobody takes a dead farm
+for a quiet one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.report.words import count, percent, size
+
+_NAME_COLUMNS = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ControlRun:
+    """One round of the control image, as the chart has it; `remark` is why it is not good."""
+
+    at_s: float
+    values: tuple[float, ...]
+    deviation: float | None
+    average: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuarantineReport:
+    """A testbed that went into quarantine, and all that its owner has to know.
+
+    `shift` is by what fraction the control image was off, None when it gave no value; `since_s`
+    when the last good round ended, or the first of all if none was good. `iterations` of `images`
+    images have ended since then, and the `searches`, a line each, found something meanwhile: all
+    that is in doubt. `limit` and `average_limit` are how far a single round and their moving
+    average stray while all is well.
+    """
+
+    farm: str
+    testbed: str
+    workload: str
+    label: str
+    unit: str
+    shift: float | None
+    reason: str
+    since_s: float
+    begun_at: float
+    reference: float | None
+    limit: float
+    average_limit: float
+    rounds: int
+    runs: tuple[ControlRun, ...]
+    iterations: int = 0
+    images: int = 0
+    searches: tuple[str, ...] = ()
+    url: str = ""
+    operator: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject: `[bench] apu2 is out of control: r311848 -5.0% (forwarding)`."""
+        what = "no value" if self.shift is None else percent(self.shift)
+        return f"[bench] {self.testbed} is out of control: {self.label} {what} ({self.workload})"
+
+    @property
+    def summary(self) -> str:
+        """What happened, in one sentence."""
+        if self.shift is None:
+            gives = "gives no value on {} any more" if self.rounds else "never gave a value on {}"
+            return f"The control image {self.label} {gives.format(self.testbed)} ({self.workload})."
+        than = "less" if self.shift < 0 else "more"
+        return (
+            f"The control image {self.label} measures {size(self.shift)} {than} on {self.testbed} "
+            f"than it did ({self.workload}); its kernel is the same as ever, so it is the lab that "
+            "changed."
+        )
+
+    @property
+    def doubts(self) -> str:
+        """What must not be believed for the time being, in one sentence."""
+        done = f"{count(self.iterations, 'iteration')} of {count(self.images, 'image')}"
+        since = "the last good round" if self.rounds else "the first round without a value"
+        if not self.iterations:
+            return f"Nothing else was measured there since {since}."
+        return (
+            f"{done} ended there since {since}: they are kept and marked, no verdict "
+            "and no search uses them, and their commits are measured again."
+        )
+
+
+def harmless_quarantine(report: QuarantineReport) -> QuarantineReport:
+    """The same without what strangers may have written into it: logs, revisions' names."""
+    return replace(
+        report,
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(report.workload, columns=_NAME_COLUMNS),
+        label=one_line(report.label, columns=_NAME_COLUMNS),
+        unit=one_line(report.unit, columns=_NAME_COLUMNS),
+        reason=one_line(report.reason),
+        runs=tuple(replace(run, remark=one_line(run.remark, columns=60)) for run in report.runs),
+        searches=tuple(long_line(line) for line in report.searches),
+        url=long_line(report.url),
+        operator=one_line(report.operator),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestbedWeek:
+    """A testbed's week.
+
+    `control` is the control image's label, empty without one; `rounds` of it were good and lay
+    within ±`spread`, a fraction, of the level. `quarantines` began in that time; `held` says that
+    one lasts. `given_up` requests gave less than they asked for, as the lab or the builders failed;
+    `why` is what was said of the last one.
+    """
+
+    testbed: str
+    iterations: int
+    failed: int
+    control: str = ""
+    rounds: int = 0
+    spread: float = 0.0
+    last_good_s: float | None = None
+    quarantines: int = 0
+    held: bool = False
+    given_up: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeeklyReport:
+    """All testbeds' week, from `since_s` to `until_s`; `mails` were sent in it."""
+
+    farm: str
+    since_s: float
+    until_s: float
+    mails: int
+    beds: tuple[TestbedWeek, ...]
+    url: str = ""
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject: `[bench] alive: 512 iterations, 3 mails; apu2 is in quarantine`."""
+        done = count(sum(bed.iterations for bed in self.beds), "iteration")
+        held = [bed.testbed for bed in self.beds if bed.held]
+        trouble = f"; in quarantine: {', '.join(held)}" if held else ""
+        return f"[bench] alive: {done}, {count(self.mails, 'mail')}{trouble}"
+
+
+def bed_line(bed: TestbedWeek) -> str:
+    """A testbed's week in one line, but for when the last good round was."""
+    failed = f" ({bed.failed} failed)" if bed.failed else ""
+    line = f"{bed.testbed}: {count(bed.iterations, 'iteration')}{failed}; "
+    if not bed.control:
+        line += "no control image"
+    elif bed.rounds:
+        within = f"{100 * bed.spread:.1f}%"
+        line += f"control {bed.control} within ±{within} in {count(bed.rounds, 'good round')}"
+    else:
+        line += f"control {bed.control} had no good round"
+    if bed.quarantines:
+        line += f"; {count(bed.quarantines, 'quarantine')}"
+    return f"{line}; in quarantine now" if bed.held else line
+
+
+def given_up_line(bed: TestbedWeek) -> str:
+    """What a testbed owes, and why; empty when it owes nothing."""
+    if not bed.given_up:
+        return ""
+    return f"{count(bed.given_up, 'request')} given up, the last one: {bed.why}"
+
+
+def harmless_week(report: WeeklyReport) -> WeeklyReport:
+    """The same without what strangers may have written into it."""
+    return replace(
+        report,
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        url=long_line(report.url),
+        beds=tuple(
+            replace(
+                bed,
+                testbed=one_line(bed.testbed, columns=_NAME_COLUMNS),
+                control=one_line(bed.control, columns=_NAME_COLUMNS),
+                why=long_line(bed.why),
+            )
+            for bed in report.beds
+        ),
+    )

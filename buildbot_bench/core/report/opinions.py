@@ -1,0 +1,105 @@
+"""What people said of a report, and how often the farm was right so far; it asks nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scipy.stats import binomtest
+
+from buildbot_bench.core.json_model import Count, Share, in_json
+from buildbot_bench.core.legible import one_line
+
+
+class OpinionKind(StrEnum):
+    """What somebody says of a finding; `again` asks for it to be measured once more."""
+
+    EXPECTED = "expected"
+    NOISE = "noise"
+    FIXED = "fixed"
+    AGAIN = "again"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opinion:
+    """Somebody's word on a report or a verdict.
+
+    `fixed_by` names the commit that mended it, of a "fixed" one alone. `at_s` is seconds since the
+    epoch.
+    """
+
+    kind: OpinionKind
+    author: str
+    at_s: float
+    fixed_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackRecord:
+    """Of the culprits that the robot named and people judged, how many were real and how many not.
+
+    One that was expected or is fixed was real; noise was not.
+    """
+
+    right: Count = 0
+    wrong: Count = 0
+
+    @property
+    def judged(self) -> int:
+        """How many were judged."""
+        return self.right + self.wrong
+
+    @property
+    def precision(self) -> float | None:
+        """The share of real ones; None before the first is judged."""
+        return self.right / self.judged if self.judged else None
+
+    @property
+    @in_json
+    def interval(self) -> tuple[Share, Share]:
+        """Where the precision lies with 95 % confidence: Wilson's score interval.
+
+        Unlike the usual p ± z·s it holds for few cases, and for none wrong among them (E. B.
+        Wilson, J. Am. Stat. Assoc. 22 (1927) 209). Before the first case it is 0 to 1.
+        """
+        if not self.judged:
+            return 0.0, 1.0
+        found = binomtest(self.right, self.judged).proportion_ci(0.95, method="wilson")
+        return float(found.low), float(found.high)
+
+
+NOBODY_SPOKE = TrackRecord()
+
+
+def harmless_opinion(opinion: Opinion) -> Opinion:
+    """The same word with a name and a label that harm no reader."""
+    return Opinion(
+        kind=opinion.kind,
+        author=one_line(opinion.author, columns=40),
+        at_s=opinion.at_s,
+        fixed_by=one_line(opinion.fixed_by, columns=40),
+    )
+
+
+def so_far(record: TrackRecord) -> str:
+    """The record in a sentence."""
+    if record.judged == 0:
+        return "Nobody has said yet whether a culprit that this farm named was one."
+    low, high = record.interval
+    were = "was" if record.right == 1 else "were"
+    return (
+        f"Of {record.judged} named so far that people judged, {record.right} {were} real"
+        f" ({100 * record.right / record.judged:.0f}%, 95% interval"
+        f" {100 * low:.0f}% to {100 * high:.0f}%)."
+    )
+
+
+def said(opinion: Opinion) -> str:
+    """An opinion in a few words: `noise, says ann`."""
+    what = {
+        OpinionKind.EXPECTED: "an expected change",
+        OpinionKind.NOISE: "noise, not a change",
+        OpinionKind.FIXED: f"fixed by {opinion.fixed_by}",
+        OpinionKind.AGAIN: "to be measured again",
+    }
+    return f"{what[opinion.kind]}, says {opinion.author}"

@@ -1,0 +1,83 @@
+"""Replays a search from its evidence: what was suspected after each measurement; probes nothing.
+
+The search is a function of the evidence, so what it thought at any time can be asked of it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from buildbot_bench.core.report.context import SearchStage
+from buildbot_bench.core.search import Answer, Costs, Evidence, SearchPolicy, Suspect, suspects
+from buildbot_bench.core.search.belief import believe
+from buildbot_bench.core.search.ground import survey
+from buildbot_bench.core.search.readings import read
+
+# Each stage costs a plan: tens of milliseconds for a long range.
+MOST_STAGES = 60
+
+_NO_COSTS = Costs(build_s=0.0, boot_s=0.0, run_s=0.0)  # suspicion does not depend on them
+
+
+def replay_stages(
+    n: int, evidence: Evidence, policy: SearchPolicy, times: Collection[float]
+) -> tuple[SearchStage, ...]:
+    """What was suspected after each measurement that ended at one of `times`, oldest first.
+
+    Of more than 60 such measurements only so many, evenly spread, the last among them. What is
+    known to be untestable or identical today counts as if it had been known from the start.
+    """
+    ordered = sorted(evidence.measurements, key=lambda one: one.at_s)
+    ends = [index for index, one in enumerate(ordered, start=1) if one.at_s in times]
+    stages = []
+    for end in _thinned(ends):
+        known = replace(evidence, measurements=tuple(ordered[:end]))
+        found = suspects(n, known, _NO_COSTS, policy)
+        both_ends = bool(found) or _spans(n, known)
+        stages.append(
+            SearchStage(
+                at_s=ordered[end - 1].at_s,
+                position=ordered[end - 1].position,
+                left=sum(one.new - one.old for one in found) if both_ends else n,
+                suspects=found,
+            )
+        )
+    return tuple(stages)
+
+
+def runners_up(
+    n: int, evidence: Evidence, policy: SearchPolicy, answer: Answer, *, most: int = 1
+) -> tuple[Suspect, ...]:
+    """Where a step is likeliest besides the places that the answer names, likeliest first."""
+    ground = survey(n, evidence, policy)
+    if len({int(ground.kernel[one.position]) for one in evidence.measurements}) < 2:
+        return ()
+    belief = believe(ground, read(ground, evidence.measurements), policy)
+    kernels = belief.readings.kernels
+    named = {step.new for step in answer.steps}
+    gaps = [gap for gap in range(len(kernels) - 1) if int(kernels[gap + 1]) not in named]
+    gaps.sort(key=lambda gap: (-belief.relevant[gap], gap))
+    return tuple(
+        Suspect(
+            old=ground.last_with(int(kernels[gap])),
+            new=int(kernels[gap + 1]),
+            probability=float(belief.relevant[gap]),
+            effect=float(np.expm1(belief.change[gap])),
+        )
+        for gap in gaps[:most]
+    )
+
+
+def _spans(n: int, evidence: Evidence) -> bool:
+    """Whether something was measured at both ends: nothing suspected then means equal ends."""
+    measured = {one.position for one in evidence.measurements}
+    return 0 in measured and n in measured
+
+
+def _thinned(ends: list[int]) -> list[int]:
+    if len(ends) <= MOST_STAGES:
+        return ends
+    return [ends[int(index)] for index in np.linspace(0, len(ends) - 1, MOST_STAGES)]

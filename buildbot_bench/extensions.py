@@ -1,0 +1,81 @@
+"""What installed packages add, found by their entry points: drivers, workloads, sites, sections.
+
+See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
+one file and one line of its pyproject.toml:
+
+    [project.entry-points."buildbot_bench.drivers"]
+    mine = "my_package.my_driver:MyDriver"
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from buildbot_bench.core.errors import UsageError
+
+DRIVERS = "buildbot_bench.drivers"
+"""Classes as `lab.driver.DriverKind` describes them, by what `driver` says in testbeds.toml."""
+VIRTUAL_WORKLOADS = "buildbot_bench.virtual_workloads"
+"""Values of `lab.virtual.workloads.VirtualWorkload`, by the workload's name."""
+EMBEDDED_WORKLOADS = "buildbot_bench.embedded_workloads"
+"""Values of `lab.drivers.embedded.EmbeddedWorkload`, by the workload's name."""
+SECTIONS = "buildbot_bench.report_sections"
+"""Functions of a `core.report.Report` that give an `AddedSection`, or None to add nothing."""
+SITES = "buildbot_bench.sites"
+"""Classes as `plugin.outbox.site.SiteKind` describes them, by their key in `notify`."""
+
+
+def added(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group, by name, in the order of their names; nothing is imported yet.
+
+    Raises:
+        UsageError: two packages register one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=group), key=lambda one: (one.name, one.value)):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise UsageError(
+                f"{point.name!r} of {group} is both {other.value} and {point.value}",
+                hint="uninstall one of the two packages",
+            )
+    return found
+
+
+def registered(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group of which this package has some itself.
+
+    Raises:
+        UsageError: as `added` does, or this package is not installed.
+    """
+    found = added(group)
+    if not found:
+        raise UsageError(
+            f"no installed package registers {group}",
+            hint="install this one: python -m pip install buildbot-bench, or --editable .",
+        )
+    return found
+
+
+def load(point: EntryPoint) -> Any:
+    """Import what an entry point names.
+
+    Raises:
+        UsageError: it cannot be imported; the message names the entry point and why.
+    """
+    try:
+        return point.load()
+    except Exception as error:
+        raise UsageError(
+            f"cannot load {point.name!r} of {point.group}, {point.value}: {error!r}",
+            hint="update or uninstall the package that registers it",
+        ) from error
+
+
+def load_all(group: str) -> dict[str, Any]:
+    """All that is registered in a group, imported, by name.
+
+    It fails as `registered` and `load` do.
+    """
+    return {name: load(point) for name, point in registered(group).items()}

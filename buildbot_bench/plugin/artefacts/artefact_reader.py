@@ -1,0 +1,119 @@
+"""What an artefact holds: the kernel's own digest, and what its builder says of it.
+
+An artefact is a kernel, or a tar archive of one with its modules. A patch of anybody may have had
+a hand in it: it is read member by member, never unpacked, and what is too large is not read. What
+is not surely an archive is the file that it is: two files are one kernel only if that is certain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.manifest import MOST_BYTES, NAME, Manifest, parse_manifest
+from buildbot_bench.core.neutral import digest_of_files, neutral_digest
+from buildbot_bench.plugin.artefacts.decompressing import Decompressed
+
+# GENERIC with all its modules and their symbols has less than a third of this.
+MOST_READ = 1 << 30
+# GENERIC has about 900 modules, and as many files with their symbols.
+MOST_MEMBERS = 20_000
+# POSIX's pax: two blocks of zeros end an archive.
+_END_BYTES = 2 * tarfile.BLOCKSIZE
+# What damaged and hostile archives make tarfile raise, besides its own errors.
+_DAMAGED = (
+    *(tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error),
+    *(ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """`kernel_digest`: the SHA-256 that kernels share which differ only in what builds tell."""
+
+    kernel_digest: str
+    manifest: Manifest | None = None
+
+
+def contents(path: Path) -> Contents:
+    """Read an artefact; one that cannot be read as a kernel is known by all of its bytes.
+
+    Raises UntestableRevision for what is surely no kernel: an archive without one, or nothing but
+    zeros, which is what an empty archive consists of.
+    """
+    try:
+        return _of_archive(path)
+    except _DAMAGED:
+        pass
+    if path.stat().st_size <= MOST_READ:
+        return Contents(kernel_digest=neutral_digest(path.read_bytes()))
+    with path.open("rb") as file:
+        return Contents(kernel_digest=hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _of_archive(path: Path) -> Contents:
+    digests: dict[PurePosixPath, tuple[str, str]] = {}
+    manifest: Manifest | None = None
+    has_file = False
+    with path.open("rb") as packed:
+        for member, file in _members(Decompressed(packed, most=MOST_READ)):
+            name = PurePosixPath(member.name)
+            if name.name == NAME:
+                manifest = _manifest(file)
+            elif name in digests or "\n" in member.name or len(digests) >= MOST_MEMBERS:
+                raise tarfile.TarError(f"{member.name[:80]!r} is no member of a kernel's archive")
+            elif not member.isdir():
+                told = _of_link(member) if file is None else neutral_digest(file.read())
+                digests[name] = (member.name, told)
+                has_file |= file is not None
+    if not has_file:
+        raise UntestableRevision("the artefact is an archive without a kernel")
+    if sum(name.name == "kernel" for name in digests) > 1:
+        raise tarfile.TarError("which of several kernels is booted depends on their order")
+    return Contents(kernel_digest=digest_of_files(digests.values()), manifest=manifest)
+
+
+def _members(decompressed: Decompressed) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+    """The members of an archive, each with its file if it is one.
+
+    tarfile takes for the end whatever is no header. Raises tarfile.TarError if it is not the end.
+    """
+    file = io.BufferedReader(decompressed)
+    if not file.peek().strip(b"\0"):
+        decompressed.drain()
+        if decompressed.zeros_from == 0:
+            raise UntestableRevision("the artefact holds nothing but zeros")
+        raise tarfile.TarError("it begins with zeros")
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        for member in archive:
+            yield member, archive.extractfile(member) if member.isreg() else None
+        if (
+            decompressed.drain() < archive.offset + _END_BYTES
+            or decompressed.zeros_from > archive.offset
+        ):
+            raise tarfile.TarError("it does not end as an archive does")
+
+
+def _of_link(member: tarfile.TarInfo) -> str:
+    """What stands for a link in the place of a digest; what is neither file nor link is refused."""
+    if not (member.issym() or member.islnk()):
+        raise tarfile.TarError(f"{member.name[:80]!r} is no file")
+    target = member.linkname.encode("utf-8", "surrogateescape")
+    return f"link {hashlib.sha256(member.type + target).hexdigest()}"
+
+
+def _manifest(file: IO[bytes] | None) -> Manifest | None:
+    if file is None:
+        return None
+    try:
+        return parse_manifest(file.read(MOST_BYTES).decode("utf-8", "replace"))
+    except UsageError:
+        return None

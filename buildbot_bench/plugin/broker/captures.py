@@ -1,0 +1,145 @@
+"""How both sides of a proven step come to be sampled, before its mail is written or beside it.
+
+A search that ends with a culprit is a reason to see where the cycles went, and so is a comparison
+that a person asks for. The mail waits for that
+as long as the testbed's `profile` in bench.yml says, and no longer: no report fails over a capture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from buildbot_bench.core.ab_test import AbTestSide
+from buildbot_bench.plugin.broker.ask import Priority, ask_image
+from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.broker.collect import request_has_ended
+from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
+from buildbot_bench.plugin.db.rows import ProfileRow
+from buildbot_bench.plugin.db.states import (
+    AbTestState,
+    ImageState,
+    ProfileState,
+    SearchState,
+)
+from buildbot_bench.plugin.farm import Farm, profile_builder
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import captures_removal_reason, held_testbeds
+from buildbot_bench.plugin.queries.captures import mail_waits
+from buildbot_bench.plugin.queries.reports import report_of
+
+# A build that ends so often without a word of its job wants a person.
+MAX_ATTEMPTS = 3
+# So many of the newest searches are looked at: one that has ended lately is among them.
+_NEWEST = 50
+_SIDES = 2
+
+
+class CaptureRequests:
+    """Asks for captures, each once, and closes what ended."""
+
+    def __init__(self, farm: Farm, master: Any, issuer: Issuer) -> None:
+        self._farm = farm
+        self._master = master
+        self._issuer = issuer
+
+    async def advance(self) -> None:
+        """Look at the searches that have just found something, and at every open request."""
+        store = self._farm.store
+        found = await store.searches(states=(SearchState.FOUND,), limit=_NEWEST)
+        await for_each([one for one in found if mail_waits(self._farm, one)], self._want, "search")
+        running = await store.ab_tests(states=(AbTestState.RUNNING,))
+        await for_each(running, self._want_of_ab_test, "comparison of variants")
+        await for_each(await store.profiles(state=ProfileState.ISSUED), self._collect, "capture")
+        await for_each(await store.profiles(state=ProfileState.NEW), self._issue, "capture")
+
+    async def _want(self, search: SearchRow) -> None:
+        if len(await self._farm.store.profiles_of_search(search.id)) == _SIDES:
+            return
+        report = await report_of(self._farm, search)
+        if not report.mailable or report.headline is None:
+            return
+        for side in (report.headline.old, report.headline.new):
+            built = await built_for(self._farm, search, side)
+            await self._farm.store.ensure_profile(
+                key=f"search:{search.id}:{side.sha}",
+                token=uuid4().hex,
+                image_id=(await ask_image(self._farm, built)).id,
+                testbed=search.testbed,
+                workload=search.workload,
+                search_id=search.id,
+                now=self._farm.now(),
+            )
+
+    async def _want_of_ab_test(self, ab_test: AbTestRow) -> None:
+        """Both sides, each series, while the boots go on: the captures are there when they end."""
+        store = self._farm.store
+        base = await store.image(ab_test.base_image_id), ab_test.base_tunables
+        new = await store.image(ab_test.new_image_id), ab_test.new_tunables
+        sides = [(image, tunables) for image, tunables in (base, new) if image is not None]
+        kernels = {(image.digest, tunables) for image, tunables in sides}
+        if len(kernels) < 2 or any(image.state != ImageState.BUILT for image, _ in sides):
+            return
+        for testbed, workload in ab_test.series:
+            if captures_removal_reason(self._farm, testbed, workload):
+                continue
+            for side, (image, tunables) in zip(AbTestSide, sides, strict=True):
+                await store.ensure_profile(
+                    key=f"ab-test:{ab_test.id}:{testbed}:{workload}:{side}",
+                    token=uuid4().hex,
+                    image_id=image.id,
+                    testbed=testbed,
+                    workload=workload,
+                    tunables=tunables,
+                    ab_test_id=ab_test.id,
+                    now=self._farm.now(),
+                )
+
+    async def _issue(self, row: ProfileRow) -> None:
+        if row.ab_test_id is not None:
+            ab_test = await self._farm.store.ab_test(row.ab_test_id)
+            if ab_test is None or ab_test.state in {AbTestState.CANCELLING, AbTestState.CANCELLED}:
+                await self._fail(row, "its comparison was cancelled")
+                return
+        image = await self._farm.store.image(row.image_id)
+        if image is None or image.state in {ImageState.UNTESTABLE, ImageState.FAILED}:
+            await self._fail(row, (image and image.reason) or "its image cannot be had")
+            return
+        if image.state != ImageState.BUILT or row.testbed in await held_testbeds(self._farm):
+            return
+        brid = await self._issuer.request(
+            name=f"bench-profile:{row.id}:{row.attempt}",
+            builder=profile_builder(row.testbed),
+            revision=image.sha,
+            reason=f"see where the cycles of {image.label} go: {row.workload}",
+            priority=Priority.SEARCH if row.ab_test_id is None else Priority.PERSON,
+            properties={
+                "bench_profile": row.id,
+                "bench_image": image.id,
+                "bench_label": image.label,
+                "bench_workload": row.workload,
+            },
+        )
+        if brid is not None:
+            await self._farm.store.change_profile(row, state=ProfileState.ISSUED, brid=brid)
+
+    async def _collect(self, row: ProfileRow) -> None:
+        """A build that ended and left its request open did so without a word of the job."""
+        if not await request_has_ended(self._master, row.brid):
+            return
+        current = await self._farm.store.profile(row.id)
+        if current is None or current.state != ProfileState.ISSUED:
+            return
+        if current.attempt + 1 >= MAX_ATTEMPTS:
+            await self._fail(current, current.failure or "its build was stopped again and again")
+            return
+        # Whoever asks again attaches to the job by its token.
+        await self._farm.store.change_profile(
+            current, state=ProfileState.NEW, attempt=current.attempt + 1, brid=None
+        )
+
+    async def _fail(self, row: ProfileRow, why: str) -> None:
+        await self._farm.store.change_profile(
+            row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
+        )

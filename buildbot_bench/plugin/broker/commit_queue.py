@@ -1,0 +1,224 @@
+"""Which commits are measured next, testbed by testbed: the newest first, the rest when idle.
+
+Commits come into the tables from our own mirror, not from Buildbot's changes: a poller that is
+killed in the middle of a push forgets the rest of it; the mirror does not. Behind a gate the newest
+commit is the newest that the gate lets through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
+from buildbot_bench.core.noise import auto_iterations, learn
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+
+
+class CommitWatch:
+    """Brings the tables up to the tip of each watched branch."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Fetch, then add what each branch has after the newest commit that is known.
+
+        A branch that is seen for the first time gives its tip alone: what came before the farm
+        is measured when a search asks for it.
+        """
+        farm = self._farm
+        await farm.mirroring.refresh()
+        push = farm.workflow.on.push
+        if push is None:
+            return
+        for branch in push.branches:
+            known = await farm.store.newest_commit(branch)
+            after = known.revision if known else None
+            revisions = await farm.git(farm.history.since, branch, after)
+            if not revisions:
+                continue
+            watched = await farm.git(
+                farm.history.touching, revisions, push.paths, push.paths_ignore
+            )
+            now = farm.now()
+            rows = [
+                NewCommit.of(
+                    revision,
+                    important=known is None or revision.sha in watched,
+                    arrived_at=now,
+                )
+                for revision in revisions
+            ]
+            await farm.store.add_commits(branch, rows)
+
+
+_SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
+
+
+async def newest_let_through(
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
+) -> CommitRow | None:
+    """The first of some commits, newest first, that the gates of a series do not hold back."""
+    if not waiting or not series.gates:
+        return next(iter(waiting), None)
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
+    through = first_let_through((commit.position for commit in waiting), measured, gates)
+    return next((commit for commit in waiting if commit.position == through), None)
+
+
+async def said_of(
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
+) -> list[tuple[CommitRow, dict[str, Ruling]]]:
+    """What each gate of a series, by its testbed, says of some commits, newest first."""
+    if not waiting:
+        return []
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
+    ruled = rulings((commit.position for commit in waiting), measured, gates)
+    return [
+        (commit, dict(zip(series.gates, said, strict=True)))
+        for commit, (_, said) in zip(waiting, ruled, strict=True)
+    ]
+
+
+async def _before(
+    farm: Farm, branch: str, series: Series, newest: int
+) -> tuple[list[int], list[Gate]]:
+    """What is known behind the gates of a series and at each of them, up to a position."""
+    first = max(0, newest - WINDOW_COMMITS)
+    known = await _asked(farm, branch, series.testbed, series.workload, first)
+    held = await held_testbeds(farm)
+    gates = [
+        await _gate(farm, branch, testbed, series.workload, first, held=testbed in held)
+        for testbed in series.gates
+    ]
+    measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
+    return measured, gates
+
+
+async def _gate(
+    farm: Farm, branch: str, testbed: str, workload: str, first: int, *, held: bool
+) -> Gate:
+    asked = await _asked(farm, branch, testbed, workload, first)
+    samples = await farm.store.samples(
+        testbed=testbed,
+        workload=workload,
+        first_position=first,
+        last_position=max((one.position for one in asked), default=0),
+        branch=branch,
+    )
+    well = {one.position for one in asked if _ended_well(one)}
+    return Gate(
+        told={one.position for one in asked if one.state in _SETTLED},
+        figures=figures_of(samples, well),
+        least=farm.workflow.min_effect_on(testbed),
+        ill=held,
+    )
+
+
+async def _asked(
+    farm: Farm, branch: str, testbed: str, workload: str, first: int
+) -> Sequence[AskedRow]:
+    """The newest request for each commit from a position on."""
+    rows = await farm.store.asked_commits(branch, testbed, workload, first)
+    return tuple({row.position: row for row in rows}.values())
+
+
+def _ended_well(asked: AskedRow) -> bool:
+    """With a value, or as a no-op change."""
+    return asked.state == ProbeState.DONE and asked.failure_kind is None
+
+
+# What gave nothing stays as it is: asking again takes a key of its own.
+GONE_PROBES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})
+# A commit that was lost to machines that failed is asked for again when they may have been mended.
+ASK_AGAIN_AFTER_S = 3600.0
+
+
+class CommitQueue:
+    """Keeps one commit under measurement in each series, and a second only when the lab is idle."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Ask for the newest commit of each series that has none, else for an old one if idle."""
+        open_probes = [
+            probe for state in OPEN_PROBES for probe in await self._farm.store.probes(state=state)
+        ]
+        busy_testbeds = {probe.testbed for probe in open_probes}
+        searched = {
+            search.testbed
+            for search in await self._farm.store.searches(
+                states=(SearchState.RUNNING, SearchState.CANCELLING)
+            )
+        }
+        push = self._farm.workflow.on.push
+        for branch in push.branches if push else ():
+            for series in all_series(self._farm.workflow.bench_jobs):
+                if _has_commit(open_probes, series):
+                    continue
+                idle = series.testbed not in busy_testbeds | searched
+                await self._want(branch, series, idle=idle)
+
+    async def _want(self, branch: str, series: Series, *, idle: bool) -> None:
+        store = self._farm.store
+        waiting = await store.unmeasured(
+            branch,
+            series.testbed,
+            series.workload,
+            lost_before=self._farm.now() - ASK_AGAIN_AFTER_S,
+            limit=WINDOW_COMMITS if series.gates else 1,
+        )
+        newest = await newest_let_through(self._farm, branch, series, waiting)
+        if newest is None:
+            return
+        measured = await store.newest_asked_position(branch, series.testbed, series.workload)
+        if measured is None or newest.position > measured:
+            await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
+        elif idle:
+            await self._ask(newest, series, ProbeReason.BACKFILL, Priority.BACKFILL)
+
+    async def _ask(
+        self, commit: CommitRow, series: Series, reason: ProbeReason, priority: Priority
+    ) -> None:
+        revision = BuildTarget(
+            sha=commit.sha, position=commit.position, label=commit.revision.label
+        )
+        image = await ask_image(self._farm, revision)
+        tries = await self._farm.store.probes_of([image.id], series.testbed, series.workload)
+        lost = sum(probe.state in GONE_PROBES for probe in tries)
+        await ask_probe(
+            self._farm,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=series.testbed,
+                workload=series.workload,
+                iterations=series.iterations or await self._auto(series, commit.position),
+                reason=reason,
+                priority=priority,
+                serial=lost,
+            ),
+        )
+
+    async def _auto(self, series: Series, position: int) -> int:
+        samples = await self._farm.store.samples(
+            testbed=series.testbed,
+            workload=series.workload,
+            first_position=max(0, position - WINDOW_COMMITS),
+            last_position=position,
+            branch=self._farm.branch,
+        )
+        return auto_iterations(learn(comparable_samples(samples)))
+
+
+def _has_commit(open_probes: list[ProbeRow], series: Series) -> bool:
+    return any(
+        (probe.testbed, probe.workload) == (series.testbed, series.workload)
+        and probe.reason in (ProbeReason.COMMIT, ProbeReason.BACKFILL)
+        for probe in open_probes
+    )

@@ -1,0 +1,207 @@
+"""What follows from an alarm, and from a person's doubt: a search, or fresh boots of both sides.
+
+An alarm becomes a search, unless one that is known already explains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twisted.python import log
+
+from buildbot_bench.core.judge import Alarm
+from buildbot_bench.core.report import PROOF_ITERATIONS
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.db.finding_rows import (
+    JudgementRow,
+    MarkRow,
+    NewSearch,
+    SearchRow,
+    VerdictGrounds,
+)
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import least_loaded, removal_reason, series_at
+from buildbot_bench.plugin.queries.evidence import span_of
+
+GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
+
+
+async def search_for(
+    farm: Farm, alarm: Alarm, judgement: JudgementRow, unit: str
+) -> JudgementRow | None:
+    """Start the search for what an alarm saw, or link the alarm to the search that saw it too.
+
+    Gives the linked row; None when the anchor is unknown, or another master was quicker.
+    """
+    anchor = await farm.store.image_at(farm.branch, alarm.anchor)
+    if anchor is None:
+        return None
+    series = series_at(farm, judgement.testbed, judgement.workload)
+    known = [
+        search
+        for testbed in dict.fromkeys((judgement.testbed, *series.pool))
+        for search in await farm.store.searches_over(
+            testbed=testbed,
+            workload=judgement.workload,
+            old_position=alarm.anchor,
+            new_position=judgement.new_position,
+        )
+        if explains(search, alarm.anchor, judgement.new_position)
+    ]
+    search = known[0] if known else await _start(farm, alarm, judgement, anchor, unit)
+    return await farm.store.change_judgement(judgement, now=farm.now(), search_id=search.id)
+
+
+async def _start(
+    farm: Farm, alarm: Alarm, judgement: JudgementRow, anchor: ImageRow, unit: str
+) -> SearchRow:
+    testbed = await least_loaded(farm, series_at(farm, judgement.testbed, judgement.workload))
+    key = f"alarm:{judgement.id}"
+    earlier = await farm.store.search_by_key(key)
+    if earlier is not None and earlier.state in GIVEN_UP:
+        key += f"@{judgement.rounds}"  # judged anew, and a master that dies here finds it again
+    return await farm.store.add_search(
+        NewSearch(
+            key=key,
+            branch=farm.branch,
+            testbed=testbed,
+            workload=judgement.workload,
+            unit=unit,
+            old_sha=anchor.sha,
+            old_position=anchor.position,
+            new_sha=judgement.new_sha,
+            new_position=judgement.new_position,
+            claimed=alarm.effect,
+            min_effect=farm.workflow.min_effect_on(testbed),
+            error=farm.workflow.regression.error,
+            reason=SearchReason.ALARM,
+            requester="",
+        ),
+        now=farm.now(),
+    )
+
+
+def explains(search: SearchRow, old_position: int, new_position: int) -> bool:
+    """Whether a search is about the change that lies in (old_position, new_position]."""
+    if search.state in GIVEN_UP:
+        return False
+    if search.ended_at is None:
+        return search.old_position < new_position and old_position < search.new_position
+    return any(
+        old_position < search.old_position + step.new <= new_position for step in search.steps
+    )
+
+
+class Remeasuring:
+    """Sees to the marks that ask for it; what a master that dies has asked for, it asks no more."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Look at each wish that nobody has seen to."""
+        await for_each(await self._farm.store.pending_marks(), self._see_to, "the wish of mark")
+
+    async def _see_to(self, mark: MarkRow) -> None:
+        store = self._farm.store
+        if mark.search_id is not None:
+            search = await store.search(mark.search_id)
+            if search is not None and not self._is_gone(mark, search):
+                await self._search_again(mark, search)
+        elif mark.judgement_id is not None:
+            row = await store.judgement(mark.judgement_id)
+            if row is not None and not self._is_gone(mark, row):
+                await self._confirm_again(mark, row)
+        await store.change_mark(mark, pending=False)
+
+    def _is_gone(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
+        """Whether there is nothing any more to boot on."""
+        why = removal_reason(self._farm, doubted.testbed, doubted.workload)
+        if why:
+            log.msg(f"bench: nothing is measured again for {mark.author}: {why}")
+        return bool(why)
+
+    async def _search_again(self, mark: MarkRow, doubted: SearchRow) -> None:
+        """Search the range anew, from what is known and fresh boots next to what was found."""
+        search = await self._farm.store.add_search(
+            NewSearch(
+                key=f"again:{mark.id}",
+                branch=doubted.branch,
+                testbed=doubted.testbed,
+                workload=doubted.workload,
+                unit=doubted.unit,
+                old_sha=doubted.old_sha,
+                old_position=doubted.old_position,
+                new_sha=doubted.new_sha,
+                new_position=doubted.new_position,
+                claimed=doubted.claimed,
+                min_effect=doubted.min_effect,
+                error=doubted.error,
+                reason=SearchReason.PERSON,
+                requester=mark.author,
+                fix_sha=doubted.fix_sha,
+                fix_patch=doubted.fix_patch,
+            ),
+            now=self._farm.now(),
+        )
+        span = await self._farm.git(span_of, self._farm, doubted)
+        for position in doubted_positions(doubted, span):
+            wanted = await built_for(self._farm, search, span.revisions[position])
+            await ask_probe(
+                self._farm,
+                ProbeRequest(
+                    image_id=(await ask_image(self._farm, wanted)).id,
+                    testbed=search.testbed,
+                    workload=search.workload,
+                    iterations=PROOF_ITERATIONS,
+                    reason=ProbeReason.SEARCH,
+                    priority=Priority.SEARCH,
+                    search_id=search.id,
+                    name=f"mark {mark.id}: position {position}",
+                ),
+            )
+
+    async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
+        """Make the verdict a suspicion, which the judge looks at when the fresh boots are there."""
+        store, branch = self._farm.store, self._farm.branch
+        judged = await store.image_at(branch, row.new_position)
+        before = await store.image_at(branch, row.old_position) if row.old_sha else None
+        if judged is None:
+            return
+        asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
+        known = row.verdict or VerdictGrounds(image=judged.id)
+        await store.change_judgement(
+            row,
+            now=self._farm.now(),
+            state=JudgementState.SUSPICION,
+            verdict=replace(
+                known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"
+            ),
+        )
+
+    async def _boot(self, mark: MarkRow, row: JudgementRow, image: ImageRow) -> int:
+        probe = await ask_probe(
+            self._farm,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=row.testbed,
+                workload=row.workload,
+                iterations=PROOF_ITERATIONS,
+                reason=ProbeReason.CONFIRM,
+                priority=Priority.CONFIRM,
+                judgement_id=row.id,
+                name=f"mark {mark.id}: image {image.id}",
+            ),
+        )
+        return probe.id
+
+
+def doubted_positions(search: SearchRow, span: RevisionRange) -> tuple[int, int]:
+    """The two sides of the largest step that a search found, or else the ends of its range."""
+    largest = max(search.steps, key=lambda step: abs(step.effect), default=None)
+    return (0, span.n) if largest is None else (largest.old, largest.new)

@@ -1,0 +1,210 @@
+"""When a control image is measured, and when a testbed goes into quarantine and out of it.
+
+A testbed in quarantine measures nothing but its control image: what it says of a kernel, by
+captures too, is not to be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.python import log
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow, QuarantineRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
+from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
+from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
+from buildbot_bench.plugin.queries.control_images import ControlState, control_state
+
+
+def is_let_through(probe: ProbeRow, held: Collection[str]) -> bool:
+    """Whether a probe may run now; `held` are the testbeds in quarantine."""
+    return probe.testbed not in held or probe.reason == ProbeReason.CONTROL
+
+
+def may_start(builder: Any, _worker: Any, request: Any) -> Deferred[bool]:
+    """Buildbot's question before it starts a build: holds what was issued before the quarantine."""
+    probe, profile = map(request.properties.getProperty, ("bench_probe", "bench_profile"))
+    return Deferred.fromCoroutine(_may_start(farm_of(builder.master), probe or 0, profile or 0))
+
+
+async def _may_start(farm: Farm, probe_id: int, profile_id: int) -> bool:
+    probe, profile = await farm.store.probe(probe_id), await farm.store.profile(profile_id)
+    held = await held_testbeds(farm)
+    if probe is not None:
+        return is_let_through(probe, held)
+    # What is neither, the step will say that it is none of ours.
+    return profile is None or profile.testbed not in held
+
+
+async def end_quarantine(
+    farm: Farm, row: QuarantineRow, *, by: str, trusted: bool = False
+) -> QuarantineRow | None:
+    """Let the testbed work again; None when another was quicker.
+
+    `trusted`: it was a false alarm, and what was measured meanwhile counts.
+    """
+    ended = await farm.store.change_quarantine(
+        row, ended_at=farm.now(), ended_by=by, trusted=trusted
+    )
+    # What waits in Buildbot's queues was held there: nothing else would look at it again.
+    for builder in _builders(farm, row.testbed):
+        farm.master.botmaster.maybeStartBuildsForBuilder(builder)
+    return ended
+
+
+def _builders(farm: Farm, testbed: str) -> tuple[str, ...]:
+    """The builder that measures on a testbed, and the one that takes captures if there is one."""
+    sampled = testbed_of(farm, testbed).profile_s is not None
+    return (bench_builder(testbed), *((profile_builder(testbed),) if sampled else ()))
+
+
+async def release(farm: Farm, testbed: str, *, by: str, false_alarm: bool) -> None:
+    """End the quarantine of a testbed because a person says so; UsageError when there is none."""
+    if testbed not in farm.workflow.testbeds:
+        known = ", ".join(sorted(farm.workflow.testbeds))
+        raise UsageError(f"there is no testbed {testbed!r}", hint=f"this farm has {known}")
+    lasting = await farm.store.quarantines(testbed, open_only=True)
+    if not lasting:
+        raise UsageError(f"{testbed} is not in quarantine")
+    for row in lasting:
+        await end_quarantine(farm, row, by=by, trusted=false_alarm)
+    farm.wake()
+
+
+# In quarantine the control image is measured so many times as often, for as many rounds.
+MORE_OFTEN = 24
+
+
+class ControlImages:
+    """Keeps each testbed's control image measured, and draws the consequences of its chart."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._complained: dict[str, str] = {}
+
+    async def advance(self) -> None:
+        """Look at each testbed; what is wrong with one must not hold up the others."""
+        for testbed in sorted(self._farm.workflow.testbeds):
+            try:
+                await self._advance(testbed)
+                self._complained.pop(testbed, None)
+            except UsageError as problem:
+                if self._complained.get(testbed) != str(problem):
+                    log.msg(f"bench: the control image of {testbed}: {problem}")
+                self._complained[testbed] = str(problem)
+
+    async def _advance(self, testbed: str) -> None:
+        for row in await self._farm.store.quarantines(testbed, open_only=True):
+            await self._forget_commits(row)
+        state = await control_state(self._farm, testbed)
+        if state is None:
+            return
+        await self._judge(state)
+        if not any(probe.state in OPEN_PROBES for probe in state.asked):
+            await self._ask_if_due(state)
+
+    async def _forget_commits(self, row: QuarantineRow) -> None:
+        """Let the commits that were measured in doubt be asked for again, by whoever wants them."""
+        for probe in await self._farm.store.commits_measured_since(row.testbed, row.since_s):
+            why = f"{row.testbed} was out of control: {row.reason}"
+            await self._farm.store.change_probe(
+                probe, state=ProbeState.LOST, failure=why, ended_at=self._farm.now()
+            )
+
+    async def _judge(self, state: ControlState) -> None:
+        lasting, newest = state.quarantine, state.chart.newest
+        if newest is None:
+            return
+        if lasting is None:
+            if newest.signal is not None:
+                await self._begin(state, newest)
+        elif lasting.epoch != state.epoch:
+            await end_quarantine(self._farm, lasting, by="a new epoch")
+        else:
+            since = [
+                point
+                for one, point in zip(state.rounds, state.chart.points, strict=True)
+                if one.probe_id > lasting.probe_id
+            ]
+            # Without a good round to compare with, nobody can tell: a person has to.
+            comparable = state.chart.good or _never_gave_a_value(state, lasting)
+            if comparable and has_recovered(since, lasting.shift, state.policy):
+                await end_quarantine(self._farm, lasting, by="the control image, good again")
+
+    async def _begin(self, state: ControlState, newest: Point) -> None:
+        await self._farm.store.begin_quarantine(
+            probe_id=state.rounds[-1].probe_id,
+            testbed=state.testbed,
+            workload=state.workload,
+            epoch=state.epoch,
+            since_s=state.last_good_s or state.rounds[0].round.at_s,
+            shift=_shift(newest),
+            reason=_reason(state, newest),
+            now=self._farm.now(),
+        )
+        log.msg(f"bench: {state.testbed} is in quarantine: {_reason(state, newest)}")
+        self._farm.wake()
+
+    async def _ask_if_due(self, state: ControlState) -> None:
+        firsts = [probe for probe in state.asked if probe.round == 0]
+        if firsts and self._farm.now() < firsts[-1].created_at + _pause_s(state):
+            return
+        revision = await self._farm.git(self._farm.history.resolve, state.control.revision)
+        image = await ask_image(
+            self._farm,
+            BuildTarget(sha=revision.sha, position=revision.position, label=revision.label),
+        )
+        serial = firsts[-1].serial + 1 if firsts else 1
+        await ask_probe(
+            self._farm,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=state.testbed,
+                workload=state.workload,
+                iterations=state.control.iterations,
+                reason=ProbeReason.CONTROL,
+                priority=Priority.CONTROL,
+                serial=serial,
+            ),
+        )
+
+
+def _pause_s(state: ControlState) -> float:
+    """From one request to the next; in a quarantine as many as could end it follow at once."""
+    lasting = state.quarantine
+    if lasting is None:
+        return state.control.every
+    since = sum(one.probe_id > lasting.probe_id for one in state.rounds)
+    if since < GOOD_ROUNDS:
+        return 0.0
+    return state.control.every / MORE_OFTEN if since < MORE_OFTEN else state.control.every
+
+
+def _never_gave_a_value(state: ControlState, lasting: QuarantineRow) -> bool:
+    """Whether that alone is what this control image was held for, so that any value mends it."""
+    began = next((probe for probe in state.asked if probe.id == lasting.probe_id), None)
+    same = began is not None and began.image_id == state.asked[-1].image_id
+    return same and lasting.shift is None and lasting.workload == state.workload
+
+
+def _shift(point: Point) -> float | None:
+    """By what fraction the testbed is off, as its chart saw it."""
+    return point.average if point.signal is Signal.DRIFT else point.deviation
+
+
+def _reason(state: ControlState, point: Point) -> str:
+    """What the chart showed, as one clause."""
+    what = f"the control image {state.image.label if state.image else state.control.revision}"
+    match point.signal:
+        case Signal.LEAP:
+            return f"{what} is off by {point.deviation or 0:+.1%}"
+        case Signal.DRIFT:
+            return f"{what} has drifted by {point.average:+.1%}"
+        case _:
+            return f"{what} gave no value: {point.round.failure}"

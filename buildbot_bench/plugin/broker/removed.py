@@ -1,0 +1,173 @@
+"""How what runs ends when bench.yml loses its testbed or workload; what was measured it leaves.
+
+A request for what is removed would wait for ever: its builder is removed, too. And Buildbot 4.3
+forgets a build whose builder a reconfiguration removes: its step is never told of its end, so the
+job goes on in the lab, and the build for ever. While the builder is there, the build can be
+stopped, and then ends its job itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from buildbot.util.service import AsyncService, ReconfigurableServiceMixin
+from buildbot.util.twisted import async_to_deferred
+from twisted.internet.task import deferLater
+from twisted.python import log
+
+from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
+from buildbot_bench.plugin.broker.quarantine import end_quarantine
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, JudgementRow, SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow, QuarantineRow
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    AbTestState,
+    JudgementState,
+    ProfileState,
+    SearchState,
+)
+from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.series import (
+    captures_removal_reason,
+    in_one_line,
+    removal_reason,
+    removal_reasons,
+)
+
+
+class RemovedTestbeds:
+    """Ends, with the reason, what is asked of testbeds and workloads that are gone."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Look at all that has not ended; it comes first in a cycle, so that no part meets it."""
+        store = self._farm.store
+        running = await store.searches(states=(SearchState.RUNNING,))
+        await for_each(running, self._search, "the end of search")
+        ab_tests = await store.ab_tests(states=(AbTestState.RUNNING, AbTestState.AWAITING))
+        await for_each(ab_tests, self._ab_test, "the end of comparison of variants")
+        await for_each(await self._probes(), self._probe, "the end of probe")
+        await for_each(await self._captures(), self._capture, "the end of capture")
+        suspicions = await store.judgements(state=JudgementState.SUSPICION)
+        await for_each(suspicions, self._suspicion, "the end of suspicion")
+        lasting = await store.quarantines(open_only=True)
+        await for_each(lasting, self._quarantine, "the end of quarantine")
+
+    async def requests(self) -> list[int]:
+        """Buildbot's requests for what is gone, which `advance` calls off."""
+        probes = [
+            probe.brid
+            for probe in await self._probes()
+            if removal_reason(self._farm, probe.testbed, probe.workload)
+        ]
+        captures = [
+            row.brid
+            for row in await self._captures()
+            if captures_removal_reason(self._farm, row.testbed, row.workload)
+        ]
+        return [brid for brid in (*probes, *captures) if brid is not None]
+
+    async def _probes(self) -> list[ProbeRow]:
+        store = self._farm.store
+        return [probe for state in OPEN_PROBES for probe in await store.probes(state=state)]
+
+    async def _captures(self) -> list[ProfileRow]:
+        store = self._farm.store
+        return [row for state in OPEN_PROFILES for row in await store.profiles(state=state)]
+
+    async def _search(self, search: SearchRow) -> None:
+        if why := removal_reason(self._farm, search.testbed, search.workload):
+            await self._cancel(await self._farm.store.probes_of_search(search.id), why)
+            await self._farm.store.change_search(
+                search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
+            )
+
+    async def _ab_test(self, ab_test: AbTestRow) -> None:
+        """One that has series left goes on with those."""
+        reasons = removal_reasons(self._farm, ab_test.series)
+        if all(reasons):
+            why = in_one_line(reasons)
+            await self._cancel(await self._farm.store.probes_of_ab_test(ab_test.id), why)
+            await self._farm.store.change_ab_test(
+                ab_test, state=AbTestState.CANCELLED, detail=why, ended_at=self._farm.now()
+            )
+
+    async def _probe(self, probe: ProbeRow) -> None:
+        if why := removal_reason(self._farm, probe.testbed, probe.workload):
+            await self._cancel([probe], why)
+
+    async def _cancel(self, probes: Iterable[ProbeRow], why: str) -> None:
+        await cancel_probes(self._farm, probes, why, failure=why)
+
+    async def _capture(self, row: ProfileRow) -> None:
+        if why := captures_removal_reason(self._farm, row.testbed, row.workload):
+            await self._farm.store.change_profile(
+                row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
+            )
+            await call_off(self._farm, row.brid, why)
+
+    async def _suspicion(self, row: JudgementRow) -> None:
+        """Without fresh boots it can neither be confirmed nor refuted."""
+        if why := removal_reason(self._farm, row.testbed, row.workload):
+            await self._farm.store.change_judgement(
+                row,
+                now=self._farm.now(),
+                state=JudgementState.UNFIT,
+                verdict=replace(row.grounds, reason=why),
+            )
+
+    async def _quarantine(self, row: QuarantineRow) -> None:
+        """It is the testbed's: another workload tells as well that it is not to be believed."""
+        if row.testbed not in self._farm.workflow.testbeds:
+            why = removal_reason(self._farm, row.testbed, row.workload)
+            await end_quarantine(self._farm, row, by=why)
+
+
+# The lab answers within seconds; Buildbot lets nobody log in before it is reconfigured.
+PATIENCE_S = 10.0
+_LOOK_EVERY_S = 0.2
+
+
+class BeforeBuilders(ReconfigurableServiceMixin, AsyncService):
+    """Has the farm go by the new workflow before the master's builders do."""
+
+    name = f"{SERVICE_NAME}-before-builders"
+    # Higher ones are reconfigured first; the botmaster, which has the builders, has 1001.
+    reconfig_priority = 1100
+
+    def __init__(self, farm: Farm) -> None:
+        super().__init__()
+        self._farm = farm
+
+    @async_to_deferred
+    async def reconfigServiceWithBuildbotConfig(self, new_config: Any) -> None:
+        """Take the workflow of the new configuration, and end what it has no place for."""
+        service = new_config.services.get(SERVICE_NAME)
+        workflow = service and service._config_kwargs["workflow"]  # noqa: SLF001 - there is no other
+        if workflow is None or workflow == self._farm.workflow:
+            return
+        self._farm.use(workflow)
+        removed = RemovedTestbeds(self._farm)
+        requests = await removed.requests()
+        await removed.advance()
+        await self._ended(requests)
+
+    async def _ended(self, requests: list[int]) -> None:
+        reactor, data = self._farm.master.reactor, self._farm.master.data
+        deadline = reactor.seconds() + PATIENCE_S
+        for brid in requests:
+            request = await data.get(("buildrequests", brid))
+            while request is not None and not request["complete"]:
+                if reactor.seconds() > deadline:
+                    log.msg(
+                        f"bench: build request {brid} does not end: its builder goes all the same"
+                    )
+                    return
+                await deferLater(reactor, _LOOK_EVERY_S, lambda: None)
+                request = await data.get(("buildrequests", brid))

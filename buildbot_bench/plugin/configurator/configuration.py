@@ -1,0 +1,214 @@
+"""How a workflow becomes a Buildbot configuration; it runs nothing itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from buildbot.changes.gitpoller import GitPoller
+from buildbot.config import BuilderConfig, error
+from buildbot.configurators import ConfiguratorBase
+from buildbot.plugins import util
+from buildbot.process.factory import BuildFactory
+from buildbot.secrets.providers.file import SecretInAFile
+from buildbot.worker import Worker
+from sqlalchemy.pool import QueuePool
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.broker import BenchBroker
+from buildbot_bench.plugin.broker.quarantine import may_start
+from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
+from buildbot_bench.plugin.farm import bench_builder, profile_builder
+from buildbot_bench.plugin.farm.farm import GIT_CONFIG
+from buildbot_bench.plugin.rest import endpoints as rest
+from buildbot_bench.plugin.service import PRIVATE_UMASK, BenchService
+from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
+from buildbot_bench.plugin.steps.measure import Abandon, Measure, Profile
+from buildbot_bench.plugin.steps.transfer import Fetch, Upload
+from buildbot_bench.workflow import CheckoutStep, RunStep, UploadStep, Workflow, load
+
+
+class Poller(GitPoller):
+    """Buildbot's own poller, with a setting of git's that Buildbot has no parameter for."""
+
+    def _dovccmd(self, command: str, args: list[str], *more: Any, **kwargs: Any) -> Any:
+        settings = [word for item in GIT_CONFIG.items() for word in ("-c", "=".join(item))]
+        words = [*settings, command, *args]
+        return super()._dovccmd(words[0], words[1:], *more, **kwargs)
+
+
+POLL_S = 60.0
+# A worker that a restarted master cannot reach for longer than this is worth a message.
+MISSING_AFTER_S = 15 * 60
+# A capture is a boot and a minute of traffic, tried a few times at most.
+PROFILE_S = 3600
+
+
+class BenchConfigurator(ConfiguratorBase):
+    """Adds a workflow's workers, builders, poller, broker and tables to a configuration.
+
+    Each worker's password is the Buildbot secret `<worker>.pass`; `secrets` is a directory of
+    such files. `poll_s` is how often the repository is asked for news, `reconcile_s` how often
+    the broker looks whether an event was lost.
+    """
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        *,
+        secrets: Path,
+        poll_s: float = POLL_S,
+        reconcile_s: float = RECONCILE_S,
+    ) -> None:
+        super().__init__()
+        self._workflow = workflow
+        self._secrets = secrets
+        self._poll_s = poll_s
+        self._reconcile_s = reconcile_s
+
+    @classmethod
+    def from_file(cls, path: str | Path, **settings: Any) -> Self:
+        """Read a workflow file; its problems, all of them, end Buildbot's configuration."""
+        try:
+            workflow = load(Path(path))
+        except UsageError as problem:
+            error(str(problem))
+            raise
+        push = workflow.on.push
+        if push is not None and len(push.branches) > 1:
+            error(
+                f"{path}: on.push.branches: one branch a farm, not {', '.join(push.branches)};"
+                " watch the others by farms of their own"
+            )
+        return cls(workflow, **settings)
+
+    def configure(self, config_dict: dict[str, Any]) -> None:
+        """Fill Buildbot's dictionary; from now on the master writes for its own user alone."""
+        os.umask(PRIVATE_UMASK)
+        super().configure(config_dict)
+        rest.install()
+        _keep_open(config_dict.get("db", {}))
+        if self._secrets.is_dir():
+            self.secretsProviders.append(SecretInAFile(str(self._secrets)))
+        self.workers.extend(self._workers())
+        self.builders.extend([self._kernel_builder(), *self._bench_builders()])
+        self.builders.extend(self._profile_builders())
+        config_dict.setdefault("services", []).append(BenchService(workflow=self._workflow))
+        names = [builder.name for builder in self.builders]
+        self.schedulers.append(
+            BenchBroker(name="bench", builderNames=names, reconcile_s=self._reconcile_s)
+        )
+        push = self._workflow.on.push
+        if push is not None:
+            config_dict.setdefault("change_source", []).append(
+                Poller(
+                    repourl=self._workflow.repository_url,
+                    branches=list(push.branches),
+                    pollInterval=self._poll_s,
+                    pollAtLaunch=True,
+                    usetimestamps=False,  # some commits have a date that no table holds
+                )
+            )
+
+    def _workers(self) -> list[Worker]:
+        names = {*self._workflow.build_job.runs_on}
+        names |= {bed.worker for bed in self._workflow.testbeds.values()}
+        return [
+            Worker(
+                name,
+                util.Secret(f"{name}.pass"),
+                max_builds=1,
+                missing_timeout=MISSING_AFTER_S,
+            )
+            for name in sorted(names)
+        ]
+
+    def _kernel_builder(self) -> BuilderConfig:
+        job = self._workflow.build_job
+        factory = BuildFactory()
+        for step in job.steps:
+            match step:
+                case CheckoutStep():
+                    factory.addStep(self._checkout(step))
+                    factory.addStep(Patch())
+                case RunStep():
+                    factory.addStep(self._compile(step))
+                case UploadStep():
+                    factory.addStep(Upload(path=step.path))
+        return BuilderConfig(
+            name=job.name,
+            workernames=list(job.runs_on),
+            factory=factory,
+            collapseRequests=False,
+            description="Builds one image of one variant",
+        )
+
+    def _checkout(self, step: CheckoutStep) -> Checkout | CheckoutFromMirror:
+        repository = self._workflow.repository_url
+        if step.mirror is None:
+            return Checkout(repository=repository)
+        return CheckoutFromMirror(repository=repository, mirror=step.mirror, timeout=None)
+
+    def _compile(self, step: RunStep) -> Compile:
+        job = self._workflow.build_job
+        env = {
+            **self._workflow.env,
+            **job.env,
+            **step.env,
+            "BENCH_REVISION": util.Property("bench_label"),
+            "BENCH_SHA": util.Property("revision"),
+            "BENCH_IMAGE": util.Interpolate("%(prop:bench_ordinal)s"),
+            "BENCH_OPTIONS": util.Property("bench_options", default=""),
+        }
+        return Compile(
+            name=step.name,
+            script=step.run,
+            env=env,
+            workdir=f"build/{step.working_directory}",
+            timeout=None,
+            maxTime=job.timeout_minutes * 60,
+        )
+
+    def _bench_builders(self) -> list[BuilderConfig]:
+        minutes: dict[str, float] = {}
+        for job in self._workflow.bench_jobs:
+            for testbed in job.testbeds:
+                minutes[testbed] = max(minutes.get(testbed, 0), job.timeout_minutes)
+        return [
+            BuilderConfig(
+                name=bench_builder(testbed),
+                workernames=[self._workflow.testbeds[testbed].worker],
+                factory=BuildFactory([Fetch(), Measure(maxTime=limit * 60), Abandon()]),
+                collapseRequests=False,
+                canStartBuild=may_start,
+                description=f"Boots images on {testbed} and counts packets",
+            )
+            for testbed, limit in sorted(minutes.items())
+        ]
+
+    def _profile_builders(self) -> list[BuilderConfig]:
+        """One for each testbed that takes captures, on the worker that also measures there."""
+        return [
+            BuilderConfig(
+                name=profile_builder(name),
+                workernames=[bed.worker],
+                factory=BuildFactory([Fetch(), Profile(maxTime=PROFILE_S)]),
+                collapseRequests=False,
+                canStartBuild=may_start,
+                description=f"Samples where the cycles of images go on {name}",
+            )
+            for name, bed in sorted(self._workflow.testbeds.items())
+            if bed.profile_s is not None
+        ]
+
+
+def _keep_open(database: dict[str, Any]) -> None:
+    """Let Buildbot keep its connection to SQLite, unless the configuration says otherwise.
+
+    By default it connects for each transaction. To read the schema then takes longer than most
+    queries; and who closes a database last writes its log back (https://www.sqlite.org/wal.html,
+    "Checkpointing"): where the disk needs 5 ms to sync, a transaction takes 19 ms instead of 3.
+    """
+    if str(database.get("db_url", "")).startswith("sqlite:///"):
+        database.setdefault("engine_kwargs", {}).setdefault("poolclass", QueuePool)

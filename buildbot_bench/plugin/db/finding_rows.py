@@ -1,0 +1,232 @@
+"""A row of what follows from measurements: judgements, searches, comparisons, mails, and opinions.
+
+Field names, times and `version` are those of rows; the rows know no SQL and take no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.states import (
+    AbTestState,
+    JudgementState,
+    MarkKind,
+    ReportState,
+    SearchReason,
+    SearchState,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictGrounds:
+    """What a judgement rests on: the image that was judged, and the fresh boots asked for.
+
+    `probes` are the ids of the latter's requests; `reason` is for a reader.
+    """
+
+    image: int | None = None
+    probes: tuple[int, ...] = ()
+    reason: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """What json.loads gives, as it was stored."""
+        return cls(
+            image=stored.get("image"),
+            probes=tuple(stored.get("probes", ())),
+            reason=stored.get("reason", ""),
+        )
+
+
+def answer_from(stored: Mapping[str, Any]) -> Answer:
+    """The answer of a search, of what json.loads gives."""
+    return Answer(
+        steps=tuple(Step(**step) for step in stored["steps"]),
+        reproduced=stored["reproduced"],
+        unresolved=tuple((old, new) for old, new in stored["unresolved"]),
+        reason=stored["reason"],
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewJudgement:
+    """Two samples compared; `effect`, `low`, `high` are fractions of the old end's level."""
+
+    testbed: str
+    workload: str
+    unit: str
+    old_sha: str
+    old_position: int
+    new_sha: str
+    new_position: int
+    state: JudgementState
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    probability: float | None = None
+    rounds: int = 0
+    verdict: VerdictGrounds | None = None
+    search_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgementRow(NewJudgement):
+    """A judgement, as stored."""
+
+    id: int
+    created_at: float
+    changed_at: float
+    version: int
+
+    @property
+    def grounds(self) -> VerdictGrounds:
+        """What the verdict rests on; nothing, of a judgement without one."""
+        return self.verdict or VerdictGrounds()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewSearch:
+    """A search that is asked for: over (old, new] on a testbed and workload.
+
+    `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
+    effect that started it; `fix_sha` and `fix_patch` are carried along.
+    """
+
+    key: str | None
+    branch: str
+    testbed: str
+    workload: str
+    unit: str
+    old_sha: str
+    old_position: int
+    new_sha: str
+    new_position: int
+    min_effect: float
+    error: float
+    reason: SearchReason
+    requester: str
+    claimed: float | None = None
+    forecast: Any = None
+    fix_sha: str | None = None
+    fix_patch: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchRow(NewSearch):
+    """A search, as stored: its state, and the answer that it came to."""
+
+    id: int
+    state: SearchState
+    answer: Answer | None
+    detail: str | None
+    created_at: float
+    ended_at: float | None
+    version: int
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that it found, positions counted from its old end."""
+        return () if self.answer is None else self.answer.steps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportRow:
+    """One mail; `message` is the RFC 5322 text that is sent, byte for byte.
+
+    `key` names what it is about, so that there is no second one: `search:7`, `quarantine:2`.
+    """
+
+    id: int
+    key: str
+    search_id: int | None
+    state: ReportState
+    message_id: str
+    subject: str
+    recipients: Sequence[str]
+    message: bytes
+    attempts: int
+    last_error: str | None
+    next_try_at: float
+    created_at: float
+    sent_at: float | None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbTestRow:
+    """Two variants to be compared: `series` are pairs of testbed and workload, `iterations` is n.
+
+    A label is the variant as it was written, its base's name in the usual form. `decided_by` is who
+    approved or rejected the patches; None when nobody had to.
+    """
+
+    id: int
+    base_image_id: int
+    base_tunables: str
+    base_label: str
+    new_image_id: int
+    new_tunables: str
+    new_label: str
+    series: Sequence[Sequence[str]]
+    iterations: int
+    confidence: float
+    min_effect: float
+    requester: str
+    state: AbTestState
+    detail: str | None
+    created_at: float
+    ended_at: float | None
+    version: int
+    decided_by: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.ended_at is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MarkRow:
+    """What somebody said of a search's report or of a verdict; the newest word counts.
+
+    One of `search_id` and `judgement_id` is set. The `fixed_*` are those of the commit that
+    mended it; `pending` says that fresh boots were asked for and the broker has not seen to it.
+    """
+
+    id: int
+    search_id: int | None
+    judgement_id: int | None
+    kind: MarkKind
+    fixed_sha: str | None
+    fixed_label: str | None
+    author: str
+    at_s: float
+    pending: bool
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoticeRow:
+    """One thing said of a search's culprit on another site: `body` to `target`, written once.
+
+    `target` is a commit's hash, or a review as in D8526; `body` is Markdown, or a status' line.
+    `denials` are those of its `attempts` at which the site was there and did not let us in.
+    """
+
+    id: int
+    search_id: int
+    kind: str
+    target: str
+    body: str
+    state: ReportState
+    attempts: int
+    last_error: str | None
+    next_try_at: float
+    created_at: float
+    sent_at: float | None
+    denials: int
+    version: int

@@ -1,0 +1,235 @@
+"""Queries on mails and on notices, each written once; delivers none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
+from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
+from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import ReportState, SearchState
+
+# The kind of a notice that is withheld.
+NOTHING_TO_SAY = "none"
+
+
+def add_report(
+    conn: sa.Connection,
+    search_id: int,
+    *,
+    message_id: str,
+    subject: str,
+    recipients: Sequence[str],
+    message: bytes,
+    now: float,
+    state: ReportState = ReportState.NEW,
+) -> ReportRow:
+    """The report of a search, due from now on; a known one stays as it was first written."""
+    return add_mail(
+        conn,
+        f"search:{search_id}",
+        search_id=search_id,
+        message_id=message_id,
+        subject=subject,
+        recipients=recipients,
+        message=message,
+        now=now,
+        state=state,
+    )
+
+
+def add_mail(
+    conn: sa.Connection,
+    key: str,
+    *,
+    message_id: str,
+    subject: str,
+    recipients: Sequence[str],
+    message: bytes,
+    now: float,
+    state: ReportState = ReportState.NEW,
+    search_id: int | None = None,
+) -> ReportRow:
+    """The mail about what the key names, as `add_report` keeps that of a search."""
+    return ensure(
+        conn,
+        REPORT,
+        ReportRow,
+        {"key": key},
+        {
+            "search_id": search_id,
+            "state": state,
+            "message_id": message_id,
+            "subject": subject,
+            "recipients": list(recipients),
+            "message": message,
+            "next_try_at": now,
+            "created_at": now,
+        },
+    )
+
+
+def report(conn: sa.Connection, report_id: int) -> ReportRow | None:
+    """The report with that id."""
+    return by_id(conn, REPORT, ReportRow, report_id)
+
+
+def mail_of(conn: sa.Connection, key: str) -> ReportRow | None:
+    """The mail about what the key names."""
+    return fetch(conn, sa.select(REPORT).where(REPORT.c.key == key), ReportRow)
+
+
+def mails_like(conn: sa.Connection, prefix: str) -> list[ReportRow]:
+    """The mails whose keys begin so, oldest first."""
+    query = sa.select(REPORT).where(REPORT.c.key.startswith(prefix, autoescape=True))
+    return fetch_all(conn, query.order_by(REPORT.c.id), ReportRow)
+
+
+def mails_sent_since(conn: sa.Connection, since_s: float) -> int:
+    """How many mails a server took after a time."""
+    query = sa.select(sa.func.count()).where(REPORT.c.sent_at > since_s)
+    return int(conn.execute(query).scalar_one())
+
+
+def report_of_search(conn: sa.Connection, search_id: int) -> ReportRow | None:
+    """The report of a search."""
+    return fetch(conn, sa.select(REPORT).where(REPORT.c.search_id == search_id), ReportRow)
+
+
+def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
+    """Searches that found something or failed and whose mail nobody wrote yet, oldest first."""
+    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+    told = (SearchState.FOUND, SearchState.FAILED)
+    query = sa.select(SEARCH).where(SEARCH.c.state.in_(told), ~written.exists())
+    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+def withheld_reports(conn: sa.Connection) -> list[ReportRow]:
+    """The reports of improvements that no digest has told yet, oldest first."""
+    return fetch_all(conn, _withheld(), ReportRow)
+
+
+def digest_reports(
+    conn: sa.Connection,
+    rows: Sequence[ReportRow],
+    *,
+    message_id: str,
+    subject: str,
+    recipients: Sequence[str],
+    message: bytes,
+    now: float,
+) -> bool:
+    """Let the last of some withheld reports carry a mail about all of them, due from now on.
+
+    All change or none does: False when another master was quicker with one of them.
+    """
+    # Another master's digest is waited for: what it carries is withheld no longer. SQLite has one
+    # writer at a time anyway, and leaves the clause out.
+    withheld = fetch_all(conn, _withheld().with_for_update(), ReportRow)
+    known = {row.id: row.version for row in withheld}
+    if any(known.get(row.id) != row.version for row in rows):
+        return False
+    *others, last = rows
+    for row in others:
+        compare_and_swap(conn, REPORT, row, {"state": ReportState.DIGESTED})
+    mail = {
+        "state": ReportState.NEW,
+        "message_id": message_id,
+        "subject": subject,
+        "recipients": list(recipients),
+        "message": message,
+        "next_try_at": now,
+    }
+    return compare_and_swap(conn, REPORT, last, mail) is not None
+
+
+def _withheld() -> sa.Select[tuple[object, ...]]:
+    return sa.select(REPORT).where(REPORT.c.state == ReportState.WITHHELD).order_by(REPORT.c.id)
+
+
+def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
+    """Reports neither sent nor refused whose next try is due, the longest due first.
+
+    One that is `sending` is among them when its time has passed: whoever began died over it.
+    Who begins to send therefore sets `next_try_at` to when it must have ended.
+    """
+    query = sa.select(REPORT).where(
+        REPORT.c.state.in_([ReportState.NEW, ReportState.SENDING]), REPORT.c.next_try_at <= now
+    )
+    return fetch_all(conn, query.order_by(REPORT.c.next_try_at, REPORT.c.id), ReportRow)
+
+
+def change_report(conn: sa.Connection, /, row: ReportRow, **columns: Any) -> ReportRow | None:
+    """The report with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, REPORT, row, columns)
+
+
+def add_notices(
+    conn: sa.Connection,
+    search_id: int,
+    wanted: Sequence[tuple[str, str, str]],
+    *,
+    now: float,
+) -> list[NoticeRow]:
+    """What is to be said of a search: of which kind, to which target, in which words; due now.
+
+    Known ones stay as they are. When nothing is to be said a withheld notice says so, lest
+    somebody asks again.
+    """
+    rows = wanted or [(NOTHING_TO_SAY, "", "")]
+    state = ReportState.NEW if wanted else ReportState.WITHHELD
+    return [
+        ensure(
+            conn,
+            NOTICE,
+            NoticeRow,
+            {"search_id": search_id, "kind": kind, "target": target},
+            {"body": body, "state": state, "next_try_at": now, "created_at": now},
+        )
+        for kind, target, body in rows
+    ]
+
+
+def notices_of_search(conn: sa.Connection, search_id: int) -> list[NoticeRow]:
+    """All that was or is to be said of a search, oldest first."""
+    query = sa.select(NOTICE).where(NOTICE.c.search_id == search_id)
+    return fetch_all(conn, query.order_by(NOTICE.c.id), NoticeRow)
+
+
+def unnoticed_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
+    """Searches that found something since then and of which nothing is written yet, oldest first.
+
+    The time keeps a farm that is told of a site from telling it of all its past.
+    """
+    written = sa.select(NOTICE.c.id).where(NOTICE.c.search_id == SEARCH.c.id)
+    query = sa.select(SEARCH).where(
+        SEARCH.c.state == SearchState.FOUND, SEARCH.c.ended_at >= ended_since, ~written.exists()
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+def due_notices(conn: sa.Connection, now: float) -> list[NoticeRow]:
+    """Notices that are still to be said and whose next try is due, the longest due first.
+
+    As with reports, one that is `sending` is among them when its time has passed.
+    """
+    query = sa.select(NOTICE).where(
+        NOTICE.c.state.in_([ReportState.NEW, ReportState.SENDING]), NOTICE.c.next_try_at <= now
+    )
+    return fetch_all(conn, query.order_by(NOTICE.c.next_try_at, NOTICE.c.id), NoticeRow)
+
+
+def take_up_notices(conn: sa.Connection, now: float) -> int:
+    """Let all that were given up be due again; how many they were."""
+    due = {"state": ReportState.NEW, "attempts": 0, "denials": 0, "next_try_at": now}
+    given_up = NOTICE.c.state == ReportState.GIVEN_UP
+    changed = sa.update(NOTICE).where(given_up).values(**due, version=NOTICE.c.version + 1)
+    return conn.execute(changed).rowcount
+
+
+def change_notice(conn: sa.Connection, /, row: NoticeRow, **columns: Any) -> NoticeRow | None:
+    """The notice with columns changed; None when another was quicker."""
+    return compare_and_swap(conn, NOTICE, row, columns)

@@ -1,0 +1,314 @@
+"""A row of what is built and measured: commits, images, requests to the lab, what each boot gave.
+
+Field names are column names. Times are seconds since the epoch, given by the caller. `version`
+counts a row's changes: a change names the row that it saw and is refused when that is no longer
+the row (compare-and-swap). The rows know no SQL and take no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewCommit:
+    """A commit that arrived on a branch; `important` when it touches a watched path."""
+
+    sha: str
+    position: int
+    parent_sha: str | None = None
+    svn: int | None = None
+    subject: str = ""
+    author: str = ""
+    committed_at_s: int = 0
+    important: bool = True
+    arrived_at: float = 0.0
+
+    @classmethod
+    def of(cls, revision: Revision, *, important: bool, arrived_at: float) -> Self:
+        """The commit that git knows as this revision."""
+        return cls(
+            sha=revision.sha,
+            position=revision.position,
+            parent_sha=revision.parent_sha,
+            svn=revision.svn,
+            subject=revision.subject,
+            author=revision.author,
+            committed_at_s=revision.committed_at_s,
+            important=important,
+            arrived_at=arrived_at,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedRow:
+    """What became of a request to measure a commit for its own sake."""
+
+    position: int
+    state: ProbeState
+    failure_kind: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommitRow(NewCommit):
+    """A commit of a branch, as stored."""
+
+    id: int
+    branch: str
+
+    @property
+    def revision(self) -> Revision:
+        """The commit in the core's words."""
+        return Revision(
+            sha=self.sha,
+            position=self.position,
+            svn=self.svn,
+            parent_sha=self.parent_sha,
+            subject=self.subject,
+            author=self.author,
+            committed_at_s=self.committed_at_s,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageRow:
+    """One build of one variant, wanted or made.
+
+    `variant` is canonical: the sha itself for a plain revision. `ordinal` counts the builds of
+    a variant from 0. `brid` is Buildbot's build request; `path` is where the artefact lies.
+    `digest` is that of the artefact, `kernel_digest` that of the kernel without what its build
+    tells of itself; `manifest` is what the builder says of it, in core.manifest's fields.
+    """
+
+    id: int
+    sha: str
+    variant: str
+    ordinal: int
+    position: int
+    label: str
+    state: ImageState
+    attempt: int
+    brid: int | None
+    reason: str | None
+    digest: str | None
+    size: int | None
+    path: str | None
+    build_s: float | None
+    created_at: float
+    changed_at: float
+    version: int
+    kernel_digest: str | None = None
+    manifest: dict[str, Any] | None = None
+
+    @property
+    def kernel(self) -> str | None:
+        """What tells this kernel from others; images of earlier releases have the artefact's."""
+        return self.kernel_digest or self.digest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArtefactRow:
+    """The file of an image's kernel, known by its SHA-256, of `size` bytes."""
+
+    id: int
+    digest: str
+    size: int
+    stored_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PatchRow:
+    """A patch as it came, known by its SHA-256; `origin` says where it was had from."""
+
+    id: int
+    digest: str
+    origin: str
+    requester: str
+    fetched_at: float
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRequest:
+    """What is asked of the lab: so many iterations of an image on a testbed and workload.
+
+    At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
+    requests for it, or for its testbed; `round` counts the jobs for this request that the lab gave
+    up. `name` tells apart what nothing else does. `tunables` are set before the traffic, as
+    core.variant writes them.
+    """
+
+    image_id: int
+    testbed: str
+    workload: str
+    iterations: int
+    reason: ProbeReason
+    priority: int
+    search_id: int | None = None
+    ab_test_id: int | None = None
+    judgement_id: int | None = None
+    serial: int = 0
+    round: int = 0
+    name: str = ""
+    tunables: str = ""
+    epoch: str = ""
+
+    @property
+    def key(self) -> str:
+        """What two requests have in common that are one, repeated: it is compared, never read."""
+        if self.name:
+            return self.name
+        parents = (self.search_id, self.ab_test_id, self.judgement_id)
+        parts = (self.reason, *(parent or 0 for parent in parents), self.testbed, self.workload)
+        return ":".join(map(str, (*parts, self.image_id, self.serial, self.round)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRow:
+    """One request for iterations of one image on one testbed and workload, as stored.
+
+    `key`, `serial`, `round` and the ids are a ProbeRequest's; `token` names its job on the lab
+    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared.
+    """
+
+    id: int
+    key: str
+    token: str
+    image_id: int
+    testbed: str
+    workload: str
+    epoch: str
+    iterations: int
+    priority: int
+    reason: ProbeReason
+    search_id: int | None
+    state: ProbeState
+    attempt: int
+    brid: int | None
+    failure: str | None
+    failure_kind: str | None
+    created_at: float
+    issued_at: float | None
+    ended_at: float | None
+    judged: bool
+    version: int
+    tunables: str = ""
+    ab_test_id: int | None = None
+    judgement_id: int | None = None
+    serial: int = 0
+    round: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IterationRow:
+    """One boot and one blast: a value in `unit`, or the failure that left none.
+
+    An iteration that failed before anything was counted has the unit ''. `is_primary` marks
+    the unit that the lab reported first for this iteration.
+    """
+
+    id: int
+    probe_id: int
+    image_id: int
+    testbed: str
+    workload: str
+    epoch: str
+    ordinal: int
+    unit: str
+    is_primary: bool
+    value: float | None
+    failure: str | None
+    at_s: float
+    duration_s: float
+    log: str
+    facts: Mapping[str, Any]
+    tunables: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredRow:
+    """One iteration with the place of its image in the history: what a search reads."""
+
+    position: int
+    ordinal: int
+    image_id: int
+    value: float | None
+    at_s: float
+    failure: str | None
+    probe_id: int
+    epoch: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuarantineRow:
+    """A span in which a testbed was not to be believed, since its control image showed it.
+
+    `probe_id` is the request of that measurement, `since_s` when the last good one before it
+    ended: what the testbed measured after it is in doubt, unless `trusted` says that it was a
+    false alarm. `shift` is by what fraction the control image was off; None: it gave no value.
+    `ended_by` is a person, or what else ended it.
+    """
+
+    id: int
+    probe_id: int
+    testbed: str
+    workload: str
+    epoch: str
+    since_s: float
+    shift: float | None
+    reason: str
+    begun_at: float
+    ended_at: float | None
+    ended_by: str | None
+    trusted: bool
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaptureRow:
+    """One capture, known by the SHA-256 of its folded stacks, which `body` holds in gzip's form.
+
+    `packets` is on how many packets its counts are based, 0 where that is unknown; `places` holds
+    the `path:line` of functions, JSON in gzip's form, None without any. What of the two there is
+    goes into the SHA-256 behind the stacks.
+    """
+
+    id: int
+    digest: str
+    counter: str
+    taken_at: float
+    body: bytes
+    packets: int
+    places: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileRow:
+    """One request for a capture of one image on one testbed and workload.
+
+    `key` names the request, whoever repeats it; `token` names its job on the lab worker; `digest`
+    is the capture's, None until there is one. It was asked for by a search or a comparison.
+    """
+
+    id: int
+    key: str
+    token: str
+    image_id: int
+    search_id: int | None
+    ab_test_id: int | None
+    testbed: str
+    workload: str
+    tunables: str
+    state: ProfileState
+    attempt: int
+    brid: int | None
+    failure: str | None
+    digest: str | None
+    created_at: float
+    ended_at: float | None
+    version: int

@@ -1,0 +1,135 @@
+"""Which workloads are measured on which testbeds, which no longer, and where a search runs.
+
+The tables outlive every bench.yml, so whoever reads a testbed's or a workload's name from them
+looks it up here, and not in the workflow's own mappings. It measures and ends nothing.
+
+A search stands on one machine from its first boot to its last: what two machines of one kind
+measure differs by more than what a search looks for, and by how much is not known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from buildbot_bench.plugin.db.states import SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.workflow import BenchJob, DeclaredTestbed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """One workload on one testbed: what is measured side by side with nothing else.
+
+    Two machines of one kind are two testbeds: their levels differ, so no history mixes them. A
+    workload that a label is to measure is at home on one of the `pool`; a search of it may run on
+    any of them, and measures all that it compares there. `runs_on` is what bench.yml says.
+    `iterations` is None for `auto`: as many as the noise that is known there asks for. `gates` are
+    the testbeds that measure the workload before it is measured here; see core.gate.
+    """
+
+    testbed: str
+    workload: str
+    iterations: int | None
+    runs_on: str = ""
+    pool: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+
+
+def all_series(jobs: tuple[BenchJob, ...]) -> tuple[Series, ...]:
+    """Every (testbed, workload) that the workflow's jobs measure.
+
+    The workloads of a job are dealt to the testbeds of a pool in turn.
+    """
+    alone = {job.name: _series_of_job(job) for job in jobs}
+    return tuple(
+        replace(series, gates=_gates(series, (alone[name] for name in job.needs if name in alone)))
+        for job in jobs
+        for series in alone[job.name]
+    )
+
+
+def _gates(series: Series, needed: Iterable[tuple[Series, ...]]) -> tuple[str, ...]:
+    found = (gate.testbed for gates in needed for gate in gates if gate.workload == series.workload)
+    return tuple(dict.fromkeys(found))
+
+
+def _series_of_job(job: BenchJob) -> tuple[Series, ...]:
+    return tuple(
+        Series(
+            testbed=pool[number % len(pool)],
+            workload=workload,
+            iterations=None if job.iterations == "auto" else job.iterations,
+            runs_on=word,
+            pool=pool,
+        )
+        for word, pool in zip(job.runs_on, job.pools, strict=True)
+        for number, workload in enumerate(job.workloads)
+    )
+
+
+def removal_reason(farm: Farm, testbed: str, workload: str) -> str:
+    """Why a workload cannot be measured on a testbed any more, as a clause; empty when it can."""
+    if testbed not in farm.workflow.testbeds:
+        return f"testbed {testbed} is no longer in bench.yml"
+    if workload not in farm.workflow.workloads_on(testbed):
+        return f"testbed {testbed} no longer measures {workload}: no job of bench.yml has it do so"
+    return ""
+
+
+def removal_reasons(farm: Farm, all_series: Iterable[Sequence[str]]) -> list[str]:
+    """Of each testbed and workload why it cannot be measured any more; empty where it can."""
+    return [removal_reason(farm, testbed, workload) for testbed, workload in all_series]
+
+
+def in_one_line(reasons: Iterable[str]) -> str:
+    """Reasons as a page shows them, each once; empty when there are none."""
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def captures_removal_reason(farm: Farm, testbed: str, workload: str) -> str:
+    """Why no capture of a workload can be taken on a testbed any more; empty when it can."""
+    why = removal_reason(farm, testbed, workload)
+    if why or testbed_of(farm, testbed).profile_s is not None:
+        return why
+    return f"testbed {testbed} no longer takes captures: it has no `profile` in bench.yml"
+
+
+async def removed_series(farm: Farm) -> list[tuple[str, str]]:
+    """The testbeds and workloads that were measured and cannot be any more."""
+    return [
+        series for series in await farm.store.measured_series() if removal_reason(farm, *series)
+    ]
+
+
+def testbed_of(farm: Farm, testbed: str) -> DeclaredTestbed:
+    """What bench.yml says of a testbed; of one that it no longer has, what it says of any."""
+    return farm.workflow.testbeds.get(testbed, DeclaredTestbed())
+
+
+def series_at(farm: Farm, testbed: str, workload: str) -> Series:
+    """The series whose home or pool a testbed is; one of its own when bench.yml forgot it."""
+    known = [
+        series for series in all_series(farm.workflow.bench_jobs) if series.workload == workload
+    ]
+    at_home = [series for series in known if series.testbed == testbed]
+    around = [series for series in known if testbed in series.pool]
+    alone = Series(testbed=testbed, workload=workload, iterations=None, pool=(testbed,))
+    return next(iter((*at_home, *around)), alone)
+
+
+async def least_loaded(farm: Farm, series: Series) -> str:
+    """The testbed of a series' pool with the fewest searches; its home, which has a history, first.
+
+    One in quarantine comes last: nothing would be measured there until that ends.
+    """
+    held = await held_testbeds(farm)
+    running = await farm.store.searches(states=(SearchState.RUNNING, SearchState.CANCELLING))
+    load = Counter(search.testbed for search in running)
+    return min((series.testbed, *series.pool), key=lambda bed: (bed in held, load[bed]))
+
+
+async def held_testbeds(farm: Farm) -> frozenset[str]:
+    """The testbeds in quarantine."""
+    return frozenset(one.testbed for one in await farm.store.quarantines(open_only=True))

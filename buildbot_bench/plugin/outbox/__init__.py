@@ -1,0 +1,1 @@
+"""What leaves the farm: mails, and notices on other sites, each written once."""

@@ -1,0 +1,249 @@
+"""The mails about no single search: each quarantine, a week's improvements, the farm is alive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.message import EmailMessage
+
+from twisted.internet.threads import deferToThread
+from twisted.python import log
+
+from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.health import Chart
+from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.farm_mails import (
+    ControlRun,
+    QuarantineReport,
+    TestbedWeek,
+    WeeklyReport,
+    harmless_quarantine,
+    harmless_week,
+)
+from buildbot_bench.plugin.db.finding_rows import ReportRow
+from buildbot_bench.plugin.db.quarantines import MAIL_KEY
+from buildbot_bench.plugin.db.rows import QuarantineRow
+from buildbot_bench.plugin.db.states import ProbeState, ReportState, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.outbox.search_mail import operators
+from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
+from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
+from buildbot_bench.render.message import compose_digest, parse_address
+from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.plots import control
+from buildbot_bench.workflow import Mail
+
+# What a reader of the mail compares with; the page has them all.
+RUNS_TOLD = 8
+_NO_REMARK = "out of control"
+
+
+def lab_url(farm: Farm) -> str:
+    """Where the Lab page is."""
+    return f"{farm.master.config.buildbotURL}#/bench/lab"
+
+
+async def lab_report(
+    farm: Farm, row: QuarantineRow, state: ControlState, mail: Mail
+) -> QuarantineReport:
+    """Why a testbed went into quarantine, and what that puts in doubt; `state` is that of then."""
+    iterations, images = await farm.store.doubted(row)
+    newest = state.chart.newest
+    return harmless_quarantine(
+        QuarantineReport(
+            farm=farm.workflow.name,
+            testbed=row.testbed,
+            workload=row.workload,
+            label=state.image.label if state.image else state.control.revision,
+            unit=state.metric.unit,
+            shift=row.shift,
+            reason=row.reason,
+            since_s=row.since_s,
+            begun_at=row.begun_at,
+            reference=state.chart.reference,
+            limit=newest.limit if newest else state.policy.tolerance,
+            average_limit=state.chart.average_limit,
+            rounds=len(state.chart.good),
+            runs=_runs(row, state),
+            iterations=iterations,
+            images=images,
+            searches=await _searches(farm, row),
+            url=lab_url(farm),
+            operator=mail.reply_to or "",
+        )
+    )
+
+
+async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
+    """What the farm did since a time, testbed by testbed."""
+    outcomes = await farm.store.outcomes_since(since_s)
+    beds = []
+    for name in sorted(farm.workflow.testbeds):
+        iterations, failed = outcomes.get(name, (0, 0))
+        state = await control_state(farm, name)
+        rows = await farm.store.quarantines(name)
+        troubles = await farm.store.troubles(name, since_s)
+        given_up = [probe for probe in troubles if probe.state == ProbeState.LOST]
+        good = state.chart.good if state else ()
+        recent = [abs(p.deviation or 0.0) for p in good if p.round.at_s > since_s]
+        label = state.image.label if state and state.image else ""
+        beds.append(
+            TestbedWeek(
+                testbed=name,
+                iterations=iterations,
+                failed=failed,
+                control=label or (state.control.revision if state else ""),
+                rounds=len(recent),
+                spread=max(recent, default=0.0),
+                last_good_s=state.last_good_s if state else None,
+                quarantines=sum(row.begun_at > since_s for row in rows),
+                held=any(row.ended_at is None for row in rows),
+                given_up=len(given_up),
+                why=(given_up[0].failure or "") if given_up else "",
+            )
+        )
+    return harmless_week(
+        WeeklyReport(
+            farm=farm.workflow.name,
+            since_s=since_s,
+            until_s=farm.now(),
+            mails=await farm.store.mails_sent_since(since_s),
+            beds=tuple(beds),
+            url=lab_url(farm),
+        )
+    )
+
+
+def _runs(row: QuarantineRow, state: ControlState) -> tuple[ControlRun, ...]:
+    """The newest rounds, of which the last began the quarantine."""
+    runs = [
+        ControlRun(
+            at_s=point.round.at_s,
+            values=point.round.values,
+            deviation=point.deviation,
+            average=point.average,
+            remark=point.round.failure or (_NO_REMARK if one.probe_id == row.probe_id else ""),
+        )
+        for one, point in zip(state.rounds, state.chart.points, strict=True)
+    ]
+    return tuple(runs[-RUNS_TOLD:])
+
+
+async def _searches(farm: Farm, row: QuarantineRow) -> tuple[str, ...]:
+    """What searches found since the last good round, by the subjects of their mails."""
+    lines = []
+    for search in reversed(await farm.store.searches(states=[SearchState.FOUND])):
+        if search.testbed == row.testbed and (search.ended_at or 0.0) > row.since_s:
+            told = await farm.store.report_of_search(search.id)
+            lines.append(f"search {search.id}" + (f": {told.subject}" if told else ""))
+    return tuple(lines)
+
+
+WEEK_S = 7 * 24 * 3600.0
+
+
+async def write_digest(farm: Farm, mail: Mail) -> None:
+    """When the oldest untold improvement is a week old, write the mail about all of them."""
+    withheld = await farm.store.withheld_reports()
+    now = farm.now()
+    if not withheld or now - withheld[0].created_at < WEEK_S:
+        return
+    reports = [report for row in withheld if (report := await _report(farm, row))]
+    if not reports:
+        for row in withheld:
+            await farm.store.change_report(row, state=ReportState.DIGESTED)
+        return
+    domain = parse_address(mail.from_).domain
+    envelope = Envelope(
+        sender=mail.from_,
+        recipients=mail.to,
+        reply_to=mail.reply_to,
+        message_id=f"<bench.digest.{withheld[-1].id}.{int(now)}@{domain}>",
+        date=datetime.fromtimestamp(now, tz=UTC),
+    )
+    message = compose_digest(reports, envelope)
+    await farm.store.digest_reports(
+        withheld,
+        message_id=envelope.message_id,
+        subject=str(message["Subject"]),
+        recipients=list(mail.to),
+        message=message.as_bytes(),
+        now=now,
+    )
+
+
+async def _report(farm: Farm, row: ReportRow) -> Report | None:
+    """What an improvement's search found; None when its range is gone and nobody can tell."""
+    search = await farm.store.search(row.search_id) if row.search_id else None
+    try:
+        return None if search is None else await report_of(farm, search)
+    except BenchError:
+        log.err(None, f"bench: the digest leaves out the improvement of search {row.search_id}")
+        return None
+
+
+# A farm that got its mail settings today tells nobody of what was over long ago.
+NEWS_S = 24 * 3600.0
+_ALIVE_KEY = "alive:"
+
+
+async def write_quarantines(farm: Farm, mail: Mail) -> None:
+    """Write the mail of each quarantine that has none, to the testbed's owner."""
+    for row in await farm.store.untold_quarantines():
+        state = await control_state(farm, row.testbed)
+        if state is None or farm.now() - row.begun_at > NEWS_S:
+            continue
+        then = as_of(state, row)
+        lab = await lab_report(farm, row, then, mail)
+        picture = await deferToThread(_picture, lab, then.chart)
+        owner = [state.control.owner] if state.control.owner else operators(mail)
+        envelope = _envelope(farm, mail, owner, f"quarantine.{row.id}")
+        await _keep(
+            farm, f"{MAIL_KEY}{row.id}", envelope, compose_quarantine(lab, envelope, [picture])
+        )
+
+
+async def write_alive(farm: Farm, mail: Mail) -> None:
+    """A week after the last such mail, or after the farm's first measurement, write one."""
+    told = await farm.store.mails_like(_ALIVE_KEY)
+    since_s = told[-1].created_at if told else await farm.store.first_asked_at()
+    if since_s is None or farm.now() - since_s < WEEK_S:
+        return
+    week = await alive_report(farm, since_s)
+    serial = len(told) + 1
+    envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
+    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
+
+
+def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
+    title = f"{lab.label} on {lab.testbed}, {lab.workload}: the control chart"
+    return Picture(
+        name="control.png",
+        png=control(chart, title=title),
+        alternative=f"{title}; the rounds are in the table below",
+    )
+
+
+def _envelope(farm: Farm, mail: Mail, recipients: Sequence[str], about: str) -> Envelope:
+    now = farm.now()
+    domain = parse_address(mail.from_).domain
+    return Envelope(
+        sender=mail.from_,
+        recipients=recipients,
+        reply_to=mail.reply_to,
+        message_id=f"<bench.{about}.{int(now)}@{domain}>",
+        date=datetime.fromtimestamp(now, tz=UTC),
+    )
+
+
+async def _keep(farm: Farm, key: str, envelope: Envelope, message: EmailMessage) -> None:
+    await farm.store.add_mail(
+        key,
+        message_id=envelope.message_id,
+        subject=str(message["Subject"]),
+        recipients=list(envelope.recipients),
+        message=message.as_bytes(),
+        now=farm.now(),
+    )

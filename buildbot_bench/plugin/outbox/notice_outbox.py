@@ -1,0 +1,162 @@
+"""What other sites are told of a culprit: written once, beside the mail, and said until taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from twisted.python import log
+
+from buildbot_bench import extensions
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.report import Report
+from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
+from buildbot_bench.plugin.db.states import ReportState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
+from buildbot_bench.plugin.outbox.site import (
+    TIMEOUT_S,
+    NamedCulprit,
+    NotifiedSite,
+    Site,
+    SiteDenial,
+    SiteRefusal,
+    WantedNotice,
+    no_token,
+)
+from buildbot_bench.plugin.queries.captures import captures_are_awaited
+from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.markdown import report_markdown
+
+# A search that ended before that is no news, should a site be named today.
+NEWS_S = 24 * 3600.0
+# Who is denied so often, a quarter of an hour after the first time, waits for a person.
+MOST_DENIALS = 5
+
+
+class NoticeOutbox:
+    """Writes what is to be said, and has it said beside the broker's cycles."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._outbox = Outbox(farm, NoticeDelivery(farm))
+        self._taken_up = False
+
+    @property
+    def is_delivering(self) -> bool:
+        """Whether a delivery goes on."""
+        return self._outbox.is_delivering
+
+    async def advance(self) -> None:
+        """Write the notices that are missing; start to say those that are due."""
+        if not self._farm.workflow.notify.sites:
+            return
+        if not self._taken_up:
+            await self._farm.store.take_up_notices(self._farm.now())
+            self._taken_up = True
+        beds = self._farm.workflow.testbeds.values()
+        longest_s = max((bed.profile_s or 0.0 for bed in beds), default=0.0)
+        since = self._farm.now() - NEWS_S - longest_s
+        fresh = await self._farm.store.unnoticed_searches(since)
+        await for_each(fresh, self._write, "the notice of search")
+        self._outbox.start()
+
+    async def _write(self, search: SearchRow) -> None:
+        """Write it once its links to flame graphs lead somewhere, as the mail waits for them."""
+        if await captures_are_awaited(self._farm, search):
+            return
+        report = await report_of(self._farm, search)
+        wanted = [(one.kind, one.target, one.body) for one in await self._wanted(report)]
+        await self._farm.store.add_notices(search.id, wanted, now=self._farm.now())
+
+    async def _wanted(self, report: Report) -> list[WantedNotice]:
+        """What is said where: of one sure culprit that made it worse, and of nothing else."""
+        step = report.headline
+        if not report.mailable or step is None or len(step.suspects) != 1:
+            return []
+        (suspect,) = step.suspects
+        known = await self._farm.git(self._farm.history.particulars, suspect)
+        culprit = NamedCulprit(
+            sha=suspect.sha,
+            reviews=known.reviews,
+            line=report.subject.removeprefix("[bench] "),
+            markdown=report_markdown(report),
+        )
+        sites = sites_of(self._farm).values()
+        return [notice for site in sites for notice in site.notices(culprit)]
+
+
+def sites_of(farm: Farm) -> Mapping[str, NotifiedSite]:
+    """The sites that bench.yml names, by their keys in it."""
+    registered = extensions.registered(extensions.SITES)
+    named = farm.workflow.notify.sites
+    return {name: extensions.load(registered[name])(said) for name, said in named.items()}
+
+
+class NoticeDelivery:
+    """One attempt to tell another site of a culprit."""
+
+    kind = "notices"
+    refusals = (SiteRefusal,)
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def begin(self) -> float:
+        """A claim outlasts the longest attempt."""
+        return 3 * TIMEOUT_S
+
+    async def due(self, now: float) -> Sequence[NoticeRow]:
+        """The notices that wait for an attempt."""
+        return await self._farm.store.due_notices(now)
+
+    async def change(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
+        """Change a notice, unless another master was quicker."""
+        return await self._farm.store.change_notice(row, **columns)
+
+    async def deliver(self, row: NoticeRow) -> Change:
+        """Say it, unless the site has it already."""
+        site = await self._site(row)
+        await site.say(row.target, row.body, mark=f"bench:search:{row.search_id}")
+        return delivered(self._farm)
+
+    def postponed(self, row: NoticeRow, failure: InfraError) -> Change:
+        """It is tried again; not before the master starts anew if nobody lets us in.
+
+        A site that is down says nothing about us: only what it denies counts.
+        """
+        denials = row.denials + isinstance(failure, SiteDenial)
+        if isinstance(failure, SiteDenial) and denials >= MOST_DENIALS:
+            log.msg(
+                f"bench: {self.name(row)} is given up after {denials} denials until the master "
+                f"is started again: {failure}"
+            )
+            return {
+                "state": ReportState.GIVEN_UP,
+                "denials": denials,
+                "last_error": failure.message,
+            }
+        return later(self._farm, row, str(failure)) | {"denials": denials}
+
+    def name(self, row: NoticeRow) -> str:
+        """The notice, by its site and search."""
+        return f"{row.kind} of search {row.search_id}"
+
+    async def _site(self, notice: NoticeRow) -> Site:
+        page = self._page(notice.search_id)
+        for name, site in sites_of(self._farm).items():
+            if not notice.kind.startswith(f"{name}-"):
+                continue
+            token = await self._token(site.token_secret)
+            if speaker := site.speaker(notice.kind, token=token, page=page):
+                return speaker
+        raise SiteRefusal(f"bench.yml names no site for a {notice.kind} any more")
+
+    async def _token(self, name: str) -> str:
+        token = await self._farm.secret(name)
+        if not token:
+            raise no_token(name)
+        return token
+
+    def _page(self, search_id: int) -> str:
+        return f"{self._farm.master.config.buildbotURL}#/bench/searches/{search_id}"

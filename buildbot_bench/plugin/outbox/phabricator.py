@@ -1,0 +1,97 @@
+"""Phabricator: a comment on each review that a culprit's message names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.outbox.site import (
+    HINT,
+    Json,
+    NamedCulprit,
+    Site,
+    SiteDenial,
+    SiteRefusal,
+    WantedNotice,
+    call,
+)
+from buildbot_bench.workflow import Phabricator
+
+COMMENT = "phabricator-comment"
+
+
+class PhabricatorSite:
+    """Phabricator as bench.yml has it."""
+
+    SETTINGS = Phabricator
+
+    def __init__(self, settings: Phabricator) -> None:
+        self._settings = settings
+        self.token_secret = settings.token_secret
+
+    def notices(self, culprit: NamedCulprit) -> Sequence[WantedNotice]:
+        """A comment on each review."""
+        return [
+            WantedNotice(kind=COMMENT, target=f"D{number}", body=culprit.markdown)
+            for number in culprit.reviews
+        ]
+
+    def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
+        """A comment."""
+        del page
+        if kind != COMMENT:
+            return None
+        return PhabricatorComment(site=self._settings.site, token=token)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhabricatorComment:
+    """A comment on a review, by Conduit: https://secure.phabricator.com/conduit/."""
+
+    site: str
+    token: str
+
+    async def say(self, target: str, body: str, *, mark: str) -> None:
+        """Comment, unless a comment there has the mark."""
+        known = await self._conduit("transaction.search", {"objectIdentifier": target})
+        if mark in json.dumps(known.get("data", [])):
+            return
+        comment = {"type": "comment", "value": f"{body}\n({mark})\n"}
+        wanted = {"objectIdentifier": target, "transactions": [comment]}
+        await self._conduit("differential.revision.edit", wanted)
+
+    async def _conduit(self, method: str, parameters: Json) -> Json:
+        form = {
+            "api.token": self.token,
+            **{name: _encoded(value) for name, value in _flat(parameters)},
+        }
+        answer = await call("POST", f"{self.site.rstrip('/')}/api/{method}", {}, form=form)
+        if not isinstance(answer, dict):
+            raise InfraError(f"{self.site} does not answer as Conduit does", hint=HINT)
+        if code := answer.get("error_code"):
+            said = one_line(f"{code}: {answer.get('error_info')}")
+            kind = SiteDenial if code == "ERR-INVALID-AUTH" else SiteRefusal
+            raise kind(f"{self.site} takes no comment: {said}", hint=HINT)
+        return answer.get("result") or {}
+
+
+def _flat(value: Any, name: str = "") -> list[tuple[str, Any]]:
+    """A nested value as Conduit takes it in a form: `transactions[0][type]`."""
+    match value:
+        case dict():
+            inner = value.items()
+        case list():
+            inner = dict(enumerate(value)).items()
+        case _:
+            return [(name, value)]
+    return [
+        pair for key, one in inner for pair in _flat(one, f"{name}[{key}]" if name else str(key))
+    ]
+
+
+def _encoded(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,173 @@
+"""A site that hears of a culprit: what one must be able to do, and how it is called over HTTP.
+
+Buildbot's own GitHubStatusPush and GitHubCommentPush report builds; a culprit is found by a search,
+whose commit was often built weeks before, so that no build of theirs stands for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import treq
+from twisted.internet import defer, error
+from twisted.web.client import ResponseFailed
+from twisted.web.http_headers import Headers
+
+from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.legible import one_line
+
+TIMEOUT_S = 30.0
+
+_NO_ANSWER = (
+    defer.CancelledError,
+    defer.TimeoutError,
+    error.TimeoutError,
+    error.ConnectError,
+    error.ConnectionLost,
+    error.ConnectionDone,
+    error.DNSLookupError,
+    ResponseFailed,
+)
+_LATER = frozenset({408, 425, 429})
+# What somebody may mend: GitHub does not even find what a token does not let it see, and a mirror
+# may lag behind the commit.
+_DENIED = frozenset({401, 403, 404})
+HINT = "it is kept and tried again; look at `notify` in bench.yml and at the token if this lasts"
+
+Json = dict[str, Any]
+
+
+class SiteRefusal(BenchError):  # noqa: N818 - an outcome that is recorded, not a fault
+    """The site will never take this: what it is about is not there, or we may not write."""
+
+
+class SiteDenial(InfraError):  # noqa: N818 - as SiteRefusal
+    """The site does not let us, or does not know what it is about: it wants a person."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedCulprit:
+    """A commit that made something worse: `line` says it in one, `markdown` is the whole report.
+
+    `reviews` are the Phabricator reviews that its message names: D8526 is 8526.
+    """
+
+    sha: str
+    reviews: Sequence[int]
+    line: str
+    markdown: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WantedNotice:
+    """One thing to be said: `kind` begins with the site's key in bench.yml and a dash.
+
+    `target` is what the site knows the culprit by; at most 24 characters of `kind` are kept.
+    """
+
+    kind: str
+    target: str
+    body: str
+
+
+class Site(Protocol):
+    """Something that is told of a culprit."""
+
+    async def say(self, target: str, body: str, *, mark: str) -> None:
+        """Say it once: a site that has something with that mark at that target is left alone.
+
+        Raises InfraError for what may be taken later, SiteDenial for what may be when a person
+        has seen to it, SiteRefusal for what never will.
+        """
+
+
+class SiteKind(Protocol):
+    """What an entry point of `buildbot_bench.sites` names: a class, made of its settings.
+
+    `SETTINGS` is a pydantic model (workflow.fields.Model) of what bench.yml says of it.
+    """
+
+    SETTINGS: ClassVar[type[Any]]
+
+    def __call__(self, settings: Any) -> NotifiedSite:
+        """The site as bench.yml has it."""
+
+
+class NotifiedSite(Protocol):
+    """One site of bench.yml: what it is told of a culprit, and by what."""
+
+    @property
+    def token_secret(self) -> str:
+        """The name of the Buildbot secret that holds its token."""
+
+    def notices(self, culprit: NamedCulprit) -> Sequence[WantedNotice]:
+        """All that is to be said of a culprit."""
+
+    def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
+        """What says a notice of a kind; None for what bench.yml no longer wants.
+
+        `page` is the URL of the search's page.
+        """
+
+
+async def call(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: Json | None = None,
+    form: Mapping[str, str] | None = None,
+) -> Any:
+    """The JSON that a site answers; nothing of the request, a token among it, is ever told."""
+    site = url.partition("?")[0]
+    content = {"json": body} if form is None else {"data": dict(form)}
+    try:
+        response = await treq.request(
+            method,
+            url,
+            headers=dict(headers),
+            timeout=TIMEOUT_S,
+            allow_redirects=False,  # another host would get the token
+            persistent=False,  # a kept connection that has died meanwhile fails a POST
+            **(content if method == "POST" else {}),
+        )
+        text = await response.text("utf-8")
+    except _NO_ANSWER as reason:
+        raise InfraError(f"{site} does not answer: {type(reason).__name__}", hint=HINT) from None
+    if response.code >= 500 or response.code in _LATER or _throttled(response.headers):
+        raise InfraError(f"{site} answers HTTP {response.code}", hint=HINT)
+    if response.code in _DENIED:
+        raise SiteDenial(f"{site} answers HTTP {response.code}: {_words(text)}"[:400], hint=HINT)
+    if not 200 <= response.code < 300:
+        raise SiteRefusal(f"{site} answers HTTP {response.code}: {_words(text)}"[:400])
+    return _json(text, site)
+
+
+def _throttled(headers: Headers) -> bool:
+    """Whether it was one request too many, which GitHub calls forbidden."""
+    return headers.hasHeader("retry-after") or headers.getRawHeaders("x-ratelimit-remaining") == [
+        "0"
+    ]
+
+
+def _json(text: str, site: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InfraError(f"{site} does not answer with JSON", hint=HINT) from None
+
+
+def _words(text: str) -> str:
+    try:
+        return one_line(str(json.loads(text)["message"]))
+    except (ValueError, KeyError, TypeError):
+        return "no reason given"
+
+
+def no_token(name: str) -> SiteDenial:
+    """What to say when the secret that bench.yml names is not there."""
+    return SiteDenial(
+        f"there is no secret {name!r}", hint="write the token into that file in secrets/"
+    )

@@ -1,0 +1,177 @@
+"""What the tables know around an answer: other series, the tip, the lab's facts, the course."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.manifest import Manifest
+from buildbot_bench.core.report import (
+    Context,
+    ControlRecord,
+    ImageRecord,
+    ProbeRecord,
+    SeriesSamples,
+    replay_stages,
+    runners_up,
+)
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import all_series, removed_series
+from buildbot_bench.plugin.queries.captures import captures_of
+from buildbot_bench.plugin.queries.control_images import control_state
+from buildbot_bench.plugin.queries.evidence import SearchInputs, comparable_samples
+
+# How far from a step another series' nearest measurement still says something of it: what lies
+# between is told, and beyond this a reader would not take it for an answer.
+NEAR_COMMITS = 500
+
+# A search that has ended is looked at again and again, and its course does not change.
+_narrowing = lru_cache(maxsize=32)(replay_stages)
+_runners_up = lru_cache(maxsize=32)(runners_up)
+
+
+async def context_of(
+    farm: Farm,
+    search: SearchRow,
+    inputs: SearchInputs,
+    answer: Answer,
+    probes: Sequence[ProbeRecord],
+) -> Context:
+    """All that is known besides the search's own samples."""
+    times = frozenset(probe.at_s for probe in probes if probe.value is not None)
+    known = (inputs.range.n, inputs.evidence, inputs.policy)
+    tip = await farm.store.newest_commit(search.branch)
+    return Context(
+        images=await _images(farm, search, inputs),
+        series=await _other_series(farm, search, answer),
+        later=await _later(farm, search, inputs, tip) if tip else (),
+        tip=tip.revision if tip else None,
+        stages=await deferToThread(_narrowing, *known, times),
+        runners_up=await deferToThread(_runners_up, *known, answer),
+        captures=await captures_of(farm, search, inputs.range),
+        control=await _control(farm, search.testbed),
+        one_order=not inputs.policy.images,
+    )
+
+
+async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
+    """What the testbed's control image tells; None without one."""
+    state = await control_state(farm, testbed)
+    if state is None:
+        return None
+    good = state.chart.good
+    return ControlRecord(
+        label=state.image.label if state.image else state.control.revision,
+        rounds=len(good),
+        spread=max((abs(point.deviation or 0.0) for point in good), default=0.0),
+        every_s=state.control.every,
+        last_good_s=state.last_good_s,
+        held=state.quarantine is not None,
+    )
+
+
+async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[ImageRecord, ...]:
+    """The images of the range that were measured where the search measures."""
+    measured = {(sample.position, sample.image) for sample in inputs.samples}
+    first = inputs.range.old.position
+    rows: dict[int, list[IterationRow]] = {
+        image.id: []
+        for image in inputs.images.values()
+        if (image.position - first, image.ordinal) in measured
+    }
+    for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
+        if not probe.tunables:
+            rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
+    return tuple(
+        _record(inputs.images[number], first, iterations) for number, iterations in rows.items()
+    )
+
+
+def _record(image: ImageRow, first: int, iterations: Iterable[IterationRow]) -> ImageRecord:
+    good = [row for row in iterations if row.is_primary and row.value is not None]
+    return ImageRecord(
+        position=image.position - first,
+        label=image.label,
+        ordinal=image.ordinal,
+        digest=image.digest,
+        kernel=image.kernel,
+        build_s=image.build_s,
+        iterations=len(good),
+        facts=_built(image)
+        | {(name, str(value)) for row in good for name, value in row.facts.items()},
+    )
+
+
+def _built(image: ImageRow) -> frozenset[tuple[str, str]]:
+    """What the builder says of an image."""
+    return Manifest(**image.manifest).facts if image.manifest else frozenset()
+
+
+async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[SeriesSamples, ...]:
+    """What every other series measured near the steps."""
+    if not answer.steps:
+        return ()
+    near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
+    first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
+    there = [(series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)]
+    found = [await _series(farm, search, series, first, last) for series in there]
+    # Of what is not measured any more, what it said stays.
+    past = [
+        await _series(farm, search, series, first, last) for series in await removed_series(farm)
+    ]
+    return tuple(
+        series
+        for series in (*found, *(series for series in past if series.samples))
+        if (series.testbed, series.workload) != (search.testbed, search.workload)
+    )
+
+
+async def _series(
+    farm: Farm, search: SearchRow, series: tuple[str, str], first: int, last: int
+) -> SeriesSamples:
+    testbed, workload = series
+    samples = await farm.store.samples(
+        testbed=testbed,
+        workload=workload,
+        first_position=first,
+        last_position=last,
+        branch=search.branch,
+    )
+    return SeriesSamples(
+        testbed=testbed,
+        workload=workload,
+        samples=_shifted(comparable_samples(samples), search),
+    )
+
+
+async def _later(
+    farm: Farm, search: SearchRow, inputs: SearchInputs, tip: CommitRow
+) -> tuple[Sample, ...]:
+    """What the search's own series measured behind the range, comparable with what lies in it."""
+    if not inputs.samples:
+        return ()
+    known = inputs.samples[0]
+    samples = await farm.store.samples(
+        testbed=search.testbed,
+        workload=search.workload,
+        first_position=search.new_position + 1,
+        last_position=tip.position,
+        unit=known.metric.unit,
+        epoch=known.epoch,
+        branch=search.branch,
+    )
+    return _shifted(samples, search)
+
+
+def _shifted(samples: Iterable[Sample], search: SearchRow) -> tuple[Sample, ...]:
+    """The samples with positions that count from the range's old end."""
+    return tuple(
+        replace(sample, position=sample.position - search.old_position) for sample in samples
+    )

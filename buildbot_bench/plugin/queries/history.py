@@ -1,0 +1,285 @@
+"""A series' history in compact arrays, for a chart, and each of its commits; it draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import hypot
+from operator import attrgetter
+from statistics import median
+from typing import Any
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.noise import Noise, learn
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.series import PointRow
+from buildbot_bench.plugin.db.states import JudgementState, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
+from buildbot_bench.plugin.queries.evidence import comparable_samples, span_of
+
+Json = dict[str, Any]
+
+
+def revision_json(revision: Revision) -> Json:
+    """A revision as the REST interface shows it."""
+    return {
+        "label": revision.label,
+        "sha": revision.sha,
+        "position": revision.position,
+        "subject": revision.subject,
+        "author": revision.author,
+    }
+
+
+# So many revisions teach the noise well enough; all of a long history would cost seconds.
+_NOISE_FROM = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesPoints:
+    """The points of the unit that was measured last, by position, and the noise as it is known."""
+
+    points: tuple[PointRow, ...]
+    noise: Noise
+
+    @property
+    def unit(self) -> str:
+        """The unit of all points."""
+        return self.points[0].unit if self.points else PPS.unit
+
+
+async def read_series(farm: Farm, testbed: str, workload: str) -> SeriesPoints:
+    """The series as it is now; one without points when there is none of that name."""
+    rows = await farm.store.points(testbed, workload, farm.branch)
+    points = await deferToThread(_in_newest_unit, rows)
+    return SeriesPoints(points=points, noise=await _noise(farm, testbed, workload, points))
+
+
+def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
+    last = max(rows, key=attrgetter("last_at_s"), default=None)
+    return tuple([row for row in rows if last and row.unit == last.unit])
+
+
+async def _noise(farm: Farm, testbed: str, workload: str, points: Sequence[PointRow]) -> Noise:
+    recent = points[-_NOISE_FROM:]
+    samples = await farm.store.samples(
+        testbed=testbed,
+        workload=workload,
+        first_position=recent[0].position if recent else 0,
+        last_position=recent[-1].position if recent else 0,
+    )
+    return await deferToThread(lambda: learn(comparable_samples(samples)))
+
+
+# Nineteen of twenty points of an unchanged level lie within two standard deviations of it.
+_DEVIATIONS = 2.0
+# A stretch of fewer points has no level yet, and one whose points mostly lie elsewhere has several,
+# whose changes are not found yet: a band would tell of a calm that there is not.
+_FEWEST = 5
+_SETTLED = 0.75
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Band:
+    """Between two positions, both included, a point from `low` to `high` is nothing new."""
+
+    first: int
+    last: int
+    level: float
+    low: float
+    high: float
+
+
+def bands(points: Sequence[PointRow], changes: Iterable[int], noise: Noise) -> list[Band]:
+    """The noise band of each stretch that is settled between known changes, epochs among them.
+
+    `changes` are the positions of the first commits on a new level. The level of a stretch is
+    the median of its points' means; the spread is that of a point with the usual number of boots.
+    """
+    found = []
+    for stretch in _stretches(points, sorted(set(changes))):
+        level = median(point.mean for point in stretch)
+        boots = median(point.boots for point in stretch)
+        spread = _DEVIATIONS * hypot(noise.sigma_build, noise.sigma_run / boots**0.5)
+        band = Band(
+            first=stretch[0].position,
+            last=stretch[-1].position,
+            level=level,
+            low=level * (1 - spread),
+            high=level * (1 + spread),
+        )
+        inside = sum(band.low <= point.mean <= band.high for point in stretch)
+        if len(stretch) >= _FEWEST and inside >= _SETTLED * len(stretch):
+            found.append(band)
+    return found
+
+
+def _stretches(points: Sequence[PointRow], changes: Sequence[int]) -> Iterable[list[PointRow]]:
+    stretch: list[PointRow] = []
+    ahead = list(reversed(changes))
+    for point in points:
+        changed = bool(stretch) and stretch[-1].epoch != point.epoch
+        while ahead and ahead[-1] <= point.position:
+            ahead.pop()
+            changed = True
+        if changed and stretch:
+            yield stretch
+            stretch = []
+        stretch.append(point)
+    if stretch:
+        yield stretch
+
+
+_WHOLE_FROM = 10_000.0
+_ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mark:
+    """A commit that changed the level: found by a search, or an alarm without one.
+
+    `effect` is a fraction of the old level; `searchid` is None for an alarm.
+    """
+
+    kind: str
+    position: int
+    label: str
+    effect: float | None
+    searchid: int | None
+
+
+async def series_list(farm: Farm) -> list[Json]:
+    """What is measured where, and then what was; `gone` says why that is not any more."""
+    measured = [
+        (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
+    ]
+    past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
+    return [
+        *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
+        *({"testbed": bed, "workload": workload, "gone": why} for bed, workload, why in past),
+    ]
+
+
+def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
+    """A series, one entry a revision and epoch.
+
+    Arrays of equal length: positions, labels, means, lows, highs, counts. `bands` are the noise
+    bands of the stretches between changes, `marks` the changes, `epochs` where a new one begins.
+    """
+    points = series.points
+    return {
+        "unit": series.unit,
+        "higher_is_better": KNOWN_METRICS.get(series.unit, PPS).higher_is_better,
+        "positions": [point.position for point in points],
+        "labels": [point.label for point in points],
+        "means": [_shown(point.mean) for point in points],
+        "lows": [_shown(point.low) for point in points],
+        "highs": [_shown(point.high) for point in points],
+        "counts": [point.boots for point in points],
+        "bands": [asdict(b) for b in bands(points, (m.position for m in marks), series.noise)],
+        "marks": [asdict(mark) for mark in marks],
+        "epochs": [
+            point.position for before, point in pairwise(points) if before.epoch != point.epoch
+        ],
+    }
+
+
+def _shown(value: float) -> float:
+    """Whole numbers where a chart cannot show more: a third of the answer would be decimals."""
+    return round(value) if abs(value) >= _WHOLE_FROM else value
+
+
+async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
+    """The culprits of searches, and the alarms at other commits."""
+    searches = await farm.store.searches_over(testbed, workload, -1, 2**31 - 1)
+    culprits = {
+        mark.position: mark
+        for search in reversed(searches)
+        if search.state == SearchState.FOUND
+        for mark in await culprits_of(farm, search)
+    }
+    alarms = {}
+    for state in _ALARMS:
+        for row in await farm.store.judgements(state):
+            if (row.testbed, row.workload) == (testbed, workload):
+                alarms[row.new_position] = Mark(
+                    kind="alarm",
+                    position=row.new_position,
+                    label=await _label(farm, row.new_position),
+                    effect=row.effect,
+                    searchid=row.search_id,
+                )
+    return sorted((alarms | culprits).values(), key=lambda mark: mark.position)
+
+
+async def culprits_of(farm: Farm, search: SearchRow) -> list[Mark]:
+    """The steps that a search found, in the order of its answer."""
+    return [
+        Mark(
+            kind="culprit",
+            position=search.old_position + step.new,
+            label=await _label(farm, search.old_position + step.new),
+            effect=step.effect,
+            searchid=search.id,
+        )
+        for step in search.steps
+    ]
+
+
+async def _label(farm: Farm, position: int) -> str:
+    """The name of the revision there; it was measured, else nobody would speak of it."""
+    images = await farm.store.images_between(position, position)
+    return images[-1].label if images else f"#{position}"
+
+
+async def measured_commit(farm: Farm, testbed: str, workload: str, position: int) -> Json | None:
+    """The commit that was measured at a position of the branch; None when there is none."""
+    images = await farm.store.images_between(position, position)
+    if not images:
+        return None
+    revision = await farm.git(_known, farm, images[-1].sha)
+    named = revision_json(revision) if revision else {"label": images[-1].label}
+    return named | await _values(farm, testbed, workload, position)
+
+
+async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | None:
+    """The commit so many behind a search's old end; None when there is no such."""
+    search = await farm.store.search(search_id)
+    if search is None or not 0 <= offset <= search.new_position - search.old_position:
+        return None
+    span = await farm.git(span_of, farm, search)
+    revision = span.revisions[offset]
+    values = await _values(farm, search.testbed, search.workload, revision.position)
+    return revision_json(revision) | values
+
+
+def _known(farm: Farm, sha: str) -> Revision | None:
+    """The revision, unless a rewritten branch has taken it out of the mirror."""
+    try:
+        return farm.history.resolve(sha)
+    except UsageError:
+        return None
+
+
+async def _values(farm: Farm, testbed: str, workload: str, position: int) -> Json:
+    samples = await farm.store.samples(
+        testbed=testbed, workload=workload, first_position=position, last_position=position
+    )
+    images = await farm.store.images_between(position, position)
+    return {
+        "position": position,
+        "unit": samples[0].metric.unit if samples else "",
+        "samples": [
+            {"image": sample.image, "epoch": sample.epoch, "values": list(sample.values)}
+            for sample in samples
+        ],
+        "image_state": str(images[0].state) if images else "",
+        "failure": next((image.reason for image in images if image.reason), None)
+        or next((i.failure for sample in samples for i in sample.iterations if i.failure), None),
+    }

@@ -1,0 +1,124 @@
+"""What the lab does now, testbed by testbed, and what waits for it; it orders nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
+
+Json = dict[str, Any]
+
+# How many of the newest iterations tell whether a testbed is well.
+RECENT = 200
+
+
+async def lab(farm: Farm) -> Json:
+    """The testbeds with their queues, and the images that wait for a builder."""
+    images = [
+        *await farm.store.images(ImageState.BUILDING),
+        *await farm.store.images(ImageState.WANTED),
+    ]
+    return {
+        "farm": farm.workflow.name,
+        "branch": farm.branch,
+        "testbeds": [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)],
+        "builders": [await worker(farm, name) for name in farm.workflow.build_job.runs_on],
+        "images": [
+            {"label": i.label, "image": i.ordinal, "state": str(i.state), "since": i.changed_at}
+            for i in images
+        ],
+    }
+
+
+async def testbed(farm: Farm, name: str) -> Json:
+    """One testbed: its worker, how it was of late, what it does, its queue, its control image."""
+    bed = testbed_of(farm, name)
+    entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
+    wait_s = 0.0
+    for entry in entries:
+        entry["starts_in_s"] = wait_s
+        wait_s += (entry["iterations"] - entry["done"]) * (bed.boot_s + bed.run_s)
+    quarantine = await quarantine_view(farm, name)
+    for entry in entries if quarantine else ():
+        if entry["doing"] == "waiting" and entry["reason"] != ProbeReason.CONTROL:
+            entry["doing"] = "held by the quarantine"
+    newest = await farm.store.last_outcomes(RECENT)
+    outcomes = [outcome for outcome in newest if outcome[0] == name]
+    return {
+        "testbed": name,
+        "builder": bench_builder(name),
+        "worker": await worker(farm, bed.worker),
+        "boot_s": bed.boot_s,
+        "run_s": bed.run_s,
+        "queue": entries,
+        "recent": len(outcomes),
+        "failed": sum(failure is not None for _, _, failure in outcomes),
+        "last_at": outcomes[0][1] if outcomes else None,
+        "last_failure": next((failure for _, _, failure in outcomes if failure), None),
+        "trouble": await _trouble(farm, name, newest),
+        "control": await control_view(farm, name),
+        "quarantine": quarantine,
+    }
+
+
+async def _trouble(
+    farm: Farm, testbed: str, newest: Sequence[tuple[str, float, str | None]]
+) -> str | None:
+    """Why the newest job of a testbed gave nothing; None when one gave something since."""
+    ends = [at_s for name, at_s, _ in newest if name == testbed]
+    # What is older than the newest iterations of all testbeds is no news.
+    oldest = newest[-1][1] if len(newest) == RECENT else 0.0
+    rows = await farm.store.troubles(testbed, ends[0] if ends else oldest, limit=1)
+    return rows[0].failure if rows else None
+
+
+async def worker(farm: Farm, name: str) -> Json:
+    """Whether a worker is there and may work."""
+    known = await farm.master.data.get(("workers", name)) or {}
+    return {
+        "name": name,
+        "workerid": known.get("workerid"),
+        "connected": bool(known.get("connected_to")),
+        "paused": bool(known.get("paused")),
+    }
+
+
+async def _queue(farm: Farm, testbed: str) -> Sequence[ProbeRow]:
+    """Open probes as Buildbot will take them: those that run, then by priority and age."""
+    issued = await farm.store.probes(ProbeState.ISSUED)
+    waiting = await farm.store.probes(ProbeState.NEW)
+    return [probe for probe in (*issued, *waiting) if probe.testbed == testbed]
+
+
+async def _entry(farm: Farm, probe: ProbeRow) -> Json:
+    image = await farm.store.image(probe.image_id)
+    rows = await farm.store.iterations_of_probe(probe.id)
+    return {
+        "probeid": probe.id,
+        "label": image.label if image else "",
+        "image": image.ordinal if image else 0,
+        "workload": probe.workload,
+        "reason": str(probe.reason),
+        "searchid": probe.search_id,
+        "iterations": probe.iterations,
+        "done": sum(row.is_primary for row in rows),
+        "priority": probe.priority,
+        "since": probe.created_at,
+        "brid": probe.brid,
+        "doing": await _doing(farm, probe, image),
+    }
+
+
+async def _doing(farm: Farm, probe: ProbeRow, image: ImageRow | None) -> str:
+    """`measuring`, or what it waits for."""
+    if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
+        return "waiting for its kernel"
+    if probe.brid is None:
+        return "waiting"
+    request = await farm.master.data.get(("buildrequests", str(probe.brid)))
+    return "measuring" if request and request["claimed"] else "waiting"

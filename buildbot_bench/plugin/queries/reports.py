@@ -1,0 +1,135 @@
+"""The report of a search that has ended, composed from the tables and the mirror when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from twisted.python import log
+
+from buildbot_bench import extensions
+from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.report import AddedSection, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.sample import PPS
+from buildbot_bench.core.search import Answer
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.context import context_of
+from buildbot_bench.plugin.queries.evidence import SearchInputs, carried, gather
+from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
+
+# A section is for a reader of a mail; what is longer belongs on a page of its own.
+MOST_ADDED_LINES = 100
+
+
+async def report_of(farm: Farm, search: SearchRow) -> Report:
+    """Everything that is to be said of a search with an answer."""
+    inputs = await gather(farm, search)
+    images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
+    answer, probes = answer_of(search), await probe_records(farm, search)
+    report = compose(
+        range=inputs.range,
+        answer=answer,
+        samples=inputs.samples,
+        setting=replace(
+            _setting(farm, search, inputs),
+            carried=await carried(farm, search, inputs.images.values()),
+        ),
+        probes=probes,
+        untestable={
+            position: images[position].reason or "untestable"
+            for position in inputs.evidence.untestable
+        },
+        no_ops=inputs.evidence.same_as_previous,
+        known=replace(
+            await context_of(farm, search, inputs, answer, probes),
+            opinion=opinion_of(await farm.store.marks_of_search(search.id)),
+            record=await track_record(farm),
+        ),
+    )
+    return replace(report, added=tuple(added_sections(report)))
+
+
+def added_sections(report: Report) -> Iterator[AddedSection]:
+    """What installed packages add; a section that fails is logged, and the report goes without."""
+    for name, point in extensions.added(extensions.SECTIONS).items():
+        try:
+            section: AddedSection | None = extensions.load(point)(report)
+            if section is not None:
+                lines = tuple(long_line(line) for line in section.lines[:MOST_ADDED_LINES])
+                yield AddedSection(title=one_line(section.title), lines=lines)
+        except Exception:  # noqa: BLE001 - what strangers wrote must not keep a mail back
+            log.err(None, f"bench: the report's section {name!r} failed")
+
+
+def answer_of(search: SearchRow) -> Answer:
+    """The answer that was stored; a search that failed has found nothing and says why."""
+    if search.answer is None:
+        return Answer(
+            steps=(),
+            reproduced=True,
+            unresolved=(),
+            reason=search.detail or f"the search was {search.state}",
+        )
+    return search.answer
+
+
+async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
+    """The iterations that a search asked for, in the order in which it asked."""
+    records: list[ProbeRecord] = []
+    for serial, probe in enumerate(await farm.store.probes_of_search(search.id), start=1):
+        image = await farm.store.image(probe.image_id)
+        iterations = await farm.store.iterations_of_probe(probe.id)
+        if image is not None:
+            records.extend(_records(serial, probe, image, iterations))
+    return records
+
+
+def _records(
+    serial: int, probe: ProbeRow, image: ImageRow, iterations: list[IterationRow]
+) -> list[ProbeRecord]:
+    if not iterations:
+        return [
+            ProbeRecord(
+                serial=serial,
+                label=image.label,
+                image=image.ordinal,
+                failure=probe.failure or str(probe.state),
+                at_s=probe.ended_at or probe.created_at,
+            )
+        ]
+    return [
+        ProbeRecord(
+            serial=serial,
+            label=image.label,
+            image=image.ordinal,
+            value=row.value,
+            unit=row.unit,
+            failure=row.failure,
+            at_s=row.at_s,
+            duration_s=row.duration_s,
+        )
+        for row in iterations
+        if row.is_primary
+    ]
+
+
+def _plain(inputs: SearchInputs) -> list[ImageRow]:
+    return [image for image in inputs.images.values() if image.ordinal == 0]
+
+
+def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs) -> Setting:
+    mail = farm.workflow.mail
+    return Setting(
+        testbed=search.testbed,
+        workload=search.workload,
+        metric=inputs.samples[0].metric if inputs.samples else PPS,
+        confidence=farm.workflow.regression.confidence,
+        min_effect=search.min_effect,
+        error=search.error,
+        farm=farm.workflow.name,
+        search_id=search.id,
+        url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
+        operator=(mail.reply_to or "") if mail else "",
+    )

@@ -1,0 +1,263 @@
+"""How searches and their probes are shown to people and programs; it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.search import Evidence, Suspect, forecast, suspects
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.history import culprits_of, revision_json
+from buildbot_bench.plugin.queries.judgements import mark_json
+from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.text import report_text
+
+Json = dict[str, Any]
+
+
+# Several people who follow one search ask the same question each second.
+cached_suspects = lru_cache(maxsize=32)(suspects)
+
+
+class SearchViews:
+    """Reads the tables for whoever looks."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def describe(self, search_id: int) -> Json | None:
+        """A search as it stands, with its report when it has ended."""
+        search = await self._farm.store.search(search_id)
+        if search is None:
+            return None
+        inputs = await gather(self._farm, search)
+        summary = await self.summarise(search)
+        if search.ended_at is not None:
+            report = await report_of(self._farm, search)
+            return summary | {
+                "suspects": [],
+                "now": search.detail or "",
+                "report": to_json(report),
+                "text": report_text(report),
+            }
+        found = await deferToThread(
+            cached_suspects,
+            inputs.range.n,
+            inputs.evidence,
+            inputs.costs,
+            inputs.policy,
+        )
+        labels = [revision.label for revision in inputs.range.revisions]
+        return summary | {
+            "suspects": [
+                {
+                    "old": labels[suspect.old],
+                    "new": labels[suspect.new],
+                    "probability": suspect.probability,
+                    "effect": suspect.effect,
+                }
+                for suspect in found
+            ],
+            "now": await self._activity(search),
+            "report": None,
+            "text": None,
+        }
+
+    async def summarise(self, search: SearchRow) -> Json:
+        """The part of a search's description that costs little."""
+        iterations, images = await self._farm.store.progress(search.id)
+        old, new = await self._farm.git(self._ends, search)
+        return {
+            "searchid": search.id,
+            "state": str(search.state),
+            "testbed": search.testbed,
+            "workload": search.workload,
+            "unit": search.unit,
+            "old": revision_json(old),
+            "new": revision_json(new),
+            "commits": search.new_position - search.old_position,
+            "created_at": search.created_at,
+            "ended_at": search.ended_at,
+            "requester": search.requester,
+            "iterations_done": iterations,
+            "images_built": images,
+            "forecast": search.forecast,
+            "marks": [mark_json(m) for m in await self._farm.store.marks_of_search(search.id)],
+        }
+
+    async def probes(self, search_id: int) -> list[Json] | None:
+        """The probes of a search with what they gave, oldest first; None without such a search."""
+        if await self._farm.store.search(search_id) is None:
+            return None
+        rows = await self._farm.store.probes_of_search(search_id)
+        return [await self._probe(probe, serial) for serial, probe in enumerate(rows, start=1)]
+
+    async def recent_probes(self, limit: int) -> list[Json]:
+        """What the lab was asked for last, for whatever reason, newest first."""
+        rows = await self._farm.store.recent_probes(limit)
+        return [await self._probe(probe, probe.id) for probe in rows]
+
+    async def _probe(self, probe: ProbeRow, serial: int) -> Json:
+        image = await self._farm.store.image(probe.image_id)
+        iterations = [
+            row for row in await self._farm.store.iterations_of_probe(probe.id) if row.is_primary
+        ]
+        return {
+            "probeid": probe.id,
+            "serial": serial,
+            "label": image.label if image else "",
+            "position": image.position if image else None,
+            "image": image.ordinal if image else 0,
+            "image_state": str(image.state) if image else "",
+            "testbed": probe.testbed,
+            "workload": probe.workload,
+            "reason": str(probe.reason),
+            "searchid": probe.search_id,
+            "state": str(probe.state),
+            "iterations": probe.iterations,
+            "values": [row.value for row in iterations if row.value is not None],
+            "unit": next((row.unit for row in iterations if row.unit), ""),
+            "failure": probe.failure
+            or next((row.failure for row in iterations if row.failure), None),
+            "at": probe.ended_at or probe.issued_at or probe.created_at,
+            "duration_s": sum(row.duration_s for row in iterations),
+        }
+
+    async def _activity(self, search: SearchRow) -> str:
+        """What is done for a search at this moment, in a few words."""
+        for probe in reversed(await self._farm.store.probes_of_search(search.id)):
+            image = await self._farm.store.image(probe.image_id)
+            if probe.state in OPEN_PROBES and image is not None:
+                verb = "building" if image.state in {"wanted", "building"} else "measuring"
+                return f"{verb} {image.label} for {search.testbed}"
+        return "planning"
+
+    def _ends(self, search: SearchRow) -> tuple[Revision, Revision]:
+        history = self._farm.history
+        return history.resolve(search.old_sha), history.resolve(search.new_sha)
+
+
+async def strip(farm: Farm, search_id: int) -> Json | None:
+    """What was measured, built, found untestable or identical, who is suspected, what is left."""
+    search = await farm.store.search(search_id)
+    if search is None:
+        return None
+    inputs = await gather(farm, search)
+    running = search.ended_at is None
+    evidence = inputs.evidence
+    suspects = await _suspects(inputs) if running else ()
+    return {
+        "searchid": search.id,
+        "state": str(search.state),
+        "commits": inputs.range.n,
+        "unit": inputs.samples[0].metric.unit if inputs.samples else search.unit,
+        "measured": _measured(evidence),
+        "built": sorted(evidence.built),
+        "building": _building(inputs),
+        "untestable": sorted(evidence.untestable),
+        "folded": sorted(evidence.same_as_previous),
+        "suspects": [_suspect(inputs, suspect) for suspect in suspects],
+        "culprits": await _culprits(farm, search),
+        "left": await _left(farm, search, inputs, suspects) if running else None,
+    }
+
+
+def _measured(evidence: Evidence) -> list[Json]:
+    values: dict[int, list[float]] = {}
+    for measurement in evidence.measurements:
+        values.setdefault(measurement.position, []).append(measurement.value)
+    return [
+        {"at": at, "n": len(of), "mean": fmean(of), "low": min(of), "high": max(of)}
+        for at, of in sorted(values.items())
+    ]
+
+
+def _building(inputs: SearchInputs) -> list[int]:
+    waiting = {ImageState.WANTED, ImageState.BUILDING}
+    first = inputs.range.old.position
+    return sorted({i.position - first for i in inputs.images.values() if i.state in waiting})
+
+
+async def _suspects(inputs: SearchInputs) -> Sequence[Suspect]:
+    """The likeliest first."""
+    return await deferToThread(
+        cached_suspects, inputs.range.n, inputs.evidence, inputs.costs, inputs.policy
+    )
+
+
+def _suspect(inputs: SearchInputs, suspect: Suspect) -> Json:
+    """A step may lie in (old, new]."""
+    revisions = inputs.range.revisions
+    labels = {"after": revisions[suspect.old].label, "label": revisions[suspect.new].label}
+    return asdict(suspect) | labels
+
+
+async def _culprits(farm: Farm, search: SearchRow) -> list[Json]:
+    return [
+        {"at": m.position - search.old_position, "label": m.label, "effect": m.effect}
+        for m in await culprits_of(farm, search)
+    ]
+
+
+async def _left(
+    farm: Farm, search: SearchRow, inputs: SearchInputs, suspects: Sequence[Suspect]
+) -> Json:
+    """The median of what such a search takes, less what this one has had.
+
+    When the ends are measured, the likeliest suspect says how large a step is looked for. A search
+    that takes longer than the median has nothing left by this reckoning: 0, and `over`.
+    """
+    policy = inputs.policy
+    effects = [abs(suspect.effect) for suspect in suspects[:1]]
+    policy = replace(policy, claimed=max([*effects, policy.min_effect]))
+    expected = await deferToThread(forecast, inputs.range.n, inputs.costs, policy, inputs.evidence)
+    done, _ = await farm.store.progress(search.id)
+    share = max(1 - done / expected.iterations[0], 0.0)
+    return {
+        "iterations": expected.iterations[0] * share,
+        "images": expected.images[0] * share,
+        "hours": expected.hours[0] * share,
+        "over": share == 0.0,
+    }
+
+
+async def reports(farm: Farm, limit: int) -> list[Json]:
+    """The newest searches, each with the steps that it found and who was told of them."""
+    views = SearchViews(farm)
+    told = []
+    for search in await farm.store.searches(limit=limit):
+        mail = await farm.store.report_of_search(search.id)
+        notices = await farm.store.notices_of_search(search.id)
+        told.append(
+            await views.summarise(search)
+            | {
+                "reason": str(search.reason),
+                "detail": search.detail or (search.answer.reason if search.answer else ""),
+                "culprits": [asdict(mark) for mark in await culprits_of(farm, search)],
+                "flame_graphs": await flame_graphs_of_search(farm, search.id),
+                "mail": str(mail.state) if mail else None,
+                "notices": [
+                    {
+                        "kind": str(n.kind),
+                        "target": n.target,
+                        "state": str(n.state),
+                        "error": n.last_error,
+                    }
+                    for n in notices
+                    if n.target
+                ],
+            }
+        )
+    return told

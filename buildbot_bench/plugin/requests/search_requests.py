@@ -1,0 +1,241 @@
+"""What people ask about searches: forecast, start, cancel, and boot one revision more often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.search import forecast
+from buildbot_bench.history import Fit
+from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.db.finding_rows import NewSearch
+from buildbot_bench.plugin.db.rows import ProbeRequest
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchReason, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
+from buildbot_bench.plugin.queries.history import revision_json
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchQuestion:
+    """A search that a person thinks of, as they wrote it; what is None is chosen for them.
+
+    `fix` is a commit that is applied to each revision that it fits and that lacks it.
+    """
+
+    old: str
+    new: str
+    testbed: str | None = None
+    workload: str | None = None
+    min_effect: float | None = None
+    error: float | None = None
+    fix: str | None = None
+
+
+class SearchRequests:
+    """Answers people; what it starts, the broker carries out."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def forecast(self, question: SearchQuestion) -> Json:
+        """What a search would cost; raises UsageError for what cannot be searched."""
+        search = await self._draft(question, requester="")
+        inputs = await gather(self._farm, search)
+        return await self._forecast(search, inputs)
+
+    async def start(self, question: SearchQuestion, requester: str) -> Json:
+        """Start a search and say what it will cost."""
+        draft = await self._draft(question, requester=requester)
+        cost = await self._forecast(draft, await gather(self._farm, draft))
+        wanted = replace(draft, forecast=cost)
+        search = await self._farm.store.add_search(wanted, now=self._farm.now())
+        self._farm.wake()
+        return {"searchid": search.id, "forecast": cost}
+
+    async def cancel(self, search_id: int) -> None:
+        """End a search; one that has ended stays as it is. Raises UsageError when there is none."""
+        search = await self._farm.store.search(search_id)
+        if search is None:
+            raise UsageError(f"there is no search {search_id}")
+        if search.state != SearchState.RUNNING:
+            return
+        await self._farm.store.change_search(search, state=SearchState.CANCELLING)
+        self._farm.wake()
+
+    async def _draft(self, question: SearchQuestion, *, requester: str) -> NewSearch:
+        series = self._series(question)
+        named = question.testbed if question.testbed in series.pool else None
+        testbed = named or await least_loaded(self._farm, series)
+        await self._farm.mirroring.ready()
+        old, new = await self._farm.git(self._resolve, question)
+        fix_sha, fix_patch = await self._fix(question, old, requester)
+        workflow = self._farm.workflow
+        return NewSearch(
+            key=None,
+            branch=self._farm.branch,
+            testbed=testbed,
+            workload=series.workload,
+            unit="",
+            old_sha=old.sha,
+            old_position=old.position,
+            new_sha=new.sha,
+            new_position=new.position,
+            claimed=None,
+            min_effect=question.min_effect or workflow.min_effect_on(testbed),
+            error=question.error or workflow.regression.error,
+            reason=SearchReason.PERSON,
+            requester=requester,
+            fix_sha=fix_sha,
+            fix_patch=fix_patch,
+        )
+
+    async def _fix(
+        self, question: SearchQuestion, old: Revision, requester: str
+    ) -> tuple[str | None, str | None]:
+        """The commit that is carried along, and the SHA-256 of its patch, which is kept."""
+        if question.fix is None:
+            return None, None
+        farm = self._farm
+        fix = await farm.git(farm.history.resolve, question.fix)
+        if (await farm.git(farm.fits, fix.sha, (old.sha,)))[old.sha] is Fit.IN:
+            raise UsageError(
+                f"{question.fix} is in {question.old} already", hint="search without --with"
+            )
+        body = await farm.git(farm.history.patch, fix)
+        name = f"commit:{fix.short_sha}"
+        check_patch(body, name)
+        kept = await farm.store.add_patch(
+            body=body, origin=name, requester=requester, now=farm.now()
+        )
+        return fix.sha, kept.digest
+
+    def _resolve(self, question: SearchQuestion) -> tuple[Revision, Revision]:
+        history = self._farm.history
+        old, new = history.resolve(question.old), history.resolve(question.new)
+        if old.sha == new.sha:
+            raise UsageError(f"{question.old} and {question.new} are the same revision")
+        history.range(old, new)
+        return old, new
+
+    def _series(self, question: SearchQuestion) -> Series:
+        """The only series that fits what the person named; else the choice is theirs."""
+        known = all_series(self._farm.workflow.bench_jobs)
+        fitting = [
+            series
+            for series in known
+            if question.testbed in {None, series.runs_on, *series.pool}
+            and question.workload in {None, series.workload}
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        listed = ", ".join(f"{series.runs_on}/{series.workload}" for series in fitting or known)
+        problem = "several fit" if fitting else "no testbed and workload fit"
+        raise UsageError(
+            f"{problem} --testbed {question.testbed or '?'} --workload {question.workload or '?'}",
+            hint=f"this farm measures {listed}",
+        )
+
+    async def _forecast(self, search: NewSearch, inputs: SearchInputs) -> Json:
+        expected = await deferToThread(
+            forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
+        )
+        return {
+            "old": revision_json(inputs.range.old),
+            "new": revision_json(inputs.range.new),
+            "commits": inputs.range.n,
+            "testbed": search.testbed,
+            "workload": search.workload,
+            "images": _spread(expected.images),
+            "iterations": _spread(expected.iterations),
+            "hours": _spread(expected.hours),
+            "known_iterations": len(inputs.evidence.measurements),
+        }
+
+
+def _spread(quantiles: tuple[float, float]) -> Json:
+    median, p90 = quantiles
+    return {"median": median, "p90": p90}
+
+
+MOST_ITERATIONS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MoreBoots:
+    """So many boots of a revision; `fresh` has its kernel built anew, for another layout."""
+
+    revision: str
+    iterations: int
+    fresh: bool = False
+
+
+async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
+    """Ask for the boots, at once and before all else; a search that runs waits for them.
+
+    One that has ended keeps its answer, and its report counts them. Raises UsageError when there
+    is no such search, its testbed is gone, the revision does not lie in its range, or there can be
+    no other build.
+    """
+    search = await farm.store.search(search_id)
+    if search is None:
+        raise UsageError(f"there is no search {search_id}")
+    if why := removal_reason(farm, search.testbed, search.workload):
+        raise UsageError(why, hint="search the range on another testbed")
+    span = await farm.git(span_of, farm, search)
+    revision = await farm.git(_within, farm, span, wish.revision)
+    wanted = await built_for(farm, search, revision)
+    probe = await ask_probe(
+        farm,
+        ProbeRequest(
+            image_id=(
+                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=wish.fresh))
+            ).id,
+            testbed=search.testbed,
+            workload=search.workload,
+            iterations=wish.iterations,
+            reason=ProbeReason.PERSON,
+            priority=Priority.PERSON,
+            search_id=search.id,
+            name=f"person {uuid4().hex}",
+        ),
+    )
+    farm.wake()
+    return {"probeid": probe.id, "label": wanted.label}
+
+
+def _within(farm: Farm, span: RevisionRange, revision: str) -> Revision:
+    found = farm.history.resolve(revision)
+    offset = found.position - span.old.position
+    if not 0 <= offset <= span.n or span.revisions[offset].sha != found.sha:
+        raise UsageError(
+            f"{found.label} does not lie in {span.old.label} to {span.new.label}",
+            hint="name a revision of the search's range",
+        )
+    return found
+
+
+async def _ordinal(farm: Farm, wanted: BuildTarget, *, fresh: bool) -> int:
+    """Which build is meant: the first that is no failure, or one that there is not yet."""
+    relinks = await relinks_of(farm, wanted.variant or wanted.sha, wanted.position)
+    if fresh and relinks.alike:
+        raise UsageError(
+            f"another build of {wanted.label} would be its first one again: the job cannot relink",
+            hint="boot it without `fresh`, or have the job heed BENCH_IMAGE",
+        )
+    for ordinal in count():
+        image = await farm.store.image_of(wanted.variant or wanted.sha, ordinal)
+        if image is None or not (fresh or image.state == ImageState.UNTESTABLE):
+            break
+    return ordinal

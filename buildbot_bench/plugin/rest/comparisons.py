@@ -1,0 +1,146 @@
+"""The REST face of comparisons under /api/v2/bench/comparisons: what a path and its JSON mean."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from buildbot.data import base, types
+
+from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
+from buildbot_bench.plugin.requests.comparison_requests import (
+    DEFAULT_ITERATIONS,
+    MIN_ITERATIONS,
+    MOST_ITERATIONS,
+    ComparisonQuestion,
+    ComparisonRequests,
+)
+from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
+from buildbot_bench.plugin.rest.parameters import files, fraction, number, required_text, texts
+
+LISTED = 50
+MOST_PATCHES = 20
+
+
+def register(master: Any) -> None:
+    """Add our resources to Buildbot's, as `searches.register` does."""
+    if master.data.getResourceType(ComparisonResource.name) is None:
+        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
+
+
+def question_of(args: dict[str, Any]) -> ComparisonQuestion:
+    """The question in a request's parameters; raises UsageError for what is none."""
+    return ComparisonQuestion(
+        base=required_text(args, "base"),
+        new=required_text(args, "new"),
+        testbeds=texts(args, "testbeds"),
+        workloads=texts(args, "workloads"),
+        iterations=number(
+            args,
+            "iterations",
+            least=MIN_ITERATIONS,
+            most=MOST_ITERATIONS,
+            default=DEFAULT_ITERATIONS,
+            hint=f"Student's t needs {MIN_ITERATIONS}; {DEFAULT_ITERATIONS} are usual",
+        ),
+        min_effect=fraction(args, "min_effect"),
+        patches=files(args, "patches", most=MOST_PATCHES),
+    )
+
+
+class ComparisonEndpoint(BenchEndpoint):
+    """One comparison."""
+
+    kind = base.EndpointKind.SINGLE
+    pathPatterns = ["/bench/comparisons/n:comparisonid"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The comparison as it stands; None when there is none."""
+        return await ComparisonViews(farm_of(self.master)).describe(kwargs["comparisonid"])
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
+        requests, number = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
+        match action:
+            case "cancel":
+                await rpc_errors(requests.cancel(number))
+            case "approve" | "reject":
+                require(args, APPROVE)
+                approved = action == "approve"
+                await rpc_errors(requests.decide(number, owner_of(args), approved=approved))
+            case _:
+                return await super().act(action, args, kwargs)
+        return {}
+
+
+class ComparisonsEndpoint(BenchEndpoint):
+    """All comparisons, newest first."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/comparisons"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest comparisons, without their reports."""
+        farm = farm_of(self.master)
+        found = await farm.store.ab_tests(limit=newest(resultSpec, LISTED))
+        return [await ComparisonViews(farm).summarise(ab_test) for ab_test in found]
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`start` starts one."""
+        if action != "start":
+            return await super().act(action, args, kwargs)
+
+        async def work() -> Any:
+            requests = ComparisonRequests(farm_of(self.master))
+            trusted = may(args, APPROVE)
+            return await requests.start(question_of(args), owner_of(args), trusted=trusted)
+
+        return await rpc_errors(work())
+
+
+class FilesEndpoint(BenchEndpoint):
+    """The result directory of one comparison."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/comparisons/n:comparisonid/files"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """Each file with its path and its text, or its bytes in base64."""
+        farm = farm_of(self.master)
+        ab_test = await farm.store.ab_test(kwargs["comparisonid"])
+        return None if ab_test is None else await directory_of(farm, ab_test)
+
+
+class ComparisonResource(base.ResourceType):
+    """A comparison of two variants."""
+
+    name = "bench_comparison"
+    plural = "comparisons"
+    endpoints = [ComparisonEndpoint, ComparisonsEndpoint]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """The fields by which Buildbot may filter and sort."""
+
+        comparisonid = types.Integer()
+        state = types.String()
+
+    entityType = EntityType(name)
+
+
+class ComparisonFile(base.ResourceType):
+    """One file of a result directory."""
+
+    name = "bench_file"
+    plural = "files"
+    endpoints = [FilesEndpoint]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """The fields by which Buildbot may filter and sort."""
+
+        path = types.String()
+
+    entityType = EntityType(name)

@@ -1,0 +1,132 @@
+"""What all our REST resources refuse, and how errors are answered; it knows none of them.
+
+Buildbot 4.3 answers 500, as if the master were at fault, when a path or a query is no UTF-8 or
+names an empty field. And it looks at a query's words only; a number that no row can have would end
+in the database, and in another way on PostgreSQL than on SQLite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from buildbot.data import base
+from buildbot.data.exceptions import InvalidPathError, InvalidQueryParameter
+from buildbot.util.twisted import async_to_deferred
+from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
+
+from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.db.sql import MOST
+
+T = TypeVar("T")
+
+# What is told of a hostile parameter is quoted in it, and is no longer than a person reads.
+_COLUMNS = 1000
+# The same request succeeds later; until then the message says how far it is. Of the codes that
+# JSON-RPC 2.0 leaves to servers.
+NOT_YET = -32001
+
+
+async def rpc_errors(work: Awaitable[T]) -> T:
+    """A person's mistake and a site that is away are answers, not faults of the master."""
+    try:
+        return await work
+    except UsageError as error:
+        raise BadJsonRpc2(_line(error), JSONRPC_CODES["invalid_params"]) from error
+    except NotYetError as error:
+        raise BadJsonRpc2(_line(error), NOT_YET) from error
+    except InfraError as error:
+        raise BadJsonRpc2(_line(error), JSONRPC_CODES["internal_error"]) from error
+
+
+def _line(error: BenchError) -> str:
+    """The words of an error in one line that can be sent, whatever it quotes."""
+    return one_line(str(error), columns=_COLUMNS)
+
+
+_VERSION = 2
+
+
+class ReadableRoot(V2RootResource):
+    """The second version of the interface, as Buildbot has it."""
+
+    def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
+        """As Buildbot finds it; a path that is no text leads nowhere."""
+        if not _is_text(request.postpath):
+            raise InvalidPathError("Invalid path: it is no UTF-8")
+        return super().getEndpoint(request, method, params)
+
+    def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
+        """As Buildbot reads it; a query that is no text asks for nothing."""
+        for name, values in request.args.items():
+            if not _is_text([name, *values]):
+                raise InvalidQueryParameter("the query is no UTF-8")
+            if name in {b"order", b"field"} and b"" in values:
+                raise InvalidQueryParameter(f"{name.decode()}= names no field")
+        return super().decodeResultSpec(request, endpoint)
+
+
+def install() -> None:
+    """Have Buildbot serve this root; it takes it up when it sets up its web server."""
+    RestRootResource.addApiVersion(_VERSION, ReadableRoot)
+
+
+def _is_text(parts: Iterable[bytes]) -> bool:
+    try:
+        b"/".join(parts).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class BenchEndpoint(base.Endpoint):
+    """A resource of ours: `show` reads it, and `act` is what its actions do."""
+
+    @async_to_deferred
+    async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What is there; None, which Buildbot answers by 404, when there is nothing."""
+        refuse_nonsense(resultSpec)
+        return await self.show(resultSpec, kwargs) if _possible(kwargs) else None
+
+    @async_to_deferred
+    async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """Do what an action says; what there cannot be is answered by 404."""
+        if not _possible(kwargs):
+            raise InvalidPathError("there is nothing of that number")
+        return await self.act(action, args, kwargs)
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What there is under a path; None for nothing."""
+        raise NotImplementedError
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """Refuse the method, as Buildbot does; a resource that has some says so itself."""
+        return await super().control(action, args, kwargs)
+
+
+def refuse_nonsense(spec: Any) -> None:
+    """Raise InvalidQueryParameter, which is answered by 400, for a query that means nothing."""
+    for name in ("limit", "offset"):
+        number = getattr(spec, name)
+        if number is not None and number < 0:
+            raise InvalidQueryParameter(f"{name}={number}: it must be 0 or more")
+    for one in spec.filters:
+        if one.op == "contains" and not all(isinstance(value, str) for value in one.values):
+            raise InvalidQueryParameter(f"{one.field}__contains: a number contains nothing")
+
+
+def newest(spec: Any, most: int) -> int:
+    """How many of a list's newest rows a request is answered from, at most so many.
+
+    What sorts or filters them looks at all; else those behind the last one that is shown are idle.
+    """
+    if spec.filters or spec.order or spec.limit is None:
+        return most
+    return min(int(spec.limit) + int(spec.offset or 0), most)
+
+
+def _possible(kwargs: Mapping[str, Any]) -> bool:
+    """Whether the tables can have the numbers of a path."""
+    numbers = (value for value in kwargs.values() if isinstance(value, int))
+    return all(0 <= number <= MOST for number in numbers)

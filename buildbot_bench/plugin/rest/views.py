@@ -1,0 +1,258 @@
+"""The resources that the web pages read, under /api/v2/bench; all of them only read.
+
+`series` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
+`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `kernels` · `reports` ·
+`verdicts` · `record` · `mirror`; whole series are the pages' own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from buildbot.data import base, types
+
+from buildbot_bench.core.gate import Ruling
+from buildbot_bench.plugin.broker.commit_queue import said_of
+from buildbot_bench.plugin.broker.retention import inventory
+from buildbot_bench.plugin.db.series import ExportRow
+from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.farm.series import Series, all_series
+from buildbot_bench.plugin.queries import history, judgements, lab, searches
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest
+
+Json = dict[str, Any]
+
+
+async def kernels(farm: Farm) -> Json:
+    """How many built kernels there are, and what bench.yml would have deleted of them now."""
+    found = await inventory(farm)
+    return {
+        "place": farm.workflow.artefacts.place or "the master's disk",
+        "count": len(found.stored),
+        "bytes": sum(one.size for one in found.stored),
+        "needed": sum(one.needed for one in found.stored),
+        "expired": len(found.expired),
+        "expired_bytes": sum(one.size for one in found.expired),
+    }
+
+
+# What waits longer than these stands there as a number.
+HELD_LISTED = 20
+
+
+async def gates(farm: Farm) -> list[Json]:
+    """For each series that has a gate what stands before it, the newest first."""
+    guarded = [series for series in all_series(farm.workflow.bench_jobs) if series.gates]
+    return [await _guarded(farm, series) for series in guarded]
+
+
+async def _guarded(farm: Farm, series: Series) -> Json:
+    waiting = await farm.store.unmeasured(
+        farm.branch, series.testbed, series.workload, limit=WINDOW_COMMITS
+    )
+    held = [
+        {"label": commit.revision.label, "subject": commit.subject, "why": _why(said)}
+        for commit, said in await said_of(farm, farm.branch, series, waiting)
+        if Ruling.OPEN not in said.values()
+    ]
+    return {
+        "testbed": series.testbed,
+        "workload": series.workload,
+        "gates": list(series.gates),
+        "held": held[:HELD_LISTED],
+        "more": max(len(held) - HELD_LISTED, 0),
+    }
+
+
+def _why(said: Mapping[str, Ruling]) -> str:
+    """A gate that has not spoken may still open; when all have, a person or a search may ask."""
+    waited_for = [testbed for testbed, ruling in said.items() if ruling is Ruling.WAIT]
+    if waited_for:
+        return f"waits for the exact metric on {' or '.join(waited_for)}"
+    return f"the exact metric on {' and '.join(said)} did not move"
+
+
+async def mirror(farm: Farm) -> dict[str, str]:
+    """`state`: ready, begun or trouble; `text`: how far it is, or why it cannot be made."""
+    return farm.mirroring.view()
+
+
+# Spreadsheets take a cell that begins so for a formula; a DUT's last words may begin so.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_COLUMNS = [field.name for field in fields(ExportRow)]
+
+
+async def samples_csv(farm: Farm, testbed: str, workload: str) -> str:
+    """One line an iteration, under a line that names the columns."""
+    return as_csv(await farm.store.export(testbed, workload, farm.branch))
+
+
+def as_csv(rows: list[ExportRow]) -> str:
+    """The rows as RFC 4180 has it; texts that a spreadsheet would compute get a leading quote."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    writer.writerows([_harmless(getattr(row, name)) for name in _COLUMNS] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+LISTED = 100
+
+
+def register(master: Any) -> None:
+    """Add these resources to Buildbot's, as searches.register does with its own."""
+    if master.data.getResourceType(BenchView.name) is None:
+        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
+
+
+class _Reading(BenchEndpoint):
+    """An endpoint that gives what a function of the farm and the path's parts gives."""
+
+    read: Callable[..., Awaitable[Any]]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What is there; None, which Buildbot answers by 404, when there is nothing."""
+        return await type(self).read(farm_of(self.master), *kwargs.values())
+
+
+class SeriesEndpoint(_Reading):
+    """What is measured where."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/series"]
+    read = history.series_list
+
+
+class PointEndpoint(_Reading):
+    """One commit of a series."""
+
+    pathPatterns = ["/bench/history/s:testbed/s:workload/n:position"]
+    read = history.measured_commit
+
+
+class SamplesEndpoint(BenchEndpoint):
+    """A series as comma-separated values."""
+
+    kind = base.EndpointKind.RAW
+    pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The file of a series that is or was measured: its name goes into a header."""
+        farm = farm_of(self.master)
+        known = await history.series_list(farm)
+        if not any(kwargs.items() <= series.items() for series in known):
+            return None
+        return {
+            "raw": await samples_csv(farm, **kwargs),
+            "mime-type": "text/csv",
+            "filename": "{testbed}-{workload}.csv".format(**kwargs),
+        }
+
+
+class StripEndpoint(_Reading):
+    """A search's range as a strip."""
+
+    pathPatterns = ["/bench/searches/n:searchid/strip"]
+    read = searches.strip
+
+
+class SearchedCommitEndpoint(_Reading):
+    """One commit of a search's range."""
+
+    pathPatterns = ["/bench/searches/n:searchid/commits/n:offset"]
+    read = history.commit_in_search
+
+
+class LabEndpoint(_Reading):
+    """Testbeds and queues."""
+
+    pathPatterns = ["/bench/lab"]
+    read = lab.lab
+
+
+class GatesEndpoint(_Reading):
+    """What waits behind gates."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/gates"]
+    read = gates
+
+
+class KernelsEndpoint(_Reading):
+    """Built kernels, and what retention does about them."""
+
+    pathPatterns = ["/bench/kernels"]
+    read = kernels
+
+
+class ReportsEndpoint(BenchEndpoint):
+    """Searches with their outcome."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/reports"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest first."""
+        return await searches.reports(farm_of(self.master), newest(resultSpec, LISTED))
+
+
+class VerdictsEndpoint(BenchEndpoint):
+    """Verdicts that are worth a look."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/verdicts"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest first."""
+        return await judgements.verdicts(farm_of(self.master), newest(resultSpec, LISTED))
+
+
+class RecordEndpoint(_Reading):
+    """How often the farm was right."""
+
+    pathPatterns = ["/bench/record"]
+    read = judgements.record_json
+
+
+class MirrorEndpoint(_Reading):
+    """How far the mirror of the repository is."""
+
+    pathPatterns = ["/bench/mirror"]
+    read = mirror
+
+
+class BenchView(base.ResourceType):
+    """What a page shows; an answer's list is named `views`."""
+
+    name = "bench_view"
+    plural = "views"
+    endpoints = [
+        SeriesEndpoint,
+        PointEndpoint,
+        SamplesEndpoint,
+        StripEndpoint,
+        SearchedCommitEndpoint,
+        LabEndpoint,
+        GatesEndpoint,
+        KernelsEndpoint,
+        ReportsEndpoint,
+        VerdictsEndpoint,
+        RecordEndpoint,
+        MirrorEndpoint,
+    ]
+    eventPathPatterns: list[str] = []
+
+    class EntityType(types.Entity):
+        """Nothing by which Buildbot would filter."""
+
+    entityType = EntityType(name)

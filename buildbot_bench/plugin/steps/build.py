@@ -1,0 +1,211 @@
+"""The steps of the kernel job: the checkout, the patches of a variant, and the `run:` steps.
+
+They say what a failure tells of the revision; they judge no patch.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from buildbot.process.buildstep import BuildStep, ShellMixin
+from buildbot.process.logobserver import LogLineObserver
+from buildbot.process.properties import Interpolate
+from buildbot.process.remotecommand import RemoteCommand
+from buildbot.process.remotetransfer import StringFileReader
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
+from buildbot.steps.source.git import Git
+
+from buildbot_bench.core.build_log import BuildLog
+from buildbot_bench.core.patch import misfit, strip_level
+from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
+from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.farm.farm import GIT_CONFIG
+from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
+
+
+class Checkout(Restartable, Git):
+    """Buildbot's own Git step, clean to the last file, that survives a restart of the master."""
+
+    name = "checkout"
+
+    def __init__(self, *, repository: str) -> None:
+        super().__init__(
+            repourl=repository,
+            mode="full",
+            method="fresh",
+            config=dict(GIT_CONFIG),
+            logEnviron=False,
+            haltOnFailure=True,
+        )
+
+
+class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):
+    """A worktree of a mirror that the builder keeps; a failure says nothing of the revision."""
+
+    name = "checkout"
+
+    def __init__(self, *, repository: str, mirror: str, **kwargs: Any) -> None:
+        command = [
+            "bench-build",
+            "checkout",
+            f"--mirror={mirror}",
+            f"--repository={repository}",
+            Interpolate("--revision=%(prop:revision)s"),
+        ]
+        shell = {"command": command, "logEnviron": False, "workdir": "build"}
+        kwargs = self.setupShellMixin({**shell, **kwargs})
+        super().__init__(haltOnFailure=True, **kwargs)
+
+    async def work(self) -> int:
+        """Run the command; the image is asked for again when git or the network failed."""
+        command = await self.makeRemoteShellCommand(collectStderr=True)
+        await self.runCommand(command)
+        if command.rc == 0:
+            return SUCCESS
+        if self.build.stopped_reason is None:
+            farm, image = farm_of(self.master), await image_of(self)
+            reason = command.stderr.strip()[-300:] or "the checkout failed"
+            await farm.store.change_image(image, now=farm.now(), reason=reason)
+        return EXCEPTION
+
+
+def worker_path(digest: str) -> str:
+    """Where a builder worker keeps a patch, relative to its builder's directory."""
+    return f"patches/{digest}"
+
+
+class Patch(Restartable, ShellMixin, BuildStep):
+    """Applies each patch by git, which refuses paths that lead out of the tree."""
+
+    name = "patch"
+
+    def __init__(self, **kwargs: Any) -> None:
+        shell = {"command": [], "env": {"LC_ALL": "C"}, "logEnviron": False, "workdir": "build"}
+        kwargs = self.setupShellMixin({**shell, **kwargs})
+        super().__init__(haltOnFailure=True, hideStepIf=_skipped, **kwargs)
+
+    async def work(self) -> int:
+        """Apply the patches in order; one that does not fit makes the image untestable."""
+        farm = farm_of(self.master)
+        image = await image_of(self)
+        digests = parse_recipe(image.variant).patches
+        if not digests:
+            return SKIPPED
+        for digest in digests:
+            patch = await farm.store.patch(digest)
+            if patch is None:
+                return await self._refuse(image, f"nobody kept the patch {digest[:12]}")
+            if not await self._download(patch):
+                return EXCEPTION
+            result = await self._apply(image, patch)
+            if result != SUCCESS:
+                return result
+        return SUCCESS
+
+    async def _download(self, patch: PatchRow) -> bool:
+        arguments = {
+            "maxsize": None,
+            "reader": StringFileReader(patch.body),
+            "blocksize": BLOCK_BYTES,
+            "workdir": "",
+            "workerdest": worker_path(patch.digest),
+            "mode": 0o600,
+        }
+        command = RemoteCommand("downloadFile", arguments)
+        await self.runCommand(command)
+        return not command.didFail()
+
+    async def _apply(self, image: ImageRow, patch: PatchRow) -> int:
+        text = patch.body.decode("utf-8", "replace")
+        command = await self.makeRemoteShellCommand(
+            command=[
+                "git",
+                "apply",
+                "--index",
+                "--whitespace=nowarn",
+                f"-p{strip_level(text)}",
+                f"../{worker_path(patch.digest)}",
+            ],
+            collectStderr=True,
+        )
+        await self.runCommand(command)
+        if command.rc == 0:
+            return SUCCESS
+        if self.build.stopped_reason is not None or _builder_is_ill(command.rc, command.stderr):
+            return EXCEPTION
+        return await self._refuse(
+            image, f"{patch.origin} does not apply: {misfit(text, command.stderr)}"
+        )
+
+    async def _refuse(self, image: ImageRow, reason: str) -> int:
+        farm = farm_of(self.master)
+        self.descriptionDone = [reason]
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )
+        return FAILURE
+
+
+def _builder_is_ill(rc: int | None, complaint: str) -> bool:
+    """Whether git failed for a reason that is not the patch's; it then begins with `fatal:`."""
+    return rc not in {1, 128} or "fatal:" in complaint
+
+
+def _skipped(results: int, _step: BuildStep) -> bool:
+    return results == SKIPPED
+
+
+class Symptoms(LogLineObserver):
+    """Shows the log of a script to whoever can tell why it failed."""
+
+    def __init__(self, script: str = "") -> None:
+        super().__init__()
+        self._log = BuildLog(re.split(r"[\s;&|()'\"]+", script))
+
+    def outLineReceived(self, line: str) -> None:
+        """Look at one line of the script's output."""
+        self._log.take(line)
+
+    errLineReceived = outLineReceived
+
+    def diagnosis(self, exit_code: int | None) -> tuple[FailureKind, str]:
+        """Does the revision not compile, or does the builder fail? With the line that says so."""
+        found = self._log.diagnosis(exit_code)
+        kind = FailureKind.INFRASTRUCTURE if found.builder_is_ill else FailureKind.UNTESTABLE
+        return kind, found.reason
+
+
+class Compile(Restartable, ShellMixin, BuildStep):
+    """Runs a script as GitHub Actions does, by `sh -e`; a failure makes the image untestable."""
+
+    def __init__(self, *, name: str, script: str, env: dict[str, Any], **kwargs: Any) -> None:
+        self._script = script
+        shell = {"command": ["sh", "-e", "-c", script], "env": env, "logEnviron": False}
+        kwargs = self.setupShellMixin({**shell, "sigtermTime": 30, **kwargs})
+        super().__init__(name=name, haltOnFailure=True, **kwargs)
+
+    async def work(self) -> int:
+        """Run the script; on failure say of the image what is known."""
+        symptoms = Symptoms(self._script)
+        self.addLogObserver("stdio", symptoms)
+        command = await self.makeRemoteShellCommand()
+        await self.runCommand(command)
+        if command.rc == 0:
+            return SUCCESS
+        if self.build.stopped_reason is not None or command.rc is None:
+            return EXCEPTION
+        kind, reason = symptoms.diagnosis(command.rc)
+        farm = farm_of(self.master)
+        image = await image_of(self)
+        if kind is FailureKind.INFRASTRUCTURE:
+            await farm.store.change_image(image, now=farm.now(), reason=reason)
+            return EXCEPTION
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )
+        return FAILURE

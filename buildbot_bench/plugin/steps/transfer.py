@@ -1,0 +1,129 @@
+"""The kernel's way from the builder worker into the master's artefacts, and to the lab worker."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import asdict
+
+from buildbot.process.buildstep import BuildStep
+from buildbot.process.remotecommand import RemoteCommand
+from buildbot.process.results import EXCEPTION, FAILURE, SUCCESS
+from buildbot.steps.transfer import FileDownload, FileUpload
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactGoneError
+from buildbot_bench.plugin.artefacts.artefact_reader import contents
+from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
+
+# The worker's own directory, seen from that of each of its builders. The commands of the lab run
+# there: it holds testbeds.toml, and the jobs and locks that all builders of a lab share.
+WORKER_DIRECTORY = ".."
+
+
+def kept_at(digest: str) -> str:
+    """Where a lab worker keeps an artefact, relative to the worker's directory."""
+    return f"artefacts/{digest}"
+
+
+def worker_path(digest: str) -> str:
+    """The same, relative to its builder's directory."""
+    return f"{WORKER_DIRECTORY}/{kept_at(digest)}"
+
+
+class Fetch(Restartable, FileDownload):
+    """Downloads the image's artefact unless the worker has it already, whole."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name="fetch-artefact",
+            mastersrc="",
+            workerdest="",
+            workdir="",
+            blocksize=BLOCK_BYTES,
+            mode=0o600,
+            haltOnFailure=True,
+        )
+
+    async def work(self) -> int:
+        """Compare sizes, download if they differ; the lab checks the digest before it boots."""
+        farm = farm_of(self.master)
+        image = await image_of(self)
+        digest = image.digest or ""
+        self.workerdest = worker_path(digest)
+        if await _size_on_worker(self, self.workerdest) == image.size:
+            self.descriptionDone = ["the worker has it"]
+            return SUCCESS
+        try:
+            self.mastersrc = str(await farm.artefacts.local(digest))
+        except ArtefactGoneError as removal_reason:
+            # The broker asks for the image again, and for this when it is built.
+            await farm.store.release_artefact(digest)
+            self.descriptionDone = [str(removal_reason)]
+            return EXCEPTION
+        results: int = await super().work()
+        return results
+
+
+async def _size_on_worker(step: BuildStep, path: str) -> int | None:
+    command = RemoteCommand("stat", {"file": f"{step.getProperty('builddir')}/{path}"})
+    await step.runCommand(command)
+    if command.didFail():
+        return None
+    return int(command.updates["stat"][-1][stat.ST_SIZE])
+
+
+class Upload(Restartable, FileUpload):
+    """Uploads the file that the job made and records the image as built."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            name="upload-artefact",
+            workersrc=path,
+            masterdest="",
+            blocksize=BLOCK_BYTES,
+            haltOnFailure=True,
+        )
+
+    async def work(self) -> int:
+        """Upload, take the digest, and tell the tables."""
+        farm = farm_of(self.master)
+        incoming = farm.artefacts.incoming(f"build-{self.build.buildid}")
+        self.masterdest = str(incoming)
+        results: int = await super().work()
+        image = await image_of(self)
+        if results != SUCCESS:
+            if results == FAILURE and self.build.stopped_reason is None:
+                await self._is_untestable(farm, image, f"the build made no {self.workersrc}")
+            return results
+        try:
+            held = await deferToThread(contents, incoming)
+        except UntestableRevision as error:
+            incoming.unlink()
+            await self._is_untestable(farm, image, f"{self.workersrc} is no kernel: {error}")
+            return FAILURE
+        artefact = await farm.artefacts.look(incoming)
+        await farm.store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
+        await farm.artefacts.adopt(incoming, artefact)
+        build = await self.master.data.get(("builds", self.build.buildid))
+        await farm.store.change_image(
+            image,
+            now=farm.now(),
+            state=ImageState.BUILT,
+            digest=artefact.digest,
+            size=artefact.size,
+            kernel_digest=held.kernel_digest,
+            manifest=asdict(held.manifest) if held.manifest else None,
+            build_s=farm.now() - build["started_at"].timestamp(),
+        )
+        self.descriptionDone = [f"sha256 {artefact.digest[:12]}"]
+        return SUCCESS
+
+    async def _is_untestable(self, farm: Farm, image: ImageRow, reason: str) -> None:
+        self.descriptionDone = [reason]
+        await farm.store.change_image(
+            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        )

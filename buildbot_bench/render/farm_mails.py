@@ -1,0 +1,65 @@
+"""A farm's mails about itself: a testbed out of control, and the weekly one; it sends none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from email.message import EmailMessage
+
+from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
+from buildbot_bench.core.report.words import percent, quantity
+from buildbot_bench.render.environment import environment
+from buildbot_bench.render.layout import moment, wrap
+from buildbot_bench.render.mime import Envelope, write_message
+from buildbot_bench.render.picture import Picture
+
+_HEAD = "  ended (UTC)           off by  average  boots"
+
+
+def quarantine_text(lab: QuarantineReport) -> str:
+    """The mail as text of 80 columns that ends in a newline."""
+    return environment().get_template("quarantine.txt").render(lab=lab, run_table=run_table)
+
+
+def quarantine_html(lab: QuarantineReport, pictures: Sequence[Picture] = ()) -> str:
+    """The same as one HTML document that loads nothing but the mail's own pictures."""
+    return environment().get_template("quarantine.html").render(lab=lab, pictures=pictures)
+
+
+def compose_quarantine(
+    lab: QuarantineReport, envelope: Envelope, pictures: Sequence[Picture] = ()
+) -> EmailMessage:
+    """The whole mail."""
+    return write_message(
+        envelope,
+        subject=lab.subject,
+        text=quarantine_text(lab),
+        html=quarantine_html(lab, pictures),
+        pictures=pictures,
+    )
+
+
+def run_table(runs: Sequence[ControlRun]) -> str:
+    """The rounds as aligned columns, the remark of one that was not good on a line of its own."""
+    lines = [_HEAD]
+    for run in runs:
+        off = "-" if run.deviation is None else percent(run.deviation)
+        begin = f"  {moment(run.at_s)}  {off:>7}  {percent(run.average):>7}  "
+        lines.append(wrap(" ".join(map(quantity, run.values)), first=begin))
+        if run.remark:
+            lines.append(wrap(run.remark, first=" " * 23 + "^ "))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def week_text(week: WeeklyReport) -> str:
+    """The mail as text that ends in a newline."""
+    return environment().get_template("week.txt").render(week=week)
+
+
+def week_html(week: WeeklyReport) -> str:
+    """The same as one HTML document that loads nothing."""
+    return environment().get_template("week.html").render(week=week)
+
+
+def compose_week(week: WeeklyReport, envelope: Envelope) -> EmailMessage:
+    """The whole mail."""
+    return write_message(envelope, subject=week.subject, text=week_text(week), html=week_html(week))

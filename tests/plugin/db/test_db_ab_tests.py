@@ -1,0 +1,143 @@
+"""Patches are kept once, comparisons compare and swap, tunables stay out of plain samples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+
+from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.db.schema import METADATA
+from buildbot_bench.plugin.db.sql import take_write_lock
+
+SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
+
+
+@pytest.fixture
+def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
+    async def make(**columns) -> AbTestRow:
+        base = await an_image(7)
+        new = await an_image(7, variant=f"{base.sha}+options:VIMAGE", label="n7+VIMAGE")
+        values = {
+            "base_image_id": base.id,
+            "base_tunables": "",
+            "base_label": "n7",
+            "new_image_id": new.id,
+            "new_tunables": "",
+            "new_label": "n7+VIMAGE",
+            "series": [("apu", "forwarding")],
+            "iterations": 5,
+            "confidence": 95.0,
+            "min_effect": 0.02,
+            "requester": "ann",
+            "now": 4.0,
+        }
+        return await store.add_ab_test(**values | columns)
+
+    return make
+
+
+async def measure(store, probe, ordinal: int = 0, value: float = 5e5) -> None:
+    await store.add_iteration(
+        probe=probe,
+        ordinal=ordinal,
+        unit="pps",
+        value=value,
+        failure=None,
+        at_s=10.0 + ordinal,
+        duration_s=30.0,
+    )
+
+
+async def test_a_patch_is_kept_once_with_all_its_bytes(store):
+    body = b"--- a\r\n+++ b\0\xff\n"
+    first = await store.add_patch(body=body, origin="D8526", requester="ann", now=1.0)
+    again = await store.add_patch(body=body, origin="my.patch", requester="bob", now=2.0)
+    assert again == first
+    assert first.digest == hashlib.sha256(body).hexdigest()
+    assert (await store.patch(first.digest)).body == body
+    assert await store.patch("0" * 64) is None
+
+
+async def test_a_comparison_is_what_was_asked_for(store, an_ab_test):
+    ab_test = await an_ab_test()
+    assert (ab_test.state, ab_test.ended) == ("running", False)
+    assert await store.ab_test(ab_test.id) == ab_test
+    assert [list(series) for series in ab_test.series] == [["apu", "forwarding"]]
+
+
+async def test_of_two_that_change_a_comparison_one_is_told_that_it_was_late(store, an_ab_test):
+    ab_test = await an_ab_test()
+    done = await store.change_ab_test(ab_test, state="done", ended_at=5.0)
+    assert done.ended
+    assert await store.change_ab_test(ab_test, state="cancelling") is None
+    assert [row.id for row in await store.ab_tests(["running"])] == []
+    assert [row.id for row in await store.ab_tests()] == [ab_test.id]
+
+
+async def test_the_iterations_of_a_ab_test_come_in_the_order_measured(store, an_ab_test, a_probe):
+    ab_test = await an_ab_test()
+    first = await a_probe(name="ab_test:1", ab_test_id=ab_test.id)
+    other = await a_probe(name="commit")
+    for ordinal, value in enumerate((3.0, 1.0)):
+        await measure(store, first, ordinal, value)
+    await measure(store, other)
+    assert [row.value for row in await store.iterations_of_ab_test(ab_test.id)] == [3.0, 1.0]
+    assert [row.id for row in await store.probes_of_ab_test(ab_test.id)] == [first.id]
+
+
+async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel(
+    store, an_image, a_probe
+):
+    image = await an_image(7)
+    await measure(store, await a_probe(image, name="plain"), value=5e5)
+    await measure(store, await a_probe(image, name="tuned", tunables="net.x=1"), value=9e5)
+    (sample,) = await store.samples(**SPAN)
+    assert sample.values == (5e5,)
+    (sample,) = await store.samples_of_images(
+        image_ids=[image.id], testbed="apu", workload="forwarding"
+    )
+    assert sample.values == (5e5,)
+    rows = await store.measured("apu", "forwarding", "pps", 0, 99)
+    assert [row.value for row in rows] == [5e5]
+
+
+def test_what_was_measured_before_variants_is_plain(empty):
+    config = transactions._config()
+    with empty.begin() as conn:
+        take_write_lock(conn)
+        config.attributes["connection"] = conn
+        command.upgrade(config, "0001")
+    with empty.begin() as conn:
+        for statement in BEFORE:
+            conn.execute(sa.text(statement))
+    with empty.begin() as conn:
+        take_write_lock(conn)
+        transactions.upgrade(conn)
+    with empty.connect() as conn:
+        iteration = conn.execute(sa.select(METADATA.tables["bench_iteration"])).mappings().one()
+        probe = conn.execute(sa.select(METADATA.tables["bench_probe"])).mappings().one()
+    assert (iteration["value"], iteration["tunables"]) == (5e5, "")
+    assert (probe["tunables"], probe["ab_test_id"]) == ("", None)
+
+
+BEFORE = (
+    (
+        "INSERT INTO bench_image (id, sha, variant, ordinal, position, label, state, attempt,"
+        " created_at, changed_at, version) VALUES (1, 'a', 'a', 0, 1, 'n1', 'built', 0, 1, 1, 0)"
+    ),
+    (
+        "INSERT INTO bench_probe (id, key, token, image_id, testbed, workload, epoch, iterations,"
+        " priority, reason, state, attempt, created_at, judged, version) VALUES"
+        " (1, 'k', 't', 1, 'apu', 'forwarding', '', 1, 1, 'commit', 'done', 0, 1, false, 0)"
+    ),
+    (
+        "INSERT INTO bench_iteration (id, probe_id, image_id, testbed, workload, epoch, ordinal,"
+        " unit, is_primary, value, at_s, duration_s, facts, log) VALUES"
+        " (1, 1, 1, 'apu', 'forwarding', '', 0, 'pps', true, 500000, 1, 1, '{}', '')"
+    ),
+)

@@ -1,0 +1,101 @@
+"""The digest: an improvement waits a week, then one mail tells of all that there are, once."""
+
+from __future__ import annotations
+
+from email import message_from_bytes, policy
+
+import pytest
+
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.states import ReportState
+from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_digest
+from tests.fakes.past import boots
+
+RISE = Step(old=5, new=6, effect=0.2, low=0.19, high=0.21, probability=0.999)
+ANSWER = Answer(steps=(RISE,), reproduced=True, unresolved=(), reason="located")
+
+
+@pytest.fixture
+def improved(past, farm):
+    """Withholds the report of a search that found an improvement."""
+
+    async def improve():
+        search = await past.answered(ANSWER)
+        return await farm.store.add_report(
+            search.id,
+            message_id=f"<{search.id}@example.org>",
+            subject="better",
+            recipients=["net@example.org"],
+            message=b"",
+            now=farm.now(),
+            state=ReportState.WITHHELD,
+        )
+
+    return improve
+
+
+async def states(farm) -> list[str]:
+    searches = sorted(await farm.store.searches(), key=lambda search: search.id)
+    rows = [await farm.store.report_of_search(search.id) for search in searches]
+    return [str(row.state) for row in rows]
+
+
+async def test_an_improvement_waits_for_a_week(improved, farm, master):
+    await improved()
+    master.reactor.advance(WEEK_S - 1)
+    await write_digest(farm, farm.workflow.mail)
+    assert await states(farm) == ["withheld"]
+
+
+async def test_the_last_of_them_carries_the_mail_about_all(improved, past, farm, master):
+    await past.commits(*range(1, 12))
+    for position, level in {6: 1e6, 7: 1.2e6}.items():
+        await past.measured(position, boots(level), reason="search")
+    await improved()
+    master.reactor.advance(WEEK_S)
+    last = await improved()
+    await write_digest(farm, farm.workflow.mail)
+    assert await states(farm) == ["digested", "new"]
+    row = await farm.store.report(last.id)
+    message = message_from_bytes(row.message, policy=policy.default)
+    assert message["Subject"].startswith("[bench] 2 improvements: r7 ")
+    assert message["Message-ID"] == row.message_id != last.message_id
+    assert message.get_body(("plain",)).get_content().count("rose by 20.0%") == 2
+    assert row in await farm.store.due_reports(farm.now())
+
+
+async def test_nothing_is_told_twice(improved, farm, master):
+    await improved()
+    master.reactor.advance(WEEK_S)
+    await write_digest(farm, farm.workflow.mail)
+    (due,) = await farm.store.due_reports(farm.now())
+    await write_digest(farm, farm.workflow.mail)
+    assert await farm.store.due_reports(farm.now()) == [due]
+    await improved()
+    await write_digest(farm, farm.workflow.mail)
+    assert await states(farm) == ["new", "withheld"]
+
+
+async def test_an_improvement_whose_range_is_gone_holds_up_no_other(improved, farm, master):
+    await improved()
+    (search,) = await farm.store.searches()
+    await farm.store.change_search(search, old_sha="0" * 40)
+    master.reactor.advance(WEEK_S)
+    await write_digest(farm, farm.workflow.mail)
+    assert await states(farm) == ["digested"]
+
+
+async def test_of_two_masters_one_writes_the_digest(improved, farm):
+    rows = [await improved(), await improved()]
+    mail = {"message_id": "<1@x>", "subject": "s", "recipients": ["a@x"], "message": b"m"}
+    assert await farm.store.digest_reports(rows, **mail, now=5.0)
+    assert not await farm.store.digest_reports(rows, **mail, now=6.0)
+    assert await states(farm) == ["digested", "new"]
+
+
+async def test_a_digest_changes_all_its_reports_or_none(improved, farm):
+    rows = [await improved(), await improved()]
+    await farm.store.change_report(rows[0], last_error="seen by another")
+    mail = {"message_id": "<1@x>", "subject": "s", "recipients": ["a@x"], "message": b"m"}
+    assert not await farm.store.digest_reports(rows, **mail, now=5.0)
+    assert await states(farm) == ["withheld", "withheld"]

@@ -1,0 +1,126 @@
+"""Whom the farm writes to: nobody whom bench.yml did not choose, unless it chose authors too."""
+
+from __future__ import annotations
+
+import pytest
+
+from buildbot_bench.core.report import compose
+from buildbot_bench.core.revision import Particulars, RevisionRange
+from buildbot_bench.plugin.outbox.search_mail import addressees, author_address, recipients_of
+from buildbot_bench.workflow import Mail
+from tests.fakes import reports
+from tests.fakes.reports import SETTING, answer, history, step
+
+LISTED = ("Net <net@example.org>", "ann@example.org")
+
+
+def culprit(author: str, effect: float = -0.25):
+    return compose(
+        range=history(1, _1={"author": author}),
+        answer=answer(step(0, 1, effect)),
+        samples=[],
+        setting=SETTING,
+    )
+
+
+def mail(**changed) -> Mail:
+    return Mail.model_validate({"from": "bench@example.org", "to": list(LISTED)} | changed)
+
+
+def test_authors_are_not_mailed_unless_bench_yml_says_so():
+    report = culprit("Iff Lib <iflib@example.org>")
+    assert recipients_of(report, mail()) == [*LISTED]
+    assert recipients_of(report, mail(**{"to-author": True})) == [*LISTED, "iflib@example.org"]
+
+
+@pytest.mark.parametrize("author", ["Net <NET@example.org>", "Ann <ann@example.org>"])
+def test_an_author_who_is_named_already_is_mailed_once(author):
+    assert recipients_of(culprit(author), mail(**{"to-author": True})) == [*LISTED]
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "",
+        "nobody",
+        "root <root@localhost>",
+        "root <root@myhost.>",
+        "A <a@example.org>, B <b@example.org>",
+        "A <a@example.org\r\nBcc: all@example.org>",
+        "Jörg <jörg@example.org>",
+        reports.HOSTILE,
+    ],
+)
+def test_what_is_no_address_is_left_out(author):
+    assert author_address(culprit(author)) is None
+
+
+def test_the_name_that_an_author_chose_does_not_become_a_header():
+    assert author_address(culprit('"All, of you" <a@example.org>')) == "a@example.org"
+
+
+def test_nobody_is_accused_by_lot_or_for_an_improvement():
+    assert author_address(reports.broken_range()) is None
+    assert author_address(culprit("A <a@example.org>", effect=0.25)) is None
+    assert author_address(reports.inconclusive()) is None
+
+
+TOUCHED = Particulars(
+    committer="Cora <cora@example.org>", paths=("sys/net/iflib.c", "share/man/man4/em.4")
+)
+LISTS = {"sys/net/**": ["net2@example.org", "Ann <ANN@example.org>"], "sys/arm/**": ["arm@x.org"]}
+
+
+def known(report, particulars=TOUCHED):
+    return {suspect.sha: particulars for suspect in report.headline.suspects}
+
+
+def test_lists_are_told_of_what_touches_their_paths_each_address_once():
+    report = culprit("A <a@example.org>")
+    told = recipients_of(report, mail(paths=LISTS), known(report))
+    assert told == [*LISTED, "net2@example.org"]
+    broken = reports.broken_range()
+    assert "net2@example.org" in recipients_of(broken, mail(paths=LISTS), known(broken))
+
+
+def test_the_committer_is_told_if_bench_yml_says_so_and_nobody_is_accused_by_lot():
+    report, broken = culprit("A <a@example.org>"), reports.broken_range()
+    wanted = mail(**{"to-author": True, "to-committer": True})
+    assert recipients_of(report, mail(), known(report)) == [*LISTED]
+    assert recipients_of(report, wanted, known(report)) == [
+        *LISTED,
+        "a@example.org",
+        "cora@example.org",
+    ]
+    assert recipients_of(broken, wanted, known(broken)) == [*LISTED]
+
+
+def test_a_hostile_committer_is_left_out():
+    report = culprit("A <a@example.org>")
+    wanted = mail(**{"to-committer": True})
+    for name in (reports.HOSTILE, "root <root@localhost>", "A <a@x.org>, B <b@x.org>"):
+        assert recipients_of(report, wanted, known(report, Particulars(committer=name))) == [
+            *LISTED
+        ]
+
+
+@pytest.mark.parametrize("pattern", ["!sys/**", "/sys/**", ""])
+def test_a_path_that_takes_nothing_is_refused(pattern):
+    with pytest.raises(ValueError, match=r"paths"):
+        mail(paths={pattern: ["net@example.org"]})
+
+
+async def test_the_mirror_says_what_a_suspect_touches(farm, published):
+    _, _, shas = published
+    report = compose(
+        range=RevisionRange(revisions=tuple(map(farm.history.resolve, ("r6", "r7")))),
+        answer=answer(step(0, 1, -0.25)),
+        samples=[],
+        setting=SETTING,
+    )
+    assert report.headline.suspects[0].sha == shas[7]
+    told = await addressees(farm, report, mail(paths={"sys/*.c": ["c@example.org"]}))
+    assert told == [*LISTED, "c@example.org"]
+    assert await addressees(farm, report, mail(paths={"sys/arm/**": ["c@example.org"]})) == [
+        *LISTED
+    ]

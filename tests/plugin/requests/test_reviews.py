@@ -1,0 +1,90 @@
+"""A review's patch is had from the site over HTTP, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.patch import MOST_BYTES
+from buildbot_bench.plugin.requests.variants import fetch_review
+
+PATCH = b"--- sys/net/if.c\n+++ sys/net/if.c\n@@ -1 +1 @@\n-old\n+new \xe9\n"
+SLOW_S = 5.0
+
+
+class Site(BaseHTTPRequestHandler):
+    """A Phabricator whose reviews each misbehave in their own way."""
+
+    def do_GET(self) -> None:
+        match self.path:
+            case "/D8526?download=true":  # as Phabricator does, by way of its files
+                self._answer(302, b"", ("Location", "/file/raw"))
+            case "/file/raw":
+                self._answer(200, PATCH)
+            case "/D1?download=true":
+                self._answer(200, b"<html>log in</html>")
+            case "/D2?download=true":
+                self._answer(503, b"")
+            case "/D3?download=true":
+                self._answer(200, PATCH + b" " * (MOST_BYTES * 2))
+            case "/D4?download=true":
+                time.sleep(SLOW_S)
+            case "/D5?download=true":
+                self._answer(200, PATCH, ("Content-Length", "999"))
+            case _:
+                self._answer(404, b"")
+
+    def _answer(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers or [("Content-Length", str(len(body)))]:
+            self.send_header(name, value)
+        self.end_headers()
+        with contextlib.suppress(OSError):  # the farm has had enough
+            self.wfile.write(body)
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+async def test_the_patch_comes_byte_for_byte(site: str) -> None:
+    assert await fetch_review(site, 8526) == PATCH
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "complaint"),
+    [
+        (9, UsageError, "has no review D9"),
+        (1, UsageError, "for D1 is no patch"),
+        (2, InfraError, r"answers D2 with HTTP 503; or fetch it by hand .* \+file:D2.diff"),
+        (3, UsageError, f"more than {MOST_BYTES}"),
+        (4, InfraError, "cannot fetch D4 from .*: no answer in time"),
+        (5, InfraError, "cannot fetch D5"),
+    ],
+)
+async def test_what_is_wrong_is_told_in_one_line(
+    site: str, number: int, kind: type[Exception], complaint: str
+) -> None:
+    with pytest.raises(kind, match=complaint):
+        await fetch_review(site, number, timeout_s=1.5)
+
+
+async def test_a_site_that_is_away_is_no_fault_of_the_patch() -> None:
+    with pytest.raises(InfraError, match=r"cannot fetch D8526 from http://127\.0\.0\.1:1/"):
+        await fetch_review("http://127.0.0.1:1/", 8526)

@@ -1,0 +1,181 @@
+"""What people may ask of the farm, and what they are told when they ask amiss."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
+from tests.fakes.past import Past, boots
+from tests.plugin.farm.test_series import TWINS
+
+pytestmark = pytest.mark.both_databases
+
+TWO_SERIES = (("runs-on: apu", "runs-on: [apu, xeon]"),)
+
+
+@pytest.fixture
+def requests(farm) -> SearchRequests:
+    return SearchRequests(farm)
+
+
+async def complaint(asked) -> str:
+    with pytest.raises(UsageError) as error:
+        await asked
+    return str(error.value)
+
+
+async def test_a_forecast_says_what_is_searched_and_what_it_will_cost(requests):
+    told = await requests.forecast(SearchQuestion(old="r1", new="r11"))
+    assert (told["old"]["label"], told["new"]["label"], told["commits"]) == ("r1", "r11", 10)
+    assert (told["testbed"], told["workload"]) == ("apu", "forwarding")
+    for cost in ("images", "iterations", "hours"):
+        assert 0 < told[cost]["median"] <= told[cost]["p90"]
+    assert told["known_iterations"] == 0
+
+
+async def test_a_forecast_starts_nothing(requests, farm, master):
+    await requests.forecast(SearchQuestion(old="r1", new="r11"))
+    assert await farm.store.searches() == []
+    assert master.produced == []
+
+
+async def test_what_is_known_already_is_said(requests, past):
+    await past.measured(1, boots(1e6))
+    assert (await requests.forecast(SearchQuestion(old="r1", new="r11")))["known_iterations"] == 5
+
+
+async def test_a_search_that_is_started_runs_and_the_broker_is_woken(requests, farm, master):
+    told = await requests.start(SearchQuestion(old="r2", new="r9"), "ann")
+    (search,) = await farm.store.searches()
+    assert told["searchid"] == search.id
+    assert told["forecast"]["commits"] == 7
+    assert (search.state, search.reason, search.requester) == ("running", "person", "ann")
+    assert (search.old_position, search.new_position) == (2, 9)
+    assert (search.min_effect, search.error) == (0.02, 0.01)
+    assert master.produced == [("bench", "broker", "wake")]
+
+
+async def test_thresholds_of_ones_own_go_before_the_workflows(requests, farm):
+    await requests.start(SearchQuestion(old="r2", new="r9", min_effect=0.1, error=0.05), "ann")
+    (search,) = await farm.store.searches()
+    assert (search.min_effect, search.error) == (0.1, 0.05)
+
+
+async def test_two_people_who_ask_the_same_get_two_searches(requests, farm):
+    for who in ("ann", "bob"):
+        await requests.start(SearchQuestion(old="r2", new="r9"), who)
+    assert len(await farm.store.searches()) == 2
+
+
+async def test_a_revision_that_is_none_is_named(requests):
+    assert "'--help' is not a revision" in await complaint(
+        requests.forecast(SearchQuestion(old="--help", new="r9"))
+    )
+    assert "r999" in await complaint(requests.start(SearchQuestion(old="r1", new="r999"), ""))
+
+
+async def test_the_old_end_must_come_first(requests):
+    assert "r9 is newer than r2" in await complaint(
+        requests.forecast(SearchQuestion(old="r9", new="r2"))
+    )
+
+
+async def test_a_revision_has_nothing_between_it_and_itself(requests):
+    assert "the same revision" in await complaint(
+        requests.forecast(SearchQuestion(old="r2", new="n2"))
+    )
+
+
+async def test_the_only_series_need_not_be_named(make_farm):
+    requests = SearchRequests(make_farm())
+    named = SearchQuestion(old="r1", new="r2", testbed="apu", workload="forwarding")
+    assert requests._series(named) == requests._series(SearchQuestion(old="r1", new="r2"))
+
+
+async def test_of_several_series_one_must_be_chosen(make_farm):
+    requests = SearchRequests(make_farm(*TWO_SERIES))
+    told = await complaint(requests.forecast(SearchQuestion(old="r1", new="r9")))
+    assert "several fit --testbed ? --workload ?" in told
+    assert "apu/forwarding, xeon/forwarding" in told
+    assert requests._series(SearchQuestion(old="r1", new="r9", testbed="xeon")).testbed == "xeon"
+
+
+async def test_a_series_that_there_is_not_is_answered_with_those_that_there_are(requests):
+    told = await complaint(requests.forecast(SearchQuestion(old="r1", new="r9", testbed="vax")))
+    assert "no testbed and workload fit --testbed vax --workload ?" in told
+    assert "this farm measures apu/forwarding" in told
+
+
+async def test_a_search_that_is_cancelled_is_ended_by_the_broker(requests, farm, past, master):
+    search = await past.search()
+    await requests.cancel(search.id)
+    assert (await farm.store.search(search.id)).state == "cancelling"
+    assert master.produced == [("bench", "broker", "wake")]
+
+
+async def test_a_search_that_has_ended_stays_as_it_is(requests, farm, past):
+    search = await past.search(state="found", ended_at=1.0)
+    await requests.cancel(search.id)
+    assert (await farm.store.search(search.id)).state == "found"
+
+
+async def test_a_search_that_there_is_not_cannot_be_cancelled(requests):
+    assert await complaint(requests.cancel(17)) == "there is no search 17"
+
+
+async def test_a_refused_question_leaves_no_search(make_farm):
+    farm = make_farm(*TWO_SERIES)
+    await complaint(SearchRequests(farm).start(SearchQuestion(old="r1", new="r9"), "ann"))
+    assert await farm.store.searches() == []
+
+
+async def test_who_asks_a_farm_that_has_just_started_waits_for_its_first_look(make_farm, master):
+    farm = Farm(workflow=make_farm().workflow, master=master)
+    waiter = Deferred.fromCoroutine(farm.mirroring.ready())
+    assert not waiter.called
+    farm.mirroring.taken_as_it_is()
+    assert waiter.called
+    assert Deferred.fromCoroutine(farm.mirroring.ready()).called
+
+
+async def test_searches_of_a_label_go_to_the_testbed_that_searches_least_its_home_first(make_farm):
+    farm = make_farm(*TWINS)
+    requests = SearchRequests(farm)
+    for question in (
+        SearchQuestion(old="r1", new="r11"),
+        SearchQuestion(old="r1", new="r11", testbed="twin"),
+        SearchQuestion(old="r2", new="r11", testbed="twin", workload="forwarding"),
+    ):
+        await requests.start(question, "ann")
+    searches = sorted(await farm.store.searches(), key=lambda search: search.id)
+    assert [search.testbed for search in searches] == ["apu", "xeon", "apu"]
+
+
+async def test_a_testbed_that_is_named_is_taken_however_busy(make_farm):
+    farm = make_farm(*TWINS)
+    for _ in range(2):
+        await SearchRequests(farm).start(SearchQuestion(old="r1", new="r11", testbed="xeon"), "ann")
+    assert {search.testbed for search in await farm.store.searches()} == {"xeon"}
+
+
+async def test_a_testbed_in_quarantine_is_passed_over_while_another_of_its_kind_is_well(
+    make_farm, published
+):
+    farm = make_farm(*TWINS)
+    probe = await Past(farm, published[2]).probe(1)
+    await farm.store.begin_quarantine(
+        probe_id=probe.id,
+        testbed="apu",
+        workload="forwarding",
+        epoch="",
+        since_s=0.0,
+        shift=None,
+        reason="its control image is slow",
+        now=farm.now(),
+    )
+    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r11"), "ann")
+    (search,) = await farm.store.searches()
+    assert search.testbed == "xeon"

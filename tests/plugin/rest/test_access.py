@@ -1,0 +1,139 @@
+"""Who may log in, whoever has a file with a password, and how roles come to our resources."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from buildbot.data import connector
+from buildbot.plugins import util
+from buildbot.util.service import MasterService
+from buildbot.www.authz import Forbidden
+from buildbot.www.authz.roles import RolesFromUsername
+
+from buildbot_bench.plugin.rest import comparisons, searches, testbeds
+from buildbot_bench.plugin.rest.access import APPROVE, BenchAuth, BenchAuthz, may, require
+from tests.readme import blocks
+
+
+@pytest.fixture
+def auth(tmp_path) -> BenchAuth:
+    (tmp_path / "ann.login").write_text("sesame\n")
+    (tmp_path / "empty.login").write_text("\n")
+    (tmp_path / "lab.pass").write_text("worker")
+    return BenchAuth(tmp_path)
+
+
+def test_the_password_in_the_file_lets_in(auth):
+    assert auth.check_credentials(b"ann", b"sesame")
+
+
+@pytest.mark.parametrize("password", [b"", b"Sesame", b"sesame\n", b"sesame ", b"sesam"])
+def test_any_other_does_not(auth, password):
+    assert not auth.check_credentials(b"ann", password)
+
+
+def test_who_has_no_file_is_not_let_in(auth):
+    assert not auth.check_credentials(b"bob", b"")
+
+
+def test_an_empty_file_lets_nobody_in(auth):
+    assert not auth.check_credentials(b"empty", b"")
+
+
+def test_a_workers_password_is_no_login(auth):
+    assert not auth.check_credentials(b"lab", b"worker")
+    assert not auth.check_credentials(b"lab.pass", b"worker")
+
+
+@pytest.mark.parametrize(
+    "user", [b"../ann", b"/etc/passwd", b"", b".", b"ann\0", b"ann\n", b"\xff\xfe", b"a" * 51]
+)
+def test_a_name_that_is_no_name_reads_no_file(auth, tmp_path, user):
+    (tmp_path / "elsewhere").mkdir()
+    assert not BenchAuth(tmp_path / "elsewhere").check_credentials(user, b"sesame")
+    assert not auth.check_credentials(user, b"sesame")
+
+
+def test_a_password_that_is_changed_holds_at_once(auth, tmp_path):
+    (tmp_path / "ann.login").write_text("new")
+    assert not auth.check_credentials(b"ann", b"sesame")
+    assert auth.check_credentials(b"ann", b"new")
+
+
+class TestRoles:
+    """What our resources learn of whoever asks."""
+
+    def asked(self, user: str, params: dict) -> dict:
+        authz = BenchAuthz(
+            roleMatchers=[RolesFromUsername(roles=["approve"], usernames=["ann"])], allowRules=[]
+        )
+        authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
+        return params
+
+    def test_a_role_is_told(self):
+        assert may(self.asked("ann", {}), APPROVE)
+        require(self.asked("ann", {}), APPROVE)
+
+    def test_a_role_that_is_lacking_is_forbidden(self):
+        with pytest.raises(Forbidden, match="you need to have role 'approve'"):
+            require(self.asked("bob", {}), APPROVE)
+
+    @pytest.mark.parametrize("name", ["roles", "ROLES", "_Key.ROLES", "Key.ROLES"])
+    def test_nobody_gives_a_role_to_himself(self, name):
+        sent = json.loads(json.dumps({name: ["approve"]}))
+        assert not may(self.asked("bob", sent), APPROVE)
+
+    def test_another_authorisation_has_decided_itself(self):
+        assert may({"owner": "bob"}, APPROVE)
+
+    def test_nothing_is_added_to_what_buildbots_own_resources_get(self):
+        authz, params = BenchAuthz(), {"builderid": 1}
+        authz.assertUserAllowed(("builders", "1"), "force", params, {"username": "ann"})
+        assert params == {"builderid": 1}
+
+
+async def readmes_example() -> BenchAuthz:
+    """The authorisation that the README shows, on a master with our resources."""
+    (example,) = blocks("python")
+    told: dict = {"util": util}
+    exec(example, told)
+    resources = connector.DataConnector()
+    await resources.setServiceParent(MasterService())
+    for ours in (searches, testbeds, comparisons):
+        ours.register(SimpleNamespace(data=resources))
+    told["authz"].setMaster(SimpleNamespace(data=resources))
+    return told["authz"]
+
+
+@pytest.mark.parametrize(
+    ("path", "action", "who"),
+    [
+        ("bench/searches", "start", {"ann", "bob"}),
+        ("bench/searches/1", "mark", {"ann", "bob"}),
+        ("bench/testbeds/apu2", "release", {"ann", "bob"}),
+        ("bench/comparisons", "start", {"ann", "bob", "carol"}),
+        ("bench/comparisons/1", "cancel", {"ann", "bob"}),
+        ("bench/comparisons/1", "approve", {"ann", "bob"}),
+        ("bench/searches", "get", {"ann", "bob", "carol", "dave"}),
+    ],
+)
+async def test_who_may_do_what_by_the_readmes_example(path, action, who):
+    authz, allowed = await readmes_example(), set()
+    for user in ("ann", "bob", "carol", "dave"):
+        try:
+            await authz.assertUserAllowed(tuple(path.split("/")), action, {}, {"username": user})
+        except Forbidden:
+            continue
+        allowed.add(user)
+    assert allowed == who
+
+
+async def test_who_may_approve_by_the_readmes_example():
+    authz, allowed = await readmes_example(), {}
+    for user in ("ann", "bob", "carol"):
+        params: dict = {}
+        await authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
+        allowed[user] = may(params, APPROVE)
+    assert allowed == {"ann": True, "bob": False, "carol": False}

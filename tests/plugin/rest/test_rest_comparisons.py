@@ -1,0 +1,66 @@
+"""What a request for a comparison may say, and what each wrong parameter is answered with."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from buildbot.www.rest import BadJsonRpc2
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.plugin.rest.comparisons import question_of
+from buildbot_bench.plugin.rest.endpoints import rpc_errors
+
+pytestmark = pytest.mark.both_databases
+
+PAIR = {"base": "r4", "new": "r4+VIMAGE"}
+
+
+def test_what_is_not_said_is_left_to_the_farm():
+    question = question_of(PAIR)
+    assert (question.testbeds, question.workloads, question.iterations) == ((), (), 5)
+    assert question.min_effect is None
+    assert question.patches == {}
+
+
+def test_files_come_in_base64():
+    body = b"--- a\xe9"
+    question = question_of(PAIR | {"patches": {"x": base64.b64encode(body).decode()}})
+    assert question.patches == {"x": body}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"base": None}, "'base' is missing"),
+        ({"base": 1}, "'base' must be text"),
+        ({"new": ""}, "'new' is missing"),
+        ({"testbeds": "apu"}, "'testbeds' must be a list"),
+        ({"workloads": [1]}, "'workloads' must be a list"),
+        ({"iterations": 2}, "'iterations' must lie in 3..100, not be 2"),
+        ({"iterations": 10**9}, "must lie in 3..100"),
+        ({"iterations": True}, "not be True"),
+        ({"iterations": "5"}, "not be '5'"),
+        ({"min_effect": 2}, "between 0 and 1"),
+        ({"patches": {"x": "%%%"}}, "in base64"),
+        ({"patches": {"x": 7}}, "in base64"),
+        ({"patches": [1]}, "at most 20 files"),
+        ({"patches": {str(n): "" for n in range(21)}}, "at most 20 files"),
+    ],
+)
+def test_a_wrong_parameter_is_named(wrong, complaint):
+    with pytest.raises(UsageError) as caught:
+        question_of(PAIR | wrong)
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(UsageError("no"), -32602), (InfraError("no"), -32603)]
+)
+async def test_a_mistake_and_a_site_that_is_away_are_told_apart(error, code):
+    async def work() -> None:
+        raise error
+
+    with pytest.raises(BadJsonRpc2) as caught:
+        await rpc_errors(work())
+    assert (caught.value.message, caught.value.jsonrpccode) == ("no", code)

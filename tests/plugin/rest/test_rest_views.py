@@ -1,0 +1,96 @@
+"""The pages' REST resources, and the www plugin that Buildbot loads."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from buildbot.data import connector
+from buildbot.data.resultspec import ResultSpec
+from buildbot.plugins.db import get_plugins
+from buildbot.util.service import MasterService
+from twisted.web.test.requesthelper import DummyRequest
+
+from buildbot_bench.plugin.pages.application import BenchPages
+from buildbot_bench.plugin.rest import views
+
+pytestmark = pytest.mark.both_databases
+
+
+async def reading(master, path):
+    """What Buildbot's REST interface would answer."""
+    buildbots = connector.DataConnector()
+    await buildbots.setServiceParent(MasterService())
+    views.register(SimpleNamespace(data=buildbots))
+    endpoint, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
+    endpoint.master = master
+    return await endpoint.get(ResultSpec(), kwargs)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "bench/series",
+        "bench/lab",
+        "bench/reports",
+        "bench/verdicts",
+        "bench/searches/1/strip",
+        "bench/searches/1/commits/0",
+        "bench/history/apu/forwarding/3",
+    ],
+)
+async def test_each_resource_is_found_and_becomes_json(farm, master, past, path):
+    await past.measured(3, (1e6,))
+    await past.judgement(2, 3)
+    await past.search()
+    answer = await reading(master, path)
+    assert answer
+    assert json.dumps(answer)
+
+
+async def test_without_a_gate_the_list_of_gates_is_empty(farm, master):
+    assert await reading(master, "bench/gates") == []
+
+
+@pytest.mark.parametrize("path", ["bench/searches/17/strip", "bench/history/apu/forwarding/17"])
+async def test_what_there_is_not_is_none(farm, master, path):
+    assert await reading(master, path) is None
+
+
+async def test_samples_are_a_file_named_after_what_is_measured(farm, master):
+    answer = await reading(master, "bench/samples/apu/forwarding/csv")
+    assert (answer["filename"], answer["mime-type"]) == ("apu-forwarding.csv", "text/csv")
+    assert await reading(master, 'bench/samples/apu/x"; filename=y/csv') is None
+
+
+async def test_resources_are_registered_once_however_often_buildbot_is_reconfigured(farm):
+    buildbots = connector.DataConnector()
+    await buildbots.setServiceParent(MasterService())
+    for _ in range(2):
+        views.register(SimpleNamespace(data=buildbots))
+    assert buildbots.getEndpoint(("bench", "lab"))
+
+
+def test_buildbot_finds_the_plugin_by_its_name():
+    plugin = get_plugins("www", None, load_now=True).get("bench")
+    assert isinstance(plugin, BenchPages)
+    assert plugin.ui
+    assert plugin.version
+
+
+@pytest.mark.parametrize("name", ["scripts.js", "styles.css", "history.js"])
+def test_browser_asks_for_the_files_again_each_time(name):
+    page = BenchPages().resource.getChild(name, DummyRequest([name.encode()]))
+    request = DummyRequest([])
+    page.render_GET(request)
+    assert request.responseHeaders.getRawHeaders(b"cache-control") == [b"no-cache"]
+
+
+def test_no_page_makes_markup_of_data():
+    """React writes texts as texts; these are the ways around it."""
+    pages = BenchPages().static_dir
+    for script in pages.glob("*.js"):
+        source = script.read_text(encoding="utf-8")
+        for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write"):
+            assert way not in source, script
