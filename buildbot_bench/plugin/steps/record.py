@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.legible import MESSAGE_COLUMNS, long_line
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -32,8 +32,6 @@ from buildbot_bench.core.wire import (
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
 
-# What a table, a page and a mail have room for.
-REASON_COLUMNS = MESSAGE_COLUMNS
 # A traceback has its reason in its last line, a usage error in its last few.
 _LINES_KEPT = 20
 _PROGRAM = "bench-lab"
@@ -44,7 +42,7 @@ _KILLED = re.compile(r"process killed by signal (\d+)")
 
 
 def harmless(reason: str) -> str:
-    """A reason as it is kept: one visible line, at most `REASON_COLUMNS` wide."""
+    """A reason as it is kept: one visible line, at most `MESSAGE_COLUMNS` wide."""
     return long_line(reason)
 
 

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from buildbot_bench.plugin.steps.record import REASON_COLUMNS, LastOutput
+from buildbot_bench.core.legible import MESSAGE_COLUMNS
+from buildbot_bench.plugin.steps.record import LastOutput
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -78,7 +79,7 @@ def test_what_was_said_cannot_steer_who_reads_it_and_is_bounded():
     told = reason(hostile) + reason(hostile.partition("\n")[0])
     assert told.isprintable() or "\ufffd" in told
     assert not set(told) & {"\x1b", "\u202e", "\r", "\n"}
-    assert len(told) <= 2 * REASON_COLUMNS
+    assert len(told) <= 2 * MESSAGE_COLUMNS
 
 
 def test_what_bench_lab_really_says_of_a_missing_list_is_the_reason(tmp_path):
