@@ -36,7 +36,7 @@ class AbTests:
         self._farm = farm
 
     async def advance(self) -> None:
-        """Look at each comparison of variants that has not ended."""
+        """Look at each comparison that has not ended."""
         running = await self._farm.store.ab_tests(
             states=(AbTestState.RUNNING, AbTestState.CANCELLING)
         )

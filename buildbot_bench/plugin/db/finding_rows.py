@@ -53,7 +53,7 @@ def answer_from(stored: Mapping[str, Any]) -> Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewJudgement:
-    """Two samples compared; `effect`, `low`, `high` are fractions of the old end's level."""
+    """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level."""
 
     testbed: str
     workload: str

@@ -44,7 +44,7 @@ class SmtpSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Delivery:
+class SmtpOutcome:
     """What became of each recipient: taken, to be tried again later, or refused for good."""
 
     accepted: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Sender(smtp.ESMTPSender):
 
 async def send(
     message: bytes, settings: SmtpSettings, *, sender: str, recipients: Sequence[str]
-) -> Delivery:
+) -> SmtpOutcome:
     """Try once to hand a message over.
 
     Raises MailRefused when the server wants it for none of the recipients, ever; InfraError when
@@ -171,10 +171,10 @@ def _told(code: int, words: bytes) -> str:
     return f"{code} {said}" if code > 0 else said
 
 
-def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> Delivery:
+def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> SmtpOutcome:
     """The recipients, as the caller wrote them, by what the server said to each."""
     said = {mailboxes[address.decode("ascii")]: code for address, code, _ in answers}
-    return Delivery(
+    return SmtpOutcome(
         accepted=tuple(one for one, code in said.items() if _is_success(code)),
         deferred=tuple(
             one for one, code in said.items() if not _is_success(code) and not _is_permanent(code)

@@ -79,9 +79,11 @@ async def test_of_two_that_change_a_comparison_one_is_told_that_it_was_late(stor
     assert [row.id for row in await store.ab_tests()] == [ab_test.id]
 
 
-async def test_the_iterations_of_a_ab_test_come_in_the_order_measured(store, an_ab_test, a_probe):
+async def test_the_iterations_of_a_comparison_come_in_the_order_measured(
+    store, an_ab_test, a_probe
+):
     ab_test = await an_ab_test()
-    first = await a_probe(name="ab_test:1", ab_test_id=ab_test.id)
+    first = await a_probe(name="comparison:1", ab_test_id=ab_test.id)
     other = await a_probe(name="commit")
     for ordinal, value in enumerate((3.0, 1.0)):
         await measure(store, first, ordinal, value)

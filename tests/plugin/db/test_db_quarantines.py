@@ -187,7 +187,7 @@ async def test_a_comparison_boots_again_what_is_in_doubt(
         now=1.0,
         **sides,
     )
-    await measured(await a_probe(image, name="ab_test:1", ab_test_id=ab_test.id), 10.0, 30.0)
+    await measured(await a_probe(image, name="comparison:1", ab_test_id=ab_test.id), 10.0, 30.0)
     assert len(await store.iterations_of_ab_test(ab_test.id)) == 2
     await a_quarantine()
     assert [row.at_s for row in await store.iterations_of_ab_test(ab_test.id)] == [10.0]
