@@ -9,6 +9,7 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
+from buildbot_bench.plugin.db.finding_rows import NewAbTest
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
@@ -60,19 +61,21 @@ class ComparisonRequests:
         held = ImageState.HELD in {base_image.state, new_image.state}
         regression = self._farm.workflow.regression
         ab_test = await self._farm.store.add_ab_test(
-            base_image_id=base_image.id,
-            base_tunables=base.tunables,
-            base_label=base.label,
-            new_image_id=new_image.id,
-            new_tunables=new.tunables,
-            new_label=new.label,
-            series=[(series.testbed, series.workload) for series in wanted],
-            iterations=question.iterations,
-            confidence=regression.confidence,
-            min_effect=question.min_effect or self._min_effect(wanted),
-            requester=requester,
+            NewAbTest(
+                base_image_id=base_image.id,
+                base_tunables=base.tunables,
+                base_label=base.label,
+                new_image_id=new_image.id,
+                new_tunables=new.tunables,
+                new_label=new.label,
+                series=[(series.testbed, series.workload) for series in wanted],
+                iterations=question.iterations,
+                confidence=regression.confidence,
+                min_effect=question.min_effect or self._min_effect(wanted),
+                requester=requester,
+                state=AbTestState.AWAITING if held else AbTestState.RUNNING,
+            ),
             now=self._farm.now(),
-            state=AbTestState.AWAITING if held else AbTestState.RUNNING,
         )
         self._farm.wake()
         return {
