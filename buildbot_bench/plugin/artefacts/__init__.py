@@ -1,6 +1,5 @@
 """Kernels, named by their digests, and the places where they lie."""
 
-from buildbot_bench.plugin.artefacts.choose import place_at
 from buildbot_bench.plugin.artefacts.place import (
     BLOCK_BYTES,
     Artefact,
@@ -8,5 +7,6 @@ from buildbot_bench.plugin.artefacts.place import (
     Artefacts,
     Place,
 )
+from buildbot_bench.plugin.artefacts.signing import place_at
 
 __all__ = ["BLOCK_BYTES", "Artefact", "ArtefactGoneError", "Artefacts", "Place", "place_at"]

@@ -10,6 +10,7 @@ themselves, so that the example cannot test them; awscrt is a binary of 12 MB.
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +18,8 @@ from hashlib import sha256
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts.http import Authorise
+from buildbot_bench.plugin.artefacts.http import Authorise, HttpPlace
+from buildbot_bench.plugin.artefacts.place import Place
 
 # The secret's value when a request is made: its file may change while the farm runs.
 Secret = Callable[[], Awaitable[str | None]]
@@ -81,3 +83,15 @@ def signed(method: str, url: str, body_digest: str, keys: Keys, at: datetime) ->
         "Authorization": f"AWS4-HMAC-SHA256 Credential={keys.access}/{'/'.join(scope)}, "
         f"SignedHeaders={names}, Signature={signature}",
     }
+
+
+_S3 = re.compile(r"s3\+(https?://.+)")
+
+
+def place_at(url: str | None, *, secret: Secret, region: str) -> Place | None:
+    """The place at `https://…`, or `s3+https://HOST/BUCKET…`; None for the master's disk."""
+    if url is None:
+        return None
+    if match := _S3.fullmatch(url):
+        return HttpPlace(match[1], s3_signature(secret, region))
+    return HttpPlace(url, bearer(secret))

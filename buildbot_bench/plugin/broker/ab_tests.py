@@ -18,7 +18,7 @@ from buildbot_bench.plugin.db.states import (
     ProbeState,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons
 from buildbot_bench.plugin.queries.comparisons import SeriesName, sides_done
 

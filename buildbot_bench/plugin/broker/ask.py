@@ -1,15 +1,32 @@
-"""How an image and iterations of it are asked for, and who goes first; it decides on nothing."""
+"""How images and boots are asked for, who goes first, and what builders have room for.
+
+What is asked for is decided elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import count
+from math import inf
 from uuid import uuid4
 
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
+from buildbot_bench.core.search import Measure
+from buildbot_bench.history import Fit
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeState
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    AbTestState,
+    ImageState,
+    ProbeReason,
+    ProbeState,
+)
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 
 
 class Priority(IntEnum):
@@ -86,3 +103,187 @@ async def call_off(farm: Farm, brid: int | None, why: str) -> None:
 async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
     """Ask for iterations of an image; the same request asks for the same ones, however often."""
     return await farm.store.ensure_probe(request, token=uuid4().hex, now=farm.now())
+
+
+# To stop a build and to start another takes some seconds itself.
+_WORTH_STOPPING_S = 30.0
+_UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """What the tables say of a farm's builders and testbeds."""
+
+    farm: Farm
+
+    async def free_builders(self) -> int:
+        """How many builders nothing is asked of."""
+        return len(self.farm.workflow.build_job.runs_on) - len(await self._unbuilt())
+
+    async def make_room(self, *, build_s: float) -> None:
+        """When all builders are busy, stop a build that nobody waits for: the last one asked for.
+
+        It is asked for again when a search still wants it. With one builder a search would take
+        longer with builds ahead than without, if it had to wait for them (benchmarks/search_wall).
+        A build that is about to end, when builds take `build_s`, is let end.
+        """
+        unbuilt = await self._unbuilt()
+        if len(unbuilt) < len(self.farm.workflow.build_job.runs_on):
+            return
+        awaited = await self._awaited_images()
+        ahead = [
+            image
+            for image in unbuilt
+            if image.id not in awaited and self._left_s(image, build_s) > _WORTH_STOPPING_S
+        ]
+        if ahead:
+            await self._drop(max(ahead, key=lambda image: image.changed_at))
+
+    async def idle_s(self, testbed: str, *, build_s: float = inf) -> float:
+        """For how long a testbed will have nothing to boot, when builds take `build_s`.
+
+        0 when there is something to boot now, and when a build takes longer than it should. All
+        testbeds of one worker count, since it serves one at a time.
+        """
+        worker, beds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
+        same_worker = {name for name, bed in beds.items() if bed.worker == worker}
+        left_s = [build_s]
+        for probe in await self._open_probes():
+            if probe.testbed in same_worker:
+                image = await self.farm.store.image(probe.image_id)
+                left_s.append(self._left_s(image, build_s))
+        return max(min(left_s), 0.0)
+
+    def _left_s(self, image: ImageRow | None, build_s: float) -> float:
+        if image is None or image.state not in _UNBUILT:
+            return 0.0
+        began_s = image.changed_at if image.state == ImageState.BUILDING else self.farm.now()
+        return began_s + build_s - self.farm.now()
+
+    async def _unbuilt(self) -> list[ImageRow]:
+        store = self.farm.store
+        return [image for state in _UNBUILT for image in await store.images(state=state)]
+
+    async def _open_probes(self) -> list[ProbeRow]:
+        store = self.farm.store
+        return [probe for state in OPEN_PROBES for probe in await store.probes(state=state)]
+
+    async def _awaited_images(self) -> set[int]:
+        """The images that a probe or a comparison waits for."""
+        ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
+        sides = {
+            side for ab_test in ab_tests for side in (ab_test.base_image_id, ab_test.new_image_id)
+        }
+        return sides | {probe.image_id for probe in await self._open_probes()}
+
+    async def _drop(self, image: ImageRow) -> None:
+        """First in the tables: a master that dies in between lets the build end, and keeps it."""
+        dropped = await self.farm.store.change_image(
+            image, now=self.farm.now(), state=ImageState.DROPPED, brid=None
+        )
+        if dropped is not None and image.brid is not None:
+            await self.farm.master.data.control(
+                "cancel",
+                {"reason": "a builder is needed for what a search waits for"},
+                ("buildrequests", str(image.brid)),
+            )
+
+
+# A build that ended without an image may be asked for again.
+_WITHOUT_IMAGE = frozenset({ImageState.FAILED, ImageState.DROPPED})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Boots:
+    """The requests of searches, in the farm's tables."""
+
+    farm: Farm
+    capacity: Capacity
+
+    async def ask(
+        self,
+        search: SearchRow,
+        inputs: SearchInputs,
+        *,
+        position: int,
+        serial: int,
+        image: int = 0,
+        iterations: int = 1,
+        priority: Priority = Priority.SEARCH,
+        reason: ProbeReason = ProbeReason.SEARCH,
+    ) -> None:
+        """Ask for iterations of a build of a position; `serial` counts the search's requests."""
+        wanted = await built_for(self.farm, search, inputs.range.revisions[position])
+        row = await ask_image(self.farm, wanted, image)
+        await ask_probe(
+            self.farm,
+            ProbeRequest(
+                image_id=row.id,
+                testbed=search.testbed,
+                workload=search.workload,
+                iterations=iterations,
+                reason=reason,
+                priority=priority,
+                search_id=search.id,
+                serial=serial,
+            ),
+        )
+        if row.state == ImageState.WANTED:
+            await self.capacity.make_room(build_s=inputs.costs.build_s)
+
+    async def build_ahead(self, search: SearchRow, inputs: SearchInputs, wanted: Measure) -> None:
+        """Have the builders that idle make what the search will want."""
+        asked = {
+            image.position - inputs.range.old.position
+            for image in inputs.images.values()
+            if image.ordinal == 0 and image.state not in _WITHOUT_IMAGE
+        }
+        ahead = [position for position in wanted.prefetch if position not in asked]
+        for position in ahead[: max(await self.capacity.free_builders(), 0)]:
+            revision = inputs.range.revisions[position]
+            await ask_image(self.farm, await built_for(self.farm, search, revision))
+
+
+async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildTarget:
+    """What a search builds of a revision: with its fix where that fits and is not yet in."""
+    plain = BuildTarget(sha=revision.sha, position=revision.position, label=revision.label)
+    if search.fix_sha is None:
+        return plain
+    fits = await farm.git(farm.fits, search.fix_sha, (revision.sha,))
+    if fits[revision.sha] is not Fit.FITS:
+        return plain
+    fix = search.fix_sha[:ABBREVIATION_LENGTH]
+    return replace(
+        plain, label=f"{plain.label}+commit:{fix}", variant=patched(search, revision.sha)
+    )
+
+
+def bootable_image(inputs: SearchInputs, wanted: Measure) -> int:
+    """The build that a plan means: in place of one that cannot be had it is the next."""
+    images = images_at(inputs, wanted.position)
+    broken = {image.ordinal for image in images if image.state == ImageState.UNTESTABLE}
+    measured = {s.image for s in inputs.samples if s.position == wanted.position and s.values}
+    if wanted.image not in broken:
+        return wanted.image
+    return next(k for k in count(wanted.image + 1) if k not in broken | measured)
+
+
+def is_built(inputs: SearchInputs, wanted: Measure) -> bool:
+    """Whether the image that a plan means is there to be booted at once."""
+    return any(
+        (image.ordinal, image.state) == (wanted.image, ImageState.BUILT)
+        for image in images_at(inputs, wanted.position)
+    )
+
+
+def places_of(inputs: SearchInputs, probes: Iterable[ProbeRow]) -> Iterator[tuple[int, int]]:
+    """Position and image, in the range's terms, of what some probes boot."""
+    for probe in probes:
+        if image := inputs.images.get(probe.image_id):
+            yield image.position - inputs.range.old.position, image.ordinal
+
+
+def images_at(inputs: SearchInputs, position: int) -> list[ImageRow]:
+    """The images of a position of the range."""
+    first = inputs.range.old.position
+    return [image for image in inputs.images.values() if image.position - first == position]

@@ -11,8 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.core.ab_test import AbTestSide
-from buildbot_bench.plugin.broker.ask import Priority, ask_image
-from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.broker.ask import Priority, ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
@@ -24,7 +23,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm, profile_builder
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import captures_removal_reason, held_testbeds
 from buildbot_bench.plugin.queries.captures import mail_waits
 from buildbot_bench.plugin.queries.reports import report_of

@@ -12,7 +12,7 @@ from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import (
+from buildbot_bench.plugin.farm.farm import (
     MAX_ATTEMPTS,
     may_be_followed_again,
     may_have_another_job,

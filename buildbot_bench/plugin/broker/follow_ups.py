@@ -12,8 +12,7 @@ from twisted.python import log
 from buildbot_bench.core.judge import Alarm
 from buildbot_bench.core.report import PROOF_ITERATIONS
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe
-from buildbot_bench.plugin.broker.boots import built_for
+from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -24,7 +23,7 @@ from buildbot_bench.plugin.db.finding_rows import (
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import least_loaded, removal_reason, series_at
 from buildbot_bench.plugin.queries.evidence import span_of
 

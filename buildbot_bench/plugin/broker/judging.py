@@ -23,7 +23,7 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, Ve
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 

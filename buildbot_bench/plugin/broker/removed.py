@@ -19,8 +19,8 @@ from twisted.python import log
 
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, JudgementRow, SearchRow
-from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow, QuarantineRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, JudgementRow, QuarantineRow, SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
@@ -30,7 +30,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import (
     captures_removal_reason,
     in_one_line,

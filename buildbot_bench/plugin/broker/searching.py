@@ -25,11 +25,12 @@ from buildbot_bench.core.search import (
     plan,
 )
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.broker.ask import Priority, cancel_probes
-from buildbot_bench.plugin.broker.boots import (
+from buildbot_bench.plugin.broker.ask import (
     Boots,
     Capacity,
+    Priority,
     bootable_image,
+    cancel_probes,
     images_at,
     is_built,
     places_of,
@@ -38,7 +39,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_among
 

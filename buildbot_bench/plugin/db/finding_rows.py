@@ -238,3 +238,28 @@ class NoticeRow:
     sent_at: float | None
     denials: int
     version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuarantineRow:
+    """A span in which a testbed was not to be believed, since its control image showed it.
+
+    `probe_id` is the request of that measurement, `since_s` when the last good one before it
+    ended: what the testbed measured after it is in doubt, unless `trusted` says that it was a
+    false alarm. `shift` is by what fraction the control image was off; None: it gave no value.
+    `ended_by` is a person, or what else ended it.
+    """
+
+    id: int
+    probe_id: int
+    testbed: str
+    workload: str
+    epoch: str
+    since_s: float
+    shift: float | None
+    reason: str
+    begun_at: float
+    ended_at: float | None
+    ended_by: str | None
+    trusted: bool
+    version: int

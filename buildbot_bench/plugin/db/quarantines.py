@@ -7,8 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, QuarantineRow
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch_all
 from buildbot_bench.plugin.db.states import ProbeReason, ProbeState

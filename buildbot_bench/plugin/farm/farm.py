@@ -1,24 +1,28 @@
 """The parts that the whole plugin shares: the workflow, the tables, the mirror and the artefacts.
 
-Names by which the plugin's parts know one another in Buildbot stand here, too; it decides nothing.
+Names by which the plugin's parts know one another in Buildbot stand here, too, and how what fails
+is tried again: a row, a job of the lab, a delivery. It decides nothing and asks for nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from twisted.application.internet import backoffPolicy
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
+from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, Progress
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.workflow import Workflow
 
@@ -215,3 +219,57 @@ def farm_of(master: Any) -> Farm:
     """The farm of a master that is configured with BenchConfigurator."""
     farm: Farm = master.service_manager.namedServices[SERVICE_NAME].farm
     return farm
+
+
+# Infrastructure that fails this often in a row wants a person.
+MAX_ATTEMPTS = 3
+
+
+def recorded_of(rows: Iterable[IterationRow]) -> int:
+    """How many iterations some rows are of: each has a row for each of its units."""
+    return len({row.ordinal for row in rows})
+
+
+def may_have_another_job(probe: ProbeRow) -> bool:
+    """Whether what the lab still owes may become a job of its own, when it gave this one up."""
+    return probe.round + 1 < MAX_ATTEMPTS
+
+
+def may_be_followed_again(probe: ProbeRow, recorded: int) -> bool:
+    """Whether another build may attach to the job, when this one ended before it.
+
+    Each iteration that was `recorded` makes up for one build: those in a row count that brought
+    nothing.
+    """
+    return probe.attempt - probe.round + 1 < MAX_ATTEMPTS + recorded
+
+
+class NumberedRow(Protocol):
+    """A row of a table."""
+
+    @property
+    def id(self) -> int:
+        """The row's primary key."""
+
+
+Row = TypeVar("Row", bound=NumberedRow)
+
+
+async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], what: str) -> None:
+    """Do the work for each row; what fails is logged, and comes again with the next cycle."""
+    for row in rows:
+        try:
+            await work(row)
+        except Exception:  # noqa: BLE001 - a broken row is one row's trouble
+            log.err(None, f"bench: {what} {row.id} failed; the next cycle tries again")
+
+
+RETRY_FIRST_S = 60.0
+RETRY_MOST_S = 3600.0
+
+_policy = backoffPolicy(RETRY_FIRST_S, RETRY_MOST_S, factor=2.0, jitter=lambda: 0.0)
+
+
+def wait_s(attempts: int) -> float:
+    """Longer after each of so many attempts, at least one; never above an hour."""
+    return float(_policy(attempts - 1))

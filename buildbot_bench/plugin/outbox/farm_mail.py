@@ -20,9 +20,8 @@ from buildbot_bench.core.report.farm_mails import (
     harmless_quarantine,
     harmless_week,
 )
-from buildbot_bench.plugin.db.finding_rows import ReportRow
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow, ReportRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
-from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.states import ProbeState, ReportState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.search_mail import operators

@@ -12,7 +12,7 @@ from buildbot_bench.core.report import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import for_each
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.site import (
     TIMEOUT_S,

@@ -15,7 +15,7 @@ from twisted.python import log
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.retries import wait_s
+from buildbot_bench.plugin.farm.farm import wait_s
 
 
 class Outgoing(Protocol):

@@ -18,7 +18,7 @@ from twisted.internet.threads import deferToThread
 from twisted.web.http import CACHED
 from twisted.web.resource import Resource
 
-from buildbot_bench.plugin.db.rows import QuarantineRow
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
 from buildbot_bench.plugin.farm.series import all_series

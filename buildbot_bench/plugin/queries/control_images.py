@@ -13,7 +13,8 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, QuarantineRow
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of

@@ -17,8 +17,16 @@ from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonRequests,
 )
 from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
-from buildbot_bench.plugin.rest.parameters import files, fraction, number, required_text, texts
+from buildbot_bench.plugin.rest.endpoints import (
+    BenchEndpoint,
+    files,
+    fraction,
+    newest,
+    number,
+    required_text,
+    rpc_errors,
+    texts,
+)
 
 LISTED = 50
 MOST_PATCHES = 20

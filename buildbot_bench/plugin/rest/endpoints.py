@@ -1,12 +1,17 @@
-"""What all our REST resources refuse, and how errors are answered; it knows none of them.
+"""What all our REST resources refuse, how parameters are read and errors are answered.
 
-Buildbot 4.3 answers 500, as if the master were at fault, when a path or a query is no UTF-8 or
-names an empty field. And it looks at a query's words only; a number that no row can have would end
-in the database, and in another way on PostgreSQL than on SQLite.
+It knows no resource. Buildbot 4.3 answers 500, as if the master were at fault, when a path or a
+query is no UTF-8 or names an empty field. And it looks at a query's words only; a number that no
+row can have would end in the database, and in another way on PostgreSQL than on SQLite.
+
+A function that reads a parameter raises UsageError, which names the one that is wrong and is
+answered by JSON-RPC's "invalid params"; `None` stands for a parameter that is not given.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +23,72 @@ from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2Ro
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.db.sql import MOST
+
+Args = dict[str, Any]
+
+
+def text(args: Args, name: str) -> str | None:
+    """A text, which may be empty."""
+    value = args.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
+    return value
+
+
+def required_text(args: Args, name: str) -> str:
+    """A text that must be there and not be empty."""
+    found = text(args, name)
+    if not found:
+        raise UsageError(f"the parameter {name!r} is missing")
+    return found
+
+
+def texts(args: Args, name: str) -> tuple[str, ...]:
+    """A list of texts; empty when it is not given."""
+    value = args.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UsageError(f"the parameter {name!r} must be a list of names, not {value!r:.80}")
+    return tuple(value)
+
+
+def fraction(args: Args, name: str) -> float | None:
+    """A number between 0 and 1, neither of them."""
+    value = args.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise UsageError(f"the parameter {name!r} must lie between 0 and 1, not be {value!r:.80}")
+    return float(value)
+
+
+def number(args: Args, name: str, *, least: int, most: int, default: int, hint: str = "") -> int:
+    """A whole number from `least` to `most`."""
+    value = args.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(
+            f"the parameter {name!r} must lie in {least}..{most}, not be {value!r:.80}", hint=hint
+        )
+    return value
+
+
+def flag(args: Args, name: str) -> bool:
+    """True or false; false when it is not given."""
+    value = args.get(name, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"the parameter {name!r} must be true or false, not {value!r:.80}")
+    return value
+
+
+def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
+    """At most so many files by name, in base64: they need not be text of any encoding."""
+    value = args.get(name) or {}
+    if not isinstance(value, dict) or len(value) > most:
+        raise UsageError(f"the parameter {name!r} must hold at most {most} files")
+    try:
+        return {str(file): base64.b64decode(body, validate=True) for file, body in value.items()}
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise UsageError(f"the parameter {name!r} must hold files in base64") from error
+
 
 T = TypeVar("T")
 

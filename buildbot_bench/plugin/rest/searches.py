@@ -23,8 +23,16 @@ from buildbot_bench.plugin.requests.search_requests import (
     SearchRequests,
     measure_more,
 )
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
-from buildbot_bench.plugin.rest.parameters import flag, fraction, number, required_text, text
+from buildbot_bench.plugin.rest.endpoints import (
+    BenchEndpoint,
+    flag,
+    fraction,
+    newest,
+    number,
+    required_text,
+    rpc_errors,
+    text,
+)
 
 LISTED = 50
 

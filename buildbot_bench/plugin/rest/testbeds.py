@@ -10,8 +10,7 @@ from buildbot.data import base, types
 from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.lab import testbed
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, rpc_errors
-from buildbot_bench.plugin.rest.parameters import flag
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, flag, rpc_errors
 
 
 def register(master: Any) -> None:

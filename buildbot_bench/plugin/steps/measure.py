@@ -24,7 +24,7 @@ from buildbot_bench.plugin.db.states import (
     ProfileState,
 )
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.farm.retries import may_be_followed_again, recorded_of
+from buildbot_bench.plugin.farm.farm import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of, probe_of, profile_of
 from buildbot_bench.plugin.steps.record import (
     NO_REASON,

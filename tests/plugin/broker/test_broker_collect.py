@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
+from buildbot_bench.plugin.farm.farm import MAX_ATTEMPTS
 from tests.fakes.master import FakeData
 
 

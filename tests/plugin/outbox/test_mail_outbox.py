@@ -8,9 +8,8 @@ import pytest
 from twisted.internet import reactor, task
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, RETRY_MOST_S
-from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
-from buildbot_bench.plugin.outbox.smtp import SmtpSettings
+from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, RETRY_MOST_S
+from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox, SmtpSettings
 from tests.fakes.past import Past, boots
 from tests.fakes.smtp import Postmaster, only, running
 

@@ -9,7 +9,7 @@ from twisted.internet import reactor, task
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.farm.retries import RETRY_FIRST_S, RETRY_MOST_S
+from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, RETRY_MOST_S
 from buildbot_bench.plugin.outbox.notice_outbox import MOST_DENIALS, NEWS_S, NoticeOutbox
 from tests.fakes.other_package import import_from, install
 from tests.fakes.past import boots

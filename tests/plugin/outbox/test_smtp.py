@@ -12,7 +12,7 @@ from twisted.internet import reactor, task
 from twisted.trial import unittest
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.plugin.outbox.smtp import MailRefused, SmtpOutcome, SmtpSettings, send
+from buildbot_bench.plugin.outbox.mail_outbox import MailRefused, SmtpOutcome, SmtpSettings, send
 from buildbot_bench.render.message import compose_message
 from tests.fakes import reports
 from tests.fakes.smtp import HOST, Postmaster, certificate, free_port, mute, only, running

@@ -15,7 +15,7 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
+from buildbot_bench.plugin.farm.farm import MAX_ATTEMPTS
 from buildbot_bench.plugin.steps.measure import SILENCE_S, Abandon, MeasureProbe
 from buildbot_bench.plugin.steps.record import MOST_FRUITLESS
 from tests.fakes.late_pool import LatePool, SickPool
