@@ -73,7 +73,11 @@ class MailDelivery:
 
     @property
     def _mail(self) -> Mail:
-        """What bench.yml says of mail; InfraError when a new one says nothing any more."""
+        """What bench.yml says of mail.
+
+        Raises:
+            InfraError: A new one says nothing of it any more.
+        """
         if self._farm.workflow.mail is None:
             raise InfraError("bench.yml has no `mail` any more")
         return self._farm.workflow.mail

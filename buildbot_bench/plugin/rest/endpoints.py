@@ -29,7 +29,11 @@ NOT_YET = -32001
 
 
 async def rpc_errors(work: Awaitable[T]) -> T:
-    """A person's mistake and a site that is away are answers, not faults of the master."""
+    """A person's mistake and a site that is away are answers, not faults of the master.
+
+    Raises:
+        BadJsonRpc2: The work ended with one of our errors; its kind decides the code.
+    """
     try:
         return await work
     except UsageError as error:
@@ -52,13 +56,21 @@ class ReadableRoot(V2RootResource):
     """The second version of the interface, as Buildbot has it."""
 
     def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
-        """As Buildbot finds it; a path that is no text leads nowhere."""
+        """As Buildbot finds it.
+
+        Raises:
+            InvalidPathError: The path is no text: it leads nowhere.
+        """
         if not _is_text(request.postpath):
             raise InvalidPathError("Invalid path: it is no UTF-8")
         return super().getEndpoint(request, method, params)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
-        """As Buildbot reads it; a query that is no text asks for nothing."""
+        """As Buildbot reads it.
+
+        Raises:
+            InvalidQueryParameter: The query is no text, or names no field to sort by or to show.
+        """
         for name, values in request.args.items():
             if not _is_text([name, *values]):
                 raise InvalidQueryParameter("the query is no UTF-8")
@@ -91,7 +103,11 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """Do what an action says; what there cannot be is answered by 404."""
+        """Do what an action says.
+
+        Raises:
+            InvalidPathError: A number in the path cannot be: it is answered by 404.
+        """
         if not _possible(kwargs):
             raise InvalidPathError("there is nothing of that number")
         return await self.act(action, args, kwargs)
@@ -106,7 +122,11 @@ class BenchEndpoint(base.Endpoint):
 
 
 def refuse_nonsense(spec: Any) -> None:
-    """Raise InvalidQueryParameter, which is answered by 400, for a query that means nothing."""
+    """Refuse a query that means nothing.
+
+    Raises:
+        InvalidQueryParameter: It is answered by 400.
+    """
     for name in ("limit", "offset"):
         number = getattr(spec, name)
         if number is not None and number < 0:

@@ -16,7 +16,11 @@ Args = dict[str, Any]
 
 
 def text(args: Args, name: str) -> str | None:
-    """A text, which may be empty."""
+    """A text, which may be empty.
+
+    Raises:
+        UsageError: It is no text.
+    """
     value = args.get(name)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
@@ -24,7 +28,11 @@ def text(args: Args, name: str) -> str | None:
 
 
 def required_text(args: Args, name: str) -> str:
-    """A text that must be there and not be empty."""
+    """A text that must be there and not be empty.
+
+    Raises:
+        UsageError: It is missing, empty, or no text.
+    """
     found = text(args, name)
     if not found:
         raise UsageError(f"the parameter {name!r} is missing")
@@ -32,7 +40,11 @@ def required_text(args: Args, name: str) -> str:
 
 
 def texts(args: Args, name: str) -> tuple[str, ...]:
-    """A list of texts; empty when it is not given."""
+    """A list of texts; empty when it is not given.
+
+    Raises:
+        UsageError: It is no list of texts.
+    """
     value = args.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"the parameter {name!r} must be a list of names, not {value!r:.80}")
@@ -40,7 +52,11 @@ def texts(args: Args, name: str) -> tuple[str, ...]:
 
 
 def fraction(args: Args, name: str) -> float | None:
-    """A number between 0 and 1, neither of them."""
+    """A number between 0 and 1, neither of them.
+
+    Raises:
+        UsageError: It is no number, or lies elsewhere.
+    """
     value = args.get(name)
     if value is None:
         return None
@@ -50,7 +66,11 @@ def fraction(args: Args, name: str) -> float | None:
 
 
 def number(args: Args, name: str, *, least: int, most: int, default: int, hint: str = "") -> int:
-    """A whole number from `least` to `most`."""
+    """A whole number from `least` to `most`.
+
+    Raises:
+        UsageError: It is no whole number, or lies elsewhere.
+    """
     value = args.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
@@ -60,7 +80,11 @@ def number(args: Args, name: str, *, least: int, most: int, default: int, hint: 
 
 
 def flag(args: Args, name: str) -> bool:
-    """True or false; false when it is not given."""
+    """True or false; false when it is not given.
+
+    Raises:
+        UsageError: It is neither.
+    """
     value = args.get(name, False)
     if not isinstance(value, bool):
         raise UsageError(f"the parameter {name!r} must be true or false, not {value!r:.80}")
@@ -68,7 +92,11 @@ def flag(args: Args, name: str) -> bool:
 
 
 def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
-    """At most so many files by name, in base64: they need not be text of any encoding."""
+    """At most so many files by name, in base64: they need not be text of any encoding.
+
+    Raises:
+        UsageError: They are too many, or not in base64.
+    """
     value = args.get(name) or {}
     if not isinstance(value, dict) or len(value) > most:
         raise UsageError(f"the parameter {name!r} must hold at most {most} files")
