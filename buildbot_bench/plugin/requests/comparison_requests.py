@@ -47,9 +47,12 @@ class ComparisonRequests:
     async def start(
         self, question: ComparisonQuestion, requester: str, *, trusted: bool = True
     ) -> Json:
-        """Start one and say how many boots it takes; raises UsageError for a wrong question.
+        """Start one and say how many boots it takes.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
+
+        Raises:
+            UsageError: A variant cannot be understood, or both are the same.
         """
         wanted = self._series_of_job(question)
         base = await self._variant(question.base, question, requester)
@@ -95,7 +98,11 @@ class ComparisonRequests:
         return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
 
     async def cancel(self, ab_test_id: int) -> None:
-        """End one; what has ended stays as it is. Raises UsageError when there is none."""
+        """End one; what has ended stays as it is.
+
+        Raises:
+            UsageError: There is no such comparison.
+        """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             raise UsageError(f"there is no comparison {ab_test_id}")
@@ -106,7 +113,8 @@ class ComparisonRequests:
     async def decide(self, ab_test_id: int, by: str, *, approved: bool) -> None:
         """Let a comparison run whose patches await approval, or end it unbuilt.
 
-        Raises UsageError when there is no such comparison, or nothing to decide about it.
+        Raises:
+            UsageError: There is no such comparison, or nothing to decide about it.
         """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
