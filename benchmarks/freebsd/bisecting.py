@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from benchmarks.freebsd.boots import TESTBEDS
-from benchmarks.freebsd.commits import BRANCH, Commits, make_commits
+from benchmarks.freebsd.commits import BRANCH, CHECKSUM, Commits, make_commits
 from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.cli.credentials import Credentials, keep_login
@@ -44,7 +44,7 @@ def bisect(workshop: Workshop) -> Iterator[Figure]:
         seconds = time.monotonic() - begun_s
         yield from found(report, commits, seconds)
         yield from blamed(_with_captures(farm, report))
-        yield from unchanged(_ask(farm, commits.checksum, commits.hashes[-1]))
+        yield from unchanged(_ask(farm, commits.tenth, commits.hashes[CHECKSUM - 1]))
     finally:
         farm.stop()
 
@@ -132,7 +132,7 @@ def _with_captures(farm: LocalFarm, report: Mapping[str, Any]) -> Mapping[str, A
 
 def unchanged(report: Mapping[str, Any]) -> Iterator[Figure]:
     """Commits that no packet executes: the search says so, and soon."""
-    boots = report["cost"]["boots"]
+    boots = report["cost"]["boots"] if report["cost"] else 0  # what was known may suffice
     yield Figure(
         row="bisect",
         what="a range without a change",

@@ -85,7 +85,11 @@ class BenchService(BuildbotService):
 
     @property
     def farm(self) -> Farm:
-        """The farm; there is none before Buildbot has configured its services."""
+        """The farm.
+
+        Raises:
+            RuntimeError: Buildbot has not configured its services yet.
+        """
         if self._farm is None:
             raise RuntimeError("the farm is asked for before it is configured")
         return self._farm

@@ -110,6 +110,8 @@ def test_a_bisection_is_as_wanted_when_it_names_both_and_nobody_else():
 def test_a_range_without_a_change_is_to_be_told_as_one():
     nothing = report(step(7, 0.025)) | {"kind": "not-reproduced", "steps": []}
     assert [one.is_met for one in bisecting.unchanged(nothing)] == [True]
+    known = nothing | {"cost": None}
+    assert [one.is_met for one in bisecting.unchanged(known)] == [True]
     named = report(step(7, 0.025)) | {"kind": "culprit"}
     assert [one.is_met for one in bisecting.unchanged(named)] == [False]
 

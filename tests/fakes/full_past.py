@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, VerdictGrounds
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     AbTestState,
@@ -209,17 +209,19 @@ async def _ab_test(
         new = await store.change_image(new, now=past.farm.now(), state="held")
         assert new is not None
     ab_test = await store.add_ab_test(
-        base_image_id=base.id,
-        base_tunables="",
-        base_label=base.label,
-        new_image_id=new.id,
-        new_tunables="",
-        new_label=new.label,
-        series=[("apu", "forwarding")],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-        requester="ann",
+        NewAbTest(
+            base_image_id=base.id,
+            base_tunables="",
+            base_label=base.label,
+            new_image_id=new.id,
+            new_tunables="",
+            new_label=new.label,
+            series=[("apu", "forwarding")],
+            iterations=5,
+            confidence=95.0,
+            min_effect=0.02,
+            requester="ann",
+        ),
         now=past.farm.now(),
     )
     changed = await store.change_ab_test(ab_test, state=state, **columns)

@@ -24,6 +24,8 @@ PROOF_ITERATIONS = 5
 _PRESENT_SHARE = 0.5
 # A single round of the control image has nothing to be compared with.
 _ROUNDS_OF_A_LEVEL = 2
+# One image on a side shows its own layout as well; a second one tells the two apart.
+_IMAGES_OF_A_LEVEL = 2
 # So many periods without a good round of the control image say nothing of the present.
 _OVERDUE = 2
 
@@ -93,7 +95,7 @@ def images_agree(here: StepContext) -> Check:
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=told)
     least = min(effects, key=lambda effect: effect / here.step.effect)
     agree = least / here.step.effect >= _PRESENT_SHARE
-    if agree and min(len(before), len(after)) < 2:
+    if agree and min(len(before), len(after)) < _IMAGES_OF_A_LEVEL:
         detail = f"{told}: its layout in memory may have changed, not what it does"
         if here.known.one_order:
             detail += "; the job cannot relink"

@@ -19,6 +19,9 @@ from buildbot_bench.core.search.readings import read
 # Each stage costs a plan: tens of milliseconds for a long range.
 MOST_STAGES = 60
 
+# A step lies between two different kernels that were measured; one alone shows none.
+_KERNELS_OF_A_STEP = 2
+
 _NO_COSTS = Costs(build_s=0.0, boot_s=0.0, run_s=0.0)  # suspicion does not depend on them
 
 
@@ -53,7 +56,8 @@ def runners_up(
 ) -> tuple[Suspect, ...]:
     """Where a step is likeliest besides the places that the answer names, likeliest first."""
     ground = survey(n, evidence, policy)
-    if len({int(ground.kernel[one.position]) for one in evidence.measurements}) < 2:
+    measured = {int(ground.kernel[one.position]) for one in evidence.measurements}
+    if len(measured) < _KERNELS_OF_A_STEP:
         return ()
     belief = believe(ground, read(ground, evidence.measurements), policy)
     kernels = belief.readings.kernels

@@ -22,6 +22,12 @@ SUBJECT_SHA_LENGTH = 10
 _MOST_NAMED = 8
 _MOST_SURE = 99  # no model of a lab earns more; 100 is never claimed
 _ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
+_WHOLE_FROM = 1000  # in the unit of the value: from here four digits leave no fraction
+_LEAST_P = 0.001  # a smaller p-value rests on tails that a few boots do not show
+# A duration is said in two or three digits: 9.9 s, 99 s, 99 min, 2.5 h.
+_TENTHS_BELOW_S = 10
+_SECONDS_BELOW_S = 100
+_MINUTES_BELOW_S = 100 * 60
 
 
 def percent(fraction: float) -> str:
@@ -47,7 +53,7 @@ def sureness(probability: float) -> str:
 
 def quantity(value: float) -> str:
     """A measured value without digits that no measurement supports: `464782`, `12.35`."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
 
 
 def count(number: int, noun: str) -> str:
@@ -57,7 +63,7 @@ def count(number: int, noun: str) -> str:
 
 def few(p_value: float) -> str:
     """A p-value as one reads it, without blanks at which a line might break: `p=0.012`."""
-    return "p<0.001" if p_value < 0.001 else f"p={p_value:.2g}"
+    return f"p<{_LEAST_P}" if p_value < _LEAST_P else f"p={p_value:.2g}"
 
 
 def sentence(text: str) -> str:
@@ -197,11 +203,11 @@ def cost(spent: Cost) -> str:
 
 def duration(duration_s: float) -> str:
     """A duration as a person says it: `3.2 s`, `41 s`, `12 min`, `2.5 h`."""
-    if duration_s < 10:
+    if duration_s < _TENTHS_BELOW_S:
         return f"{duration_s:.1f} s"
-    if duration_s < 100:
+    if duration_s < _SECONDS_BELOW_S:
         return f"{duration_s:.0f} s"
-    if duration_s < 100 * 60:
+    if duration_s < _MINUTES_BELOW_S:
         return f"{duration_s / 60:.0f} min"
     return f"{duration_s / 3600:.1f} h"
 

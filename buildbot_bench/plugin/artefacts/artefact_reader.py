@@ -84,7 +84,11 @@ def _of_archive(path: Path) -> Contents:
 def _members(decompressed: Decompressed) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
     """The members of an archive, each with its file if it is one.
 
-    tarfile takes for the end whatever is no header. Raises tarfile.TarError if it is not the end.
+    tarfile takes for the end whatever is no header.
+
+    Raises:
+        UntestableRevision: The archive holds nothing but zeros, as an empty one does.
+        TarError: It begins with zeros, or does not end as an archive does.
     """
     file = io.BufferedReader(decompressed)
     if not file.peek().strip(b"\0"):
@@ -103,7 +107,11 @@ def _members(decompressed: Decompressed) -> Iterator[tuple[tarfile.TarInfo, IO[b
 
 
 def _of_link(member: tarfile.TarInfo) -> str:
-    """What stands for a link in the place of a digest; what is neither file nor link is refused."""
+    """What stands for a link in the place of a digest.
+
+    Raises:
+        TarError: The member is neither a file nor a link.
+    """
     if not (member.issym() or member.islnk()):
         raise tarfile.TarError(f"{member.name[:80]!r} is no file")
     target = member.linkname.encode("utf-8", "surrogateescape")

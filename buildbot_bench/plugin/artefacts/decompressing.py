@@ -47,7 +47,11 @@ class Decompressed(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Read on to a place; io.UnsupportedOperation for one that lies behind."""
+        """Read on to a place.
+
+        Raises:
+            UnsupportedOperation: The place lies behind.
+        """
         if whence != io.SEEK_SET or offset < self._at:
             raise io.UnsupportedOperation("this file is read forward only")
         while self._at < offset and self._next(offset - self._at):
@@ -93,7 +97,11 @@ def _pieces(file: io.BufferedReader) -> Iterator[bytes]:
 def _decompressed(
     file: io.BufferedReader, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> Iterator[bytes]:
-    """One stream after the other, to the end of the file."""
+    """One stream after the other, to the end of the file.
+
+    Raises:
+        EOFError: The file ends within a stream.
+    """
     stream = new()
     while True:
         data = b""

@@ -92,7 +92,11 @@ class DiskPlace:
             await deferToThread(copy)
 
     async def get(self, digest: str, file: Path) -> None:
-        """Copy the artefact."""
+        """Copy the artefact.
+
+        Raises:
+            ArtefactGoneError: The directory does not have it.
+        """
         try:
             await deferToThread(shutil.copyfile, self.path(digest), file)
         except FileNotFoundError as error:
@@ -151,7 +155,11 @@ class Artefacts:
         await deferToThread(keeper.move, incoming, artefact.digest)
 
     async def local(self, digest: str) -> Path:
-        """A file with the artefact, here and now; ArtefactGoneError when nobody has it."""
+        """A file with the artefact, on this master's disk.
+
+        Raises:
+            ArtefactGoneError: No place has it.
+        """
         for here in (self._disk, self._copies):
             if await here.size(digest) is not None:
                 here.path(digest).touch()  # it is needed: a copy stays for another day

@@ -66,7 +66,11 @@ def _builders(farm: Farm, testbed: str) -> tuple[str, ...]:
 
 
 async def release(farm: Farm, testbed: str, *, by: str, false_alarm: bool) -> None:
-    """End the quarantine of a testbed because a person says so; UsageError when there is none."""
+    """End the quarantine of a testbed because a person says so.
+
+    Raises:
+        UsageError: The farm has no such testbed, or it is not in quarantine.
+    """
     if testbed not in farm.workflow.testbeds:
         known = ", ".join(sorted(farm.workflow.testbeds))
         raise UsageError(f"there is no testbed {testbed!r}", hint=f"this farm has {known}")

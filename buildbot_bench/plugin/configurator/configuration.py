@@ -69,7 +69,11 @@ class BenchConfigurator(ConfiguratorBase):
 
     @classmethod
     def from_file(cls, path: str | Path, **settings: Any) -> Self:
-        """Read a workflow file; its problems, all of them, end Buildbot's configuration."""
+        """Read a workflow file; its problems, all of them, end Buildbot's configuration.
+
+        Raises:
+            UsageError: The file has problems, and nobody collects errors of configuration.
+        """
         try:
             workflow = load(Path(path))
         except UsageError as problem:

@@ -157,14 +157,12 @@ class ReportRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AbTestRow:
+class NewAbTest:
     """Two variants to be compared: `series` are pairs of testbed and workload, `iterations` is n.
 
-    A label is the variant as it was written, its base's name in the usual form. `decided_by` is who
-    approved or rejected the patches; None when nobody had to.
+    A label is the variant as it was written, its base's name in the usual form.
     """
 
-    id: int
     base_image_id: int
     base_tunables: str
     base_label: str
@@ -176,7 +174,17 @@ class AbTestRow:
     confidence: float
     min_effect: float
     requester: str
-    state: AbTestState
+    state: AbTestState = AbTestState.RUNNING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbTestRow(NewAbTest):
+    """A comparison of variants, as stored.
+
+    `decided_by` is who approved or rejected the patches; None when nobody had to.
+    """
+
+    id: int
     detail: str | None
     created_at: float
     ended_at: float | None

@@ -39,9 +39,11 @@ def add_iteration(
     """Keep one unit of one iteration; False when it was kept before.
 
     The units of an iteration are added in the lab's order: the first is the primary one. A
-    failure before anything was counted has the unit '' and stands for all units. Raises
-    InfraError for what is no measurement, for a unit or an epoch that is too long, and when value
-    and failure are both absent.
+    failure before anything was counted has the unit '' and stands for all units.
+
+    Raises:
+        InfraError: It is no measurement, its unit or epoch is too long, or it has neither a value
+            nor a failure.
     """
     if value is None and failure is None:
         raise InfraError(f"iteration {ordinal} of {probe.token} has neither value nor failure")
@@ -77,7 +79,11 @@ def add_iteration(
 def _refuse_what_is_no_number(
     what: str, unit: str, value: float | None, at_s: float, duration_s: float
 ) -> None:
-    """Raise InfraError for a value of which many may have no sum or square, and for no time."""
+    """Refuse what has no place in a sample.
+
+    Raises:
+        InfraError: Many such values may have no sum or square, or a time is not finite.
+    """
     if value and not SMALLEST <= abs(value) <= LARGEST:
         raise InfraError(f"{what}: {value} {unit:.40} is no measurement")
     if not (math.isfinite(at_s) and math.isfinite(duration_s)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewSearch, SearchRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest, NewSearch, SearchRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, ITERATION, PROBE, SEARCH
@@ -94,39 +94,9 @@ def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> Sea
     return compare_and_swap(conn, SEARCH, row, columns)
 
 
-def add_ab_test(
-    conn: sa.Connection,
-    *,
-    base_image_id: int,
-    base_tunables: str,
-    base_label: str,
-    new_image_id: int,
-    new_tunables: str,
-    new_label: str,
-    series: Sequence[Sequence[str]],
-    iterations: int,
-    confidence: float,
-    min_effect: float,
-    requester: str,
-    now: float,
-    state: AbTestState = AbTestState.RUNNING,
-) -> AbTestRow:
+def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:
     """Ask for a comparison of two variants; it runs from now on, or waits to be approved."""
-    values = {
-        "base_image_id": base_image_id,
-        "base_tunables": base_tunables,
-        "base_label": base_label,
-        "new_image_id": new_image_id,
-        "new_tunables": new_tunables,
-        "new_label": new_label,
-        "series": [list(one) for one in series],
-        "iterations": iterations,
-        "confidence": confidence,
-        "min_effect": min_effect,
-        "requester": requester,
-        "state": state,
-        "created_at": now,
-    }
+    values = values_of(wanted) | {"created_at": now}
     added = conn.execute(sa.insert(AB_TEST).values(**values).returning(*AB_TEST.c))
     return AbTestRow(**added.mappings().one())
 

@@ -196,8 +196,10 @@ _DIALECTS = ("sqlite", "postgresql")
 def upgrade(conn: sa.Connection) -> None:
     """Create the tables or bring them up to date, within the caller's transaction.
 
-    Masters that do so at once wait for each other. Raises UsageError for a database that we do
-    not speak, and for one that a newer release has already changed.
+    Masters that do so at once wait for each other.
+
+    Raises:
+        UsageError: The database is neither SQLite nor PostgreSQL, or a newer release changed it.
     """
     if conn.dialect.name not in _DIALECTS:
         raise UsageError(

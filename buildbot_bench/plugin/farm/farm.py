@@ -90,8 +90,11 @@ class Mirroring:
     async def ready(self) -> None:
         """Wait until questions can be answered, but not for long.
 
-        Raises NotYetError, which says how far it is, while the mirror is made, and InfraError,
-        which says why, when it cannot be made. After a start, what came since is waited for.
+        After a start, what came since is waited for.
+
+        Raises:
+            NotYetError: The mirror is being made; it says how far it is.
+            InfraError: The mirror cannot be made; it says why.
         """
         if not self._has_looked and not self._is_looking:
             # The broker looks, unless it runs on another master.

@@ -28,7 +28,7 @@ from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import change_image, ensure_image
 from buildbot_bench.plugin.db.probes import change_probe, ensure_probe, probe_by_key
-from buildbot_bench.plugin.db.rows import NewCommit, ProbeRequest
+from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.samples import add_iteration
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 
@@ -211,8 +211,24 @@ def keep(
     """
     if is_kept(conn, group, revision, series):
         return False
-    commit = NewCommit.of(revision, important=False, arrived_at=now)
-    add_commits(conn, series.branch, [commit])
+    add_commits(conn, series.branch, [NewCommit.of(revision, important=False, arrived_at=now)])
+    request = ProbeRequest(
+        image_id=_image(conn, revision, now).id,
+        testbed=series.testbed,
+        workload=series.workload,
+        iterations=len(group.boots),
+        reason=ProbeReason.BACKFILL,
+        priority=0,
+        name=_key(group, revision, series),
+        epoch=series.epoch,
+    )
+    probe = ensure_probe(conn, request, token="", now=now)
+    ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
+    _add_boots(conn, change_probe(conn, probe, **ended) or probe, group, revision)
+    return True
+
+
+def _image(conn: sa.Connection, revision: Revision, now: float) -> ImageRow:
     image = ensure_image(
         conn,
         sha=revision.sha,
@@ -225,20 +241,11 @@ def keep(
     if image.state == ImageState.WANTED and image.brid is None:
         reason = "its measurements were imported; there is no artefact"
         change_image(conn, image, now=now, state=ImageState.FAILED, reason=reason)
+    return image
+
+
+def _add_boots(conn: sa.Connection, probe: ProbeRow, group: Group, revision: Revision) -> None:
     begun_at_s = group.built_at_s or float(revision.committed_at_s)
-    request = ProbeRequest(
-        image_id=image.id,
-        testbed=series.testbed,
-        workload=series.workload,
-        iterations=len(group.boots),
-        reason=ProbeReason.BACKFILL,
-        priority=0,
-        name=_key(group, revision, series),
-        epoch=series.epoch,
-    )
-    probe = ensure_probe(conn, request, token="", now=now)
-    ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
-    probe = change_probe(conn, probe, **ended) or probe
     for ordinal, boot in enumerate(group.boots):
         add_iteration(
             conn,
@@ -252,7 +259,6 @@ def keep(
             log=boot.log,
             facts={"uname": group.uname, "imported from": group.place},
         )
-    return True
 
 
 def _key(group: Group, revision: Revision, series: ImportedSeries) -> str:

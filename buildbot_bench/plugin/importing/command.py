@@ -171,9 +171,12 @@ def _take(
 
 
 def _booted(history: MirrorHistory, group: Group) -> Revision:
-    """The revision of the farm's branch; UsageError when another commit was booted.
+    """The revision of the farm's branch.
 
     A count of commits, as in n257521, is another commit on each branch.
+
+    Raises:
+        UsageError: Another commit was booted.
     """
     revision = history.resolve(group.revision)
     if not revision.sha.startswith(group.sha):
@@ -184,7 +187,11 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
 
 
 def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:
-    """The farm's workload for each of the archive's configurations."""
+    """The farm's workload for each of the archive's configurations.
+
+    Raises:
+        UsageError: The farm has no such testbed, or the testbed no such workload.
+    """
     jobs = [job for job in workflow.bench_jobs if options.testbed in job.testbeds]
     if not jobs:
         beds = ", ".join(sorted(workflow.testbeds))
@@ -204,7 +211,11 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
 
 @contextmanager
 def _database(options: argparse.Namespace, branch: str) -> Iterator[sa.Engine]:
-    """The farm's tables, which the farm itself has made."""
+    """The farm's tables, which the farm itself has made.
+
+    Raises:
+        UsageError: There is no such database, it does not answer, or its tables are not ready.
+    """
     url = options.db or f"sqlite:///{options.master.resolve()}/state.sqlite"
     wanted = "start the farm once, so that it makes its tables and knows its branch"
     try:

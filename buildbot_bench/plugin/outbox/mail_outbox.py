@@ -97,9 +97,10 @@ async def send(
 ) -> SmtpOutcome:
     """Try once to hand a message over.
 
-    Raises MailRefused when the server wants it for none of the recipients, ever; InfraError when
-    it may want it later, is down, silent, or does not let us in; UsageError for what is no
-    address, and without any recipient.
+    Raises:
+        MailRefused: The server never takes it, for none of the recipients.
+        InfraError: The server may take it later, is down, is silent, or does not let us in.
+        UsageError: There are no recipients, or one has no valid address.
     """
     if not recipients:
         raise UsageError("a mail without recipients", hint="name one in bench.yml under mail")
@@ -111,7 +112,12 @@ async def send(
         _, answers = await attempt
     # Twisted's errors hold the last lines of the dialogue, a login among them: none is chained.
     except smtp.SMTPDeliveryError as refusal:
-        raise _undelivered(refusal, server) from None
+        codes, reason = _verdict(refusal)
+        if all(_is_permanent(code) for code in codes):
+            refused = f"{server} refuses the mail for good: {reason}"
+            raise MailRefused(refused, hint=_REFUSED_HINT) from None
+        later = f"{server} does not take the mail now: {reason}"
+        raise InfraError(later, hint=_HINT) from None
     except smtp.SMTPClientError as failure:
         words = _told(failure.code, failure.resp)
         raise InfraError(f"{server} does not let us in: {words}", hint=_HINT) from None
@@ -156,14 +162,6 @@ def _start(
         settings.host, settings.port, factory, timeout=settings.silence_s
     )
     return outcome
-
-
-def _undelivered(refusal: smtp.SMTPDeliveryError, server: str) -> BenchError:
-    """What it means that nobody gets the message."""
-    codes, reason = _verdict(refusal)
-    if all(_is_permanent(code) for code in codes):
-        return MailRefused(f"{server} refuses the mail for good: {reason}", hint=_REFUSED_HINT)
-    return InfraError(f"{server} does not take the mail now: {reason}", hint=_HINT)
 
 
 def _verdict(refusal: smtp.SMTPDeliveryError) -> tuple[list[int], str]:
@@ -256,7 +254,11 @@ class MailDelivery:
 
     @property
     def _mail(self) -> Mail:
-        """What bench.yml says of mail; InfraError when a new one says nothing any more."""
+        """What bench.yml says of mail.
+
+        Raises:
+            InfraError: A new one says nothing of it any more.
+        """
         if self._farm.workflow.mail is None:
             raise InfraError("bench.yml has no `mail` any more")
         return self._farm.workflow.mail

@@ -9,6 +9,7 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
+from buildbot_bench.plugin.db.finding_rows import NewAbTest
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
@@ -46,9 +47,12 @@ class ComparisonRequests:
     async def start(
         self, question: ComparisonQuestion, requester: str, *, trusted: bool = True
     ) -> Json:
-        """Start one and say how many boots it takes; raises UsageError for a wrong question.
+        """Start one and say how many boots it takes.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
+
+        Raises:
+            UsageError: A variant cannot be understood, or both are the same.
         """
         wanted = self._series_of_job(question)
         base = await self._variant(question.base, question, requester)
@@ -60,19 +64,21 @@ class ComparisonRequests:
         held = ImageState.HELD in {base_image.state, new_image.state}
         regression = self._farm.workflow.regression
         ab_test = await self._farm.store.add_ab_test(
-            base_image_id=base_image.id,
-            base_tunables=base.tunables,
-            base_label=base.label,
-            new_image_id=new_image.id,
-            new_tunables=new.tunables,
-            new_label=new.label,
-            series=[(series.testbed, series.workload) for series in wanted],
-            iterations=question.iterations,
-            confidence=regression.confidence,
-            min_effect=question.min_effect or self._min_effect(wanted),
-            requester=requester,
+            NewAbTest(
+                base_image_id=base_image.id,
+                base_tunables=base.tunables,
+                base_label=base.label,
+                new_image_id=new_image.id,
+                new_tunables=new.tunables,
+                new_label=new.label,
+                series=[(series.testbed, series.workload) for series in wanted],
+                iterations=question.iterations,
+                confidence=regression.confidence,
+                min_effect=question.min_effect or self._min_effect(wanted),
+                requester=requester,
+                state=AbTestState.AWAITING if held else AbTestState.RUNNING,
+            ),
             now=self._farm.now(),
-            state=AbTestState.AWAITING if held else AbTestState.RUNNING,
         )
         self._farm.wake()
         return {
@@ -92,7 +98,11 @@ class ComparisonRequests:
         return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
 
     async def cancel(self, ab_test_id: int) -> None:
-        """End one; what has ended stays as it is. Raises UsageError when there is none."""
+        """End one; what has ended stays as it is.
+
+        Raises:
+            UsageError: There is no such comparison.
+        """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             raise UsageError(f"there is no comparison {ab_test_id}")
@@ -103,7 +113,8 @@ class ComparisonRequests:
     async def decide(self, ab_test_id: int, by: str, *, approved: bool) -> None:
         """Let a comparison run whose patches await approval, or end it unbuilt.
 
-        Raises UsageError when there is no such comparison, or nothing to decide about it.
+        Raises:
+            UsageError: There is no such comparison, or nothing to decide about it.
         """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:

@@ -21,7 +21,11 @@ class MarkRequests:
         self._farm = farm
 
     async def mark_search(self, search_id: int, kind: str, *, author: str, fixed_by: str) -> Json:
-        """Mark the report of a search; raises UsageError when there is none yet."""
+        """Mark the report of a search.
+
+        Raises:
+            UsageError: There is no such search, it has not ended, or the mark does not fit it.
+        """
         search = await self._farm.store.search(search_id)
         if search is None:
             raise UsageError(f"there is no search {search_id}")
@@ -40,7 +44,11 @@ class MarkRequests:
     async def mark_verdict(
         self, judgement_id: int, kind: str, *, author: str, fixed_by: str
     ) -> Json:
-        """Mark what was made of one sample."""
+        """Mark what was made of one sample.
+
+        Raises:
+            UsageError: There is no such verdict, or the mark does not fit it.
+        """
         row = await self._farm.store.judgement(judgement_id)
         if row is None:
             raise UsageError(f"there is no verdict {judgement_id}")
@@ -55,12 +63,20 @@ class MarkRequests:
         return self._taken(mark)
 
     def _check(self, kind: str, testbed: str, workload: str) -> None:
-        """Refuse to measure again what cannot be measured any more."""
+        """Refuse to measure again what cannot be measured any more.
+
+        Raises:
+            UsageError: The testbed or the workload was removed from the farm.
+        """
         if kind == MarkKind.AGAIN and (why := removal_reason(self._farm, testbed, workload)):
             raise UsageError(why, hint="what was measured there stays, and can be marked otherwise")
 
     async def _fix(self, kind: str, fixed_by: str, *, after: int) -> Revision | None:
-        """The commit that mended it: one behind what was measured before the change."""
+        """The commit that mended it: one behind what was measured before the change.
+
+        Raises:
+            UsageError: There is none and the mark needs one, the mark takes none, or it is too old.
+        """
         if kind != MarkKind.FIXED:
             if fixed_by:
                 raise UsageError(f"{kind!r} takes no revision; 'fixed' does")

@@ -64,7 +64,11 @@ class SearchRequests:
         return {"searchid": search.id, "forecast": cost}
 
     async def cancel(self, search_id: int) -> None:
-        """End a search; one that has ended stays as it is. Raises UsageError when there is none."""
+        """End a search; one that has ended stays as it is.
+
+        Raises:
+            UsageError: There is no such search.
+        """
         search = await self._farm.store.search(search_id)
         if search is None:
             raise UsageError(f"there is no search {search_id}")
@@ -103,7 +107,11 @@ class SearchRequests:
     async def _fix(
         self, question: SearchQuestion, old: Revision, requester: str
     ) -> tuple[str | None, str | None]:
-        """The commit that is carried along, and the SHA-256 of its patch, which is kept."""
+        """The commit that is carried along, and the SHA-256 of its patch, which is kept.
+
+        Raises:
+            UsageError: The old end of the range has that commit already.
+        """
         if question.fix is None:
             return None, None
         farm = self._farm
@@ -129,7 +137,11 @@ class SearchRequests:
         return old, new
 
     def _series(self, question: SearchQuestion) -> Series:
-        """The only series that fits what the person named; else the choice is theirs."""
+        """The only series that fits what the person named; else the choice is theirs.
+
+        Raises:
+            UsageError: None fits, or several do.
+        """
         known = all_series(self._farm.workflow.bench_jobs)
         fitting = [
             series
@@ -183,9 +195,11 @@ class MoreBoots:
 async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
     """Ask for the boots, at once and before all else; a search that runs waits for them.
 
-    One that has ended keeps its answer, and its report counts them. Raises UsageError when there
-    is no such search, its testbed is gone, the revision does not lie in its range, or there can be
-    no other build.
+    One that has ended keeps its answer, and its report counts them.
+
+    Raises:
+        UsageError: There is no such search, its testbed was removed, the revision does not lie in
+            its range, or there can be no other build.
     """
     search = await farm.store.search(search_id)
     if search is None:
@@ -226,7 +240,11 @@ def _within(farm: Farm, span: RevisionRange, revision: str) -> Revision:
 
 
 async def _ordinal(farm: Farm, wanted: BuildTarget, *, fresh: bool) -> int:
-    """Which build is meant: the first that is no failure, or one that there is not yet."""
+    """Which build is meant: the first that is no failure, or one that there is not yet.
+
+    Raises:
+        UsageError: A new build is asked for, and the job builds the same one again.
+    """
     relinks = await relinks_of(farm, wanted.variant or wanted.sha, wanted.position)
     if fresh and relinks.alike:
         raise UsageError(

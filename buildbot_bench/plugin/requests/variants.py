@@ -44,8 +44,9 @@ _NO_ANSWER = (
 async def fetch_review(site: str, number: int, *, timeout_s: float = TIMEOUT_S) -> bytes:
     """The newest diff of a review, as the site gives it for download.
 
-    Raises UsageError when there is no such review or it is no patch, and InfraError when the site
-    does not answer within `timeout_s`, or not with what was asked for.
+    Raises:
+        UsageError: There is no such review, or it is no patch.
+        InfraError: The site does not answer within `timeout_s`, or not with what was asked for.
     """
     name, hint = f"D{number}", f"or fetch it by hand and write +file:D{number}.diff"
     url = f"{site.rstrip('/')}/{name}?download=true"
@@ -144,7 +145,11 @@ async def find_variant(
 async def _patch(
     farm: Farm, change: Review | PatchFile | Picked, sent: Mapping[str, bytes]
 ) -> tuple[bytes, str]:
-    """The bytes of a patch and where they are from."""
+    """The bytes of a patch and where they are from.
+
+    Raises:
+        UsageError: The file was not sent, the farm knows no site of reviews, or it is no patch.
+    """
     match change:
         case PatchFile(name=name):
             if name not in sent:

@@ -78,7 +78,11 @@ def may(args: Mapping[Any, Any], role: str) -> bool:
 
 
 def require(args: Mapping[Any, Any], role: str) -> None:
-    """Raise Buildbot's Forbidden, which is answered with 403, for those who lack a role."""
+    """Let nobody pass who lacks a role.
+
+    Raises:
+        Forbidden: Buildbot answers it with 403.
+    """
     if not may(args, role):
         raise Forbidden(f"you need to have role '{role}'".encode())
 

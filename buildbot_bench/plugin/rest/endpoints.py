@@ -28,7 +28,11 @@ Args = dict[str, Any]
 
 
 def text(args: Args, name: str) -> str | None:
-    """A text, which may be empty."""
+    """A text, which may be empty.
+
+    Raises:
+        UsageError: It is no text.
+    """
     value = args.get(name)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
@@ -36,7 +40,11 @@ def text(args: Args, name: str) -> str | None:
 
 
 def required_text(args: Args, name: str) -> str:
-    """A text that must be there and not be empty."""
+    """A text that must be there and not be empty.
+
+    Raises:
+        UsageError: It is missing, empty, or no text.
+    """
     found = text(args, name)
     if not found:
         raise UsageError(f"the parameter {name!r} is missing")
@@ -44,7 +52,11 @@ def required_text(args: Args, name: str) -> str:
 
 
 def texts(args: Args, name: str) -> tuple[str, ...]:
-    """A list of texts; empty when it is not given."""
+    """A list of texts; empty when it is not given.
+
+    Raises:
+        UsageError: It is no list of texts.
+    """
     value = args.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"the parameter {name!r} must be a list of names, not {value!r:.80}")
@@ -52,7 +64,11 @@ def texts(args: Args, name: str) -> tuple[str, ...]:
 
 
 def fraction(args: Args, name: str) -> float | None:
-    """A number between 0 and 1, neither of them."""
+    """A number between 0 and 1, neither of them.
+
+    Raises:
+        UsageError: It is no number, or lies elsewhere.
+    """
     value = args.get(name)
     if value is None:
         return None
@@ -62,7 +78,11 @@ def fraction(args: Args, name: str) -> float | None:
 
 
 def number(args: Args, name: str, *, least: int, most: int, default: int, hint: str = "") -> int:
-    """A whole number from `least` to `most`."""
+    """A whole number from `least` to `most`.
+
+    Raises:
+        UsageError: It is no whole number, or lies elsewhere.
+    """
     value = args.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
@@ -72,7 +92,11 @@ def number(args: Args, name: str, *, least: int, most: int, default: int, hint: 
 
 
 def flag(args: Args, name: str) -> bool:
-    """True or false; false when it is not given."""
+    """True or false; false when it is not given.
+
+    Raises:
+        UsageError: It is neither.
+    """
     value = args.get(name, False)
     if not isinstance(value, bool):
         raise UsageError(f"the parameter {name!r} must be true or false, not {value!r:.80}")
@@ -80,7 +104,11 @@ def flag(args: Args, name: str) -> bool:
 
 
 def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
-    """At most so many files by name, in base64: they need not be text of any encoding."""
+    """At most so many files by name, in base64: they need not be text of any encoding.
+
+    Raises:
+        UsageError: They are too many, or not in base64.
+    """
     value = args.get(name) or {}
     if not isinstance(value, dict) or len(value) > most:
         raise UsageError(f"the parameter {name!r} must hold at most {most} files")
@@ -100,7 +128,11 @@ NOT_YET = -32001
 
 
 async def rpc_errors(work: Awaitable[T]) -> T:
-    """A person's mistake and a site that is away are answers, not faults of the master."""
+    """A person's mistake and a site that is away are answers, not faults of the master.
+
+    Raises:
+        BadJsonRpc2: The work ended with one of our errors; its kind decides the code.
+    """
     try:
         return await work
     except UsageError as error:
@@ -123,13 +155,21 @@ class ReadableRoot(V2RootResource):
     """The second version of the interface, as Buildbot has it."""
 
     def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
-        """As Buildbot finds it; a path that is no text leads nowhere."""
+        """As Buildbot finds it.
+
+        Raises:
+            InvalidPathError: The path is no text: it leads nowhere.
+        """
         if not _is_text(request.postpath):
             raise InvalidPathError("Invalid path: it is no UTF-8")
         return super().getEndpoint(request, method, params)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
-        """As Buildbot reads it; a query that is no text asks for nothing."""
+        """As Buildbot reads it.
+
+        Raises:
+            InvalidQueryParameter: The query is no text, or names no field to sort by or to show.
+        """
         for name, values in request.args.items():
             if not _is_text([name, *values]):
                 raise InvalidQueryParameter("the query is no UTF-8")
@@ -162,7 +202,11 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """Do what an action says; what there cannot be is answered by 404."""
+        """Do what an action says.
+
+        Raises:
+            InvalidPathError: A number in the path cannot be: it is answered by 404.
+        """
         if not _possible(kwargs):
             raise InvalidPathError("there is nothing of that number")
         return await self.act(action, args, kwargs)
@@ -177,7 +221,11 @@ class BenchEndpoint(base.Endpoint):
 
 
 def refuse_nonsense(spec: Any) -> None:
-    """Raise InvalidQueryParameter, which is answered by 400, for a query that means nothing."""
+    """Refuse a query that means nothing.
+
+    Raises:
+        InvalidQueryParameter: It is answered by 400.
+    """
     for name in ("limit", "offset"):
         number = getattr(spec, name)
         if number is not None and number < 0:

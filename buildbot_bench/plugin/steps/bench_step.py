@@ -11,36 +11,47 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.farm import farm_of
 
+_HINT = "do not force these builders: ask with bench-bisect"
+
 
 async def image_of(step: Any) -> ImageRow:
-    """The image that the build is about; InfraError when the build was not asked for by us."""
+    """The image that the build is about.
+
+    Raises:
+        InfraError: The build was not asked for by us.
+    """
     image = await farm_of(step.master).store.image(step.getProperty("bench_image") or 0)
     if image is None:
-        raise _not_ours("image")
+        raise InfraError(_without("image"), hint=_HINT)
     return image
 
 
 async def probe_of(step: Any) -> ProbeRow:
-    """The probe that the build is about; InfraError when the build was not asked for by us."""
+    """The probe that the build is about.
+
+    Raises:
+        InfraError: The build was not asked for by us.
+    """
     probe = await farm_of(step.master).store.probe(step.getProperty("bench_probe") or 0)
     if probe is None:
-        raise _not_ours("probe")
+        raise InfraError(_without("probe"), hint=_HINT)
     return probe
 
 
 async def profile_of(step: Any) -> ProfileRow:
-    """The capture that the build is to take; InfraError when the build was not asked for by us."""
+    """The capture that the build is to take.
+
+    Raises:
+        InfraError: The build was not asked for by us.
+    """
     row = await farm_of(step.master).store.profile(step.getProperty("bench_profile") or 0)
     if row is None:
-        raise _not_ours("capture")
+        raise InfraError(_without("capture"), hint=_HINT)
     return row
 
 
-def _not_ours(what: str) -> InfraError:
-    return InfraError(
-        f"this build has no {what} of the farm's tables",
-        hint="do not force these builders: ask with bench-bisect",
-    )
+def _without(what: str) -> str:
+    return f"this build has no {what} of the farm's tables"
 
 
 class Restartable:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from buildbot_bench.plugin.db import sql
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock
 
@@ -34,9 +34,8 @@ def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
             "confidence": 95.0,
             "min_effect": 0.02,
             "requester": "ann",
-            "now": 4.0,
         }
-        return await store.add_ab_test(**values | columns)
+        return await store.add_ab_test(NewAbTest(**values | columns), now=4.0)
 
     return make
 

@@ -6,6 +6,7 @@ import hashlib
 import multiprocessing
 import sqlite3
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -255,13 +256,37 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     _fill(empty, before)
     _upgrade_to(empty, "head")
     after = _rows(empty)
-    assert after.keys() == {_RENAMED_TABLES.get(table, table) for table in before}
-    for table, rows in before.items():
-        known = [_renamed(table, row) for row in rows]
-        kept = after[_RENAMED_TABLES.get(table, table)]
-        assert [
-            {name: row[name] for name in then} for row, then in zip(kept, known, strict=True)
-        ] == known
+    for probe in after["bench_probe"]:
+        assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
+    assert after == {
+        _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
+        for table, rows in before.items()
+    }
+
+
+KEYS = {
+    "commit:0000:apu:forwarding": (0, 0, None),
+    "search:1:7": (7, 0, None),
+    "search:1:7~2": (7, 2, None),
+    "control:apu:12": (12, 0, None),
+    "confirm:1:3:4~1": (0, 1, 1),
+    "confirm:1:again-5:4": (0, 0, 1),
+    "trial:2:apu:pf-statefull:3": (3, 0, None),
+    "import:apu:forwarding:0000:abcd": (0, 0, None),
+}
+
+
+def test_what_keys_of_requests_said_stands_in_columns(empty, tmp_path):
+    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    for probe, key in zip(before["bench_probe"], KEYS, strict=False):
+        probe["key"] = key
+    assert len(before["bench_probe"]) >= len(KEYS)
+    _upgrade_to(empty, "0013")
+    _fill(empty, before)
+    _upgrade_to(empty, "head")
+    probes = sorted(_rows(empty)["bench_probe"], key=itemgetter("id"))[: len(KEYS)]
+    read = [(probe["serial"], probe["round"], probe["judgement_id"]) for probe in probes]
+    assert read == list(KEYS.values())
 
 
 def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import ReportRow
+from buildbot_bench.plugin.db.finding_rows import NewAbTest, ReportRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION, REPORT
@@ -178,15 +178,17 @@ async def test_a_comparison_boots_again_what_is_in_doubt(
     image = await an_image(8)
     sides = {f"{side}_{what}": "" for side in ("base", "new") for what in ("tunables", "label")}
     ab_test = await store.add_ab_test(
-        base_image_id=image.id,
-        new_image_id=image.id,
-        series=[("apu", "forwarding")],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-        requester="ann",
+        NewAbTest(
+            base_image_id=image.id,
+            new_image_id=image.id,
+            series=[("apu", "forwarding")],
+            iterations=5,
+            confidence=95.0,
+            min_effect=0.02,
+            requester="ann",
+            **sides,
+        ),
         now=1.0,
-        **sides,
     )
     await measured(await a_probe(image, name="comparison:1", ab_test_id=ab_test.id), 10.0, 30.0)
     assert len(await store.iterations_of_ab_test(ab_test.id)) == 2

@@ -47,7 +47,7 @@ class JsonText(sa.TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        """Write None as NULL; raises ValueError for NaN and infinities."""
+        """Write None as NULL; json raises ValueError for NaN and infinities."""
         del dialect
         return None if value is None else json.dumps(value, allow_nan=False)
 
@@ -99,11 +99,7 @@ class StoredValue(sa.TypeDecorator[Any]):
         self.decode = decode
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        """Write None as NULL.
-
-        Raises:
-            ValueError: NaN or an infinity is in it.
-        """
+        """Write None as NULL; json raises ValueError for NaN and infinities."""
         del dialect
         return None if value is None else json.dumps(asdict(value), allow_nan=False)
 
