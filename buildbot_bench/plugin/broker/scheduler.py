@@ -36,18 +36,18 @@ class Cycle:
         issuer = Issuer(farm, scheduler)
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             # Before all that would look a testbed up, or ask something of it.
-            ("gone", RemovedTestbeds(farm).advance),
+            ("remove", RemovedTestbeds(farm).advance),
             ("collect", Collector(farm, scheduler.master).collect),
             # Before all that reads samples: those that came to be in doubt are none.
             ("control", ControlImages(farm).advance),
-            ("again", Remeasuring(farm).advance),
+            ("remeasure", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
             ("compare", AbTests(farm).advance),
-            ("want", CommitQueue(farm).advance),
+            ("queue", CommitQueue(farm).advance),
             ("issue", issuer.issue),
-            ("profile", CaptureRequests(farm, scheduler.master, issuer).advance),
-            ("post", MailOutbox(farm).advance),
+            ("capture", CaptureRequests(farm, scheduler.master, issuer).advance),
+            ("mail", MailOutbox(farm).advance),
             ("retain", Retention(farm).advance),
             ("notify", NoticeOutbox(farm).advance),
         )

@@ -23,6 +23,10 @@ SMALLEST, LARGEST = 1e-100, 1e100
 LONGEST_UNIT, LONGEST_EPOCH = 100, 200
 
 
+# What an iteration repeats of its request.
+_OF_PROBE = ("image_id", "testbed", "workload", "epoch", "tunables")
+
+
 def add_iteration(
     conn: sa.Connection,
     *,
@@ -54,26 +58,11 @@ def add_iteration(
     )
     _refuse_what_is_too_long(unit, probe.epoch)
     iteration = {"probe_id": probe.id, "ordinal": ordinal}
-    return insert_unless_known(
-        conn,
-        ITERATION,
-        {
-            **iteration,
-            "image_id": probe.image_id,
-            "testbed": probe.testbed,
-            "workload": probe.workload,
-            "epoch": probe.epoch,
-            "unit": unit,
-            "is_primary": not _has_unit(conn, **iteration),
-            "value": value,
-            "failure": failure,
-            "at_s": at_s,
-            "duration_s": duration_s,
-            "log": log,
-            "facts": dict(facts or {}),
-            "tunables": probe.tunables,
-        },
-    )
+    of_probe = {name: getattr(probe, name) for name in _OF_PROBE}
+    measured = {"unit": unit, "value": value, "failure": failure, "at_s": at_s, "log": log}
+    measured |= {"duration_s": duration_s, "is_primary": not _has_unit(conn, **iteration)}
+    values = {**iteration, **of_probe, **measured, "facts": dict(facts or {})}
+    return insert_unless_known(conn, ITERATION, values)
 
 
 def _refuse_what_is_no_number(

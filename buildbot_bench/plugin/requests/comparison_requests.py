@@ -9,7 +9,7 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
-from buildbot_bench.plugin.db.finding_rows import NewAbTest
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
@@ -59,27 +59,7 @@ class ComparisonRequests:
         new = await self._variant(question.new, question, requester)
         if (base.built.variant, base.tunables) == (new.built.variant, new.tunables):
             raise UsageError(f"{question.base} and {question.new} are the same variant")
-        base_image = await self._image(base, trusted=trusted)
-        new_image = await self._image(new, trusted=trusted)
-        held = ImageState.HELD in {base_image.state, new_image.state}
-        regression = self._farm.workflow.regression
-        ab_test = await self._farm.store.add_ab_test(
-            NewAbTest(
-                base_image_id=base_image.id,
-                base_tunables=base.tunables,
-                base_label=base.label,
-                new_image_id=new_image.id,
-                new_tunables=new.tunables,
-                new_label=new.label,
-                series=[(series.testbed, series.workload) for series in wanted],
-                iterations=question.iterations,
-                confidence=regression.confidence,
-                min_effect=question.min_effect or self._min_effect(wanted),
-                requester=requester,
-                state=AbTestState.AWAITING if held else AbTestState.RUNNING,
-            ),
-            now=self._farm.now(),
-        )
+        ab_test = await self._add(question, base, new, wanted, requester, trusted=trusted)
         self._farm.wake()
         return {
             "comparisonid": ab_test.id,
@@ -90,6 +70,37 @@ class ComparisonRequests:
             "boots": 2 * ab_test.iterations * len(ab_test.series),
             "hours": self._hours(wanted, ab_test.iterations),
         }
+
+    async def _add(
+        self,
+        question: ComparisonQuestion,
+        base: Variant,
+        new: Variant,
+        wanted: Sequence[Series],
+        requester: str,
+        *,
+        trusted: bool,
+    ) -> AbTestRow:
+        base_image = await self._image(base, trusted=trusted)
+        new_image = await self._image(new, trusted=trusted)
+        held = ImageState.HELD in {base_image.state, new_image.state}
+        return await self._farm.store.add_ab_test(
+            NewAbTest(
+                base_image_id=base_image.id,
+                base_tunables=base.tunables,
+                base_label=base.label,
+                new_image_id=new_image.id,
+                new_tunables=new.tunables,
+                new_label=new.label,
+                series=[(series.testbed, series.workload) for series in wanted],
+                iterations=question.iterations,
+                confidence=self._farm.workflow.regression.confidence,
+                min_effect=question.min_effect or self._min_effect(wanted),
+                requester=requester,
+                state=AbTestState.AWAITING if held else AbTestState.RUNNING,
+            ),
+            now=self._farm.now(),
+        )
 
     def _min_effect(self, wanted: Sequence[Series]) -> float:
         """That of its testbeds when they have one in common, else the farm's."""
