@@ -34,7 +34,7 @@ from buildbot_bench.history.progress import Progress
 
 
 class MirrorHistory:
-    """core.ports.History over a bare mirror of `url` at `path`.
+    """The history of a bare mirror of `url` at `path`.
 
     `branches` are those that people mean by r311849; nNNNNNN counts along the first of them.
     `told` hears, in the thread that waits for it, how far a fetch or a long reading is. Every

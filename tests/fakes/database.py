@@ -1,8 +1,14 @@
-"""Buildbot's database pool without its threads, and hashes for made-up commits."""
+"""Buildbot's database pool without its threads, what is in a table, and made-up commits' hashes."""
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.sql import PooledStore, fetch_all
+
+Row = TypeVar("Row")
 
 
 class DirectPool:
@@ -19,3 +25,9 @@ class DirectPool:
 def sha(number: int) -> str:
     """A hash that tells the number."""
     return f"{number:040x}"
+
+
+async def rows_of(store: PooledStore, table: sa.Table, kind: type[Row], **where: Any) -> list[Row]:
+    """The rows of a table whose columns have these values, in the order in which they came."""
+    query = sa.select(table).where(*(table.c[name] == value for name, value in where.items()))
+    return await store.run(lambda conn: fetch_all(conn, query.order_by(table.c.id), kind))

@@ -49,22 +49,9 @@ def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
     return fetch(conn, query, CommitRow)
 
 
-def commit(conn: sa.Connection, branch: str, sha: str) -> CommitRow | None:
-    """The commit of a branch with that hash."""
-    return fetch(conn, _of(branch).where(COMMIT.c.sha == sha), CommitRow)
-
-
 def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | None:
     """The commit of a branch at that position."""
     return fetch(conn, _of(branch).where(COMMIT.c.position == position), CommitRow)
-
-
-def commits_between(
-    conn: sa.Connection, branch: str, first_position: int, last_position: int
-) -> list[CommitRow]:
-    """The commits of a span, both ends included, oldest first."""
-    query = _of(branch).where(COMMIT.c.position.between(first_position, last_position))
-    return fetch_all(conn, query.order_by(COMMIT.c.position), CommitRow)
 
 
 def unmeasured(

@@ -129,34 +129,6 @@ def change_image(
     return compare_and_swap(conn, IMAGE, row, {**columns, "changed_at": now})
 
 
-def untestable_positions(
-    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
-) -> set[int]:
-    """Where a plain revision has an image that proved untestable, and none that is built."""
-    other = IMAGE.alias()
-    built = sa.select(other.c.id).where(
-        other.c.variant == IMAGE.c.variant, other.c.state == ImageState.BUILT
-    )
-    query = sa.select(IMAGE.c.position).where(
-        in_span(first_position, last_position, branch),
-        IMAGE.c.state == ImageState.UNTESTABLE,
-        ~built.exists(),
-    )
-    return set(conn.execute(query).scalars())
-
-
-def digests_between(
-    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
-) -> dict[int, str]:
-    """What tells the first image's kernel from others, for each plain revision that has one."""
-    query = sa.select(IMAGE.c.position, _kernel.label("kernel")).where(
-        in_span(first_position, last_position, branch),
-        IMAGE.c.ordinal == 0,
-        _kernel.is_not(None),
-    )
-    return {row.position: row.kernel for row in conn.execute(query.order_by(IMAGE.c.id))}
-
-
 def in_span(first_position: int, last_position: int, branch: str | None) -> sa.ColumnElement[bool]:
     """The condition for images of plain revisions of a span, of one branch if it is named."""
     condition = sa.and_(

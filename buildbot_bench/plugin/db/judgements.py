@@ -13,7 +13,6 @@ from buildbot_bench.plugin.db.sql import (
     by_id,
     compare_and_swap,
     ensure,
-    fetch,
     fetch_all,
     values_of,
 )
@@ -30,16 +29,6 @@ def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> J
 def judgement(conn: sa.Connection, judgement_id: int) -> JudgementRow | None:
     """The judgement with that id."""
     return by_id(conn, JUDGEMENT, JudgementRow, judgement_id)
-
-
-def judgement_of(
-    conn: sa.Connection, *, testbed: str, workload: str, old_sha: str, new_sha: str
-) -> JudgementRow | None:
-    """The judgement of two revisions on a testbed and workload."""
-    query = _on(testbed, workload).where(
-        JUDGEMENT.c.new_sha == new_sha, JUDGEMENT.c.old_sha == old_sha
-    )
-    return fetch(conn, query, JudgementRow)
 
 
 def judgements(
@@ -65,23 +54,11 @@ def alarmed_elsewhere(
     return conn.execute(query.limit(1)).first() is not None
 
 
-def judgements_of(conn: sa.Connection, new_sha: str) -> list[JudgementRow]:
-    """The judgements of a revision against older ones, on all testbeds, oldest request first."""
-    query = sa.select(JUDGEMENT).where(JUDGEMENT.c.new_sha == new_sha)
-    return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
-
-
 def change_judgement(
     conn: sa.Connection, /, row: JudgementRow, *, now: float, **columns: Any
 ) -> JudgementRow | None:
     """The judgement with columns changed; None when another was quicker."""
     return compare_and_swap(conn, JUDGEMENT, row, {**columns, "changed_at": now})
-
-
-def _on(testbed: str, workload: str) -> sa.Select[tuple[object, ...]]:
-    return sa.select(JUDGEMENT).where(
-        JUDGEMENT.c.testbed == testbed, JUDGEMENT.c.workload == workload
-    )
 
 
 def add_mark(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch, fetch_all
 from buildbot_bench.plugin.db.states import ReportState, SearchState
 
 # The kind of a notice that is withheld.
@@ -70,16 +70,6 @@ def add_mail(
             "created_at": now,
         },
     )
-
-
-def report(conn: sa.Connection, report_id: int) -> ReportRow | None:
-    """The report with that id."""
-    return by_id(conn, REPORT, ReportRow, report_id)
-
-
-def mail_of(conn: sa.Connection, key: str) -> ReportRow | None:
-    """The mail about what the key names."""
-    return fetch(conn, sa.select(REPORT).where(REPORT.c.key == key), ReportRow)
 
 
 def mails_like(conn: sa.Connection, prefix: str) -> list[ReportRow]:

@@ -48,12 +48,6 @@ def probe_by_key(conn: sa.Connection, key: str) -> ProbeRow | None:
     return fetch(conn, sa.select(PROBE).where(PROBE.c.key == key), ProbeRow)
 
 
-def probe_by_token(conn: sa.Connection, token: str) -> ProbeRow | None:
-    """The newest probe whose lab job has that name."""
-    query = sa.select(PROBE).where(PROBE.c.token == token).order_by(PROBE.c.id.desc())
-    return fetch(conn, query, ProbeRow)
-
-
 def probes(conn: sa.Connection, state: ProbeState | str | None = None) -> list[ProbeRow]:
     """The probes in a state, or all; highest priority first, then oldest first."""
     query = sa.select(PROBE).order_by(PROBE.c.priority.desc(), PROBE.c.id)

@@ -11,7 +11,7 @@ from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch_all
+from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch_all
 from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
 
 
@@ -84,11 +84,6 @@ def begin_quarantine(
             "begun_at": now,
         },
     )
-
-
-def quarantine(conn: sa.Connection, quarantine_id: int) -> QuarantineRow | None:
-    """The quarantine with that id."""
-    return by_id(conn, QUARANTINE, QuarantineRow, quarantine_id)
 
 
 def quarantines(

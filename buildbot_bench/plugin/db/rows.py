@@ -231,20 +231,6 @@ class IterationRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredRow:
-    """One iteration with the place of its image in the history: what a search reads."""
-
-    position: int
-    ordinal: int
-    image_id: int
-    value: float | None
-    at_s: float
-    failure: str | None
-    probe_id: int
-    epoch: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class CaptureRow:
     """One capture, known by the SHA-256 of its folded stacks, which `body` holds in gzip's form.
 

@@ -12,7 +12,7 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Iteration, Metric, Sample
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
-from buildbot_bench.plugin.db.rows import IterationRow, MeasuredRow, ProbeRow
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known
 
@@ -149,33 +149,6 @@ def samples_of_images(
     return _samples(
         conn, IMAGE.c.id.in_(image_ids), testbed=testbed, workload=workload, unit=unit, epoch=epoch
     )
-
-
-def measured(  # noqa: PLR0917 - the order in which one says it: on what, in what, from, to
-    conn: sa.Connection,
-    testbed: str,
-    workload: str,
-    unit: str,
-    first_position: int,
-    last_position: int,
-    *,
-    epoch: str | None = None,
-    branch: str | None = None,
-) -> list[MeasuredRow]:
-    """The iterations in one unit on the plain revisions of a span, by position and image."""
-    query = sa.select(
-        IMAGE.c.position,
-        IMAGE.c.ordinal,
-        ITERATION.c.image_id,
-        ITERATION.c.value,
-        ITERATION.c.at_s,
-        ITERATION.c.failure,
-        ITERATION.c.probe_id,
-        ITERATION.c.epoch,
-    ).select_from(_JOINED)
-    chosen = in_span(first_position, last_position, branch)
-    conditions = _conditions(chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
-    return fetch_all(conn, query.where(*conditions).order_by(*_IN_ORDER), MeasuredRow)
 
 
 def _conditions(

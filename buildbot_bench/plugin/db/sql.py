@@ -60,7 +60,7 @@ VersionedRow = TypeVar("VersionedRow", bound=Versioned)
 def serialise(conn: sa.Connection, lock: Lock) -> None:
     """Wait until no other transaction holds the lock; it is held until this one ends.
 
-    SQLite needs nothing: a writing transaction (see transactions.py) has the file to itself.
+    SQLite needs nothing: a writing transaction (see `take_write_lock`) has the file to itself.
     """
     if conn.dialect.name == "postgresql":
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_SPACE, int(lock))))

@@ -19,16 +19,12 @@ from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
 
 
 class BenchStore(PooledStore):
-    """The tables behind `master.db.pool`; it is a core.ports.SampleStore."""
+    """The tables behind `master.db.pool`."""
 
     upgrade = writing(transactions.upgrade)
-    is_current = reading(transactions.is_current)
 
     add_commits = writing(commit_queries.add_commits)
     newest_commit = reading(commit_queries.newest_commit)
-    commit = reading(commit_queries.commit)
-    commit_at = reading(commit_queries.commit_at)
-    commits_between = reading(commit_queries.commits_between)
     unmeasured = reading(commit_queries.unmeasured)
     newest_asked_position = reading(commit_queries.newest_asked_position)
     asked_commits = reading(commit_queries.asked_commits)
@@ -42,14 +38,10 @@ class BenchStore(PooledStore):
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
     change_image = writing(image_queries.change_image)
-    untestable_positions = reading(image_queries.untestable_positions)
-    digests_between = reading(image_queries.digests_between)
 
     ensure_probe = writing(probe_queries.ensure_probe)
     troubles = reading(probe_queries.troubles)
     probe = reading(probe_queries.probe)
-    probe_by_key = reading(probe_queries.probe_by_key)
-    probe_by_token = reading(probe_queries.probe_by_token)
     probes = reading(probe_queries.probes)
     probes_of_search = reading(probe_queries.probes_of_search)
     recent_probes = reading(probe_queries.recent_probes)
@@ -62,7 +54,6 @@ class BenchStore(PooledStore):
     iterations_of_probe = reading(sample_queries.iterations_of_probe)
     samples = reading(sample_queries.samples)
     samples_of_images = reading(sample_queries.samples_of_images)
-    measured = reading(sample_queries.measured)
 
     newest_iterations = reading(series_queries.newest_iterations)
     measured_series = reading(series_queries.measured_series)
@@ -74,10 +65,8 @@ class BenchStore(PooledStore):
 
     ensure_judgement = writing(judgement_queries.ensure_judgement)
     judgement = reading(judgement_queries.judgement)
-    judgement_of = reading(judgement_queries.judgement_of)
     judgements = reading(judgement_queries.judgements)
     alarmed_elsewhere = reading(judgement_queries.alarmed_elsewhere)
-    judgements_of = reading(judgement_queries.judgements_of)
     change_judgement = writing(judgement_queries.change_judgement)
 
     add_search = writing(search_queries.add_search)
@@ -111,7 +100,6 @@ class BenchStore(PooledStore):
     commits_measured_since = reading(quarantine_queries.commits_measured_since)
 
     begin_quarantine = writing(quarantine_queries.begin_quarantine)
-    quarantine = reading(quarantine_queries.quarantine)
     quarantines = reading(quarantine_queries.quarantines)
     untold_quarantines = reading(quarantine_queries.untold_quarantines)
     doubted = reading(quarantine_queries.doubted)
@@ -128,10 +116,8 @@ class BenchStore(PooledStore):
 
     add_report = writing(outbox_queries.add_report)
     add_mail = writing(outbox_queries.add_mail)
-    mail_of = reading(outbox_queries.mail_of)
     mails_like = reading(outbox_queries.mails_like)
     mails_sent_since = reading(outbox_queries.mails_sent_since)
-    report = reading(outbox_queries.report)
     report_of_search = reading(outbox_queries.report_of_search)
     unreported_searches = reading(outbox_queries.unreported_searches)
     withheld_reports = reading(outbox_queries.withheld_reports)

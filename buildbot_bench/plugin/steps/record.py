@@ -42,7 +42,7 @@ _KILLED = re.compile(r"process killed by signal (\d+)")
 
 
 def harmless(reason: str) -> str:
-    """A reason as it is kept: one visible line, at most `MESSAGE_COLUMNS` wide."""
+    """A reason as it is kept: one visible line that a table has room for."""
     return long_line(reason)
 
 

@@ -75,7 +75,7 @@ async def test_a_quarantine_and_the_rounds_of_its_control_image_end(
     replaced, why = WAYS["removed"]
     reconfigure(farm, *replaced)
     await cycle.run()
-    ended = await farm.store.quarantine(row.id)
+    (ended,) = await farm.store.quarantines(row.testbed)
     assert (ended.ended_by, ended.ended_at, ended.trusted) == (why, farm.now(), False)
     assert (await farm.store.probe(probe.id)).state == "cancelled"
     reconfigure(farm, WITH_CONTROL)
@@ -134,7 +134,9 @@ async def test_on_a_testbed_that_comes_back_new_requests_work(cycle, past, farm,
     found = await farm.store.search(again)
     assert found.state == "found"
     assert found.answer.steps[0].new == 6
-    measured = await farm.store.measured("apu", "forwarding", "pps", 1, 11)
+    measured = await farm.store.samples(
+        testbed="apu", workload="forwarding", first_position=1, last_position=11
+    )
     assert {row.position for row in measured} == set(range(1, 12))
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.plugin.broker.scheduler import Cycle
+from buildbot_bench.plugin.db.rows import CommitRow
+from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit
 from buildbot_bench.plugin.queries.searches import SearchViews, strip
+from tests.fakes.database import rows_of
 from tests.fakes.past import Past
 from tests.gitrepo import add_commits, add_raw_commit, git, make_repository, numbered
 
@@ -56,7 +59,7 @@ def level(position: int) -> float:
 async def test_all_of_them_are_recorded_with_what_can_be_read(farm, master, source, line):
     raw, author, at_s = line
     await pushed(farm, Cycle(farm=farm, scheduler=master), source, raw)
-    rows = await farm.store.commits_between("main", 1, 99)
+    rows = await rows_of(farm.store, COMMIT, CommitRow, branch="main")
     assert [row.revision.label for row in rows] == ["r3", "r4", "n5", "r6", "r7"]
     odd = rows[2]
     assert (odd.subject, odd.author, odd.committed_at_s) == ("em: go slower", author, at_s)
@@ -69,7 +72,9 @@ async def test_all_of_them_are_measured(farm, master, source, line):
     for _ in range(8):
         await cycle.run()
         await past.lab_answers(lambda _: 1e6)
-    measured = await farm.store.measured("apu", "forwarding", "pps", 1, 99)
+    measured = await farm.store.samples(
+        testbed="apu", workload="forwarding", first_position=1, last_position=99
+    )
     assert {row.position for row in measured} == {3, 4, 5, 6, 7}
     assert "em: go slower" in json.dumps(await measured_commit(farm, "apu", "forwarding", 5))
 

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.plugin.db.commits import add_commits, commits_between
-from buildbot_bench.plugin.db.rows import NewCommit
-from buildbot_bench.plugin.db.schema import METADATA
-from tests.fakes.database import sha
+from buildbot_bench.plugin.db.commits import add_commits
+from buildbot_bench.plugin.db.rows import CommitRow, NewCommit
+from buildbot_bench.plugin.db.schema import COMMIT, METADATA
+from buildbot_bench.plugin.db.sql import fetch_all
+from tests.fakes.database import rows_of, sha
 
 
 def line(first: int, last: int, *, fork: int = 0, **columns) -> list[NewCommit]:
@@ -23,13 +24,15 @@ def line(first: int, last: int, *, fork: int = 0, **columns) -> list[NewCommit]:
 
 async def test_a_burst_of_1600_commits_is_recorded_in_one_go(store):
     assert await store.add_commits("main", line(1, 1600)) == 1600
-    assert len(await store.commits_between("main", 1, 1600)) == 1600
+    assert len(await rows_of(store, COMMIT, CommitRow, branch="main")) == 1600
 
 
 async def test_what_is_known_is_not_recorded_again(store):
     await store.add_commits("main", line(1, 10))
     assert await store.add_commits("main", line(5, 12)) == 2
-    assert [row.position for row in await store.commits_between("main", 1, 99)] == [*range(1, 13)]
+    assert [row.position for row in await rows_of(store, COMMIT, CommitRow, branch="main")] == [
+        *range(1, 13)
+    ]
 
 
 async def test_a_gap_is_filled_later(store):
@@ -40,7 +43,7 @@ async def test_a_gap_is_filled_later(store):
 async def test_a_rewritten_branch_forgets_its_old_tail(store):
     await store.add_commits("main", line(1, 10))
     assert await store.add_commits("main", line(5, 8, fork=1)) == 4
-    rows = await store.commits_between("main", 1, 99)
+    rows = await rows_of(store, COMMIT, CommitRow, branch="main")
     assert [row.sha for row in rows] == [row.sha for row in line(1, 4) + line(5, 8, fork=1)]
 
 
@@ -56,13 +59,6 @@ async def test_branches_do_not_disturb_each_other(store):
     assert (await store.newest_commit("main")).position == 10
     assert (await store.newest_commit("stable/12")).position == 6
     assert await store.newest_commit("stable/13") is None
-
-
-async def test_a_commit_is_found_by_hash_and_by_position(store):
-    await store.add_commits("main", line(1, 3))
-    assert await store.commit("main", sha(2)) == await store.commit_at("main", 2)
-    assert await store.commit("main", sha(9)) is None
-    assert await store.commit_at("stable/12", 2) is None
 
 
 async def test_a_revision_comes_back_as_it_was(store):
@@ -133,6 +129,6 @@ def test_a_branch_is_what_was_pushed_last(pushes):
             new = add_commits(conn, "main", line(first, first + length, fork=fork))
             assert new == len(push.keys() - kept.keys())
             known = kept | push
-        found = commits_between(conn, "main", 0, 99)
+        found = fetch_all(conn, sa.select(COMMIT), CommitRow)
         assert {row.position: row.sha for row in found} == known
     engine.dispose()

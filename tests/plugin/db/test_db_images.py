@@ -88,18 +88,3 @@ async def test_the_first_image_of_a_position_is_that_of_the_branch(store, an_ima
     first = await an_image(5)
     assert await store.image_at("main", 5) == first
     assert await store.image_at("main", 6) is None
-
-
-async def test_a_revision_is_untestable_unless_one_of_its_images_is_built(store, an_image):
-    for position, states in {1: ["untestable"], 2: ["failed"], 3: ["untestable", "built"]}.items():
-        for ordinal, state in enumerate(states):
-            image = await an_image(position, ordinal=ordinal)
-            await store.change_image(image, now=4.0, state=state)
-    assert await store.untestable_positions(1, 3) == {1}
-
-
-async def test_the_first_image_gives_the_digest(store, an_image):
-    for position, ordinal, digest in [(1, 0, "a"), (1, 1, "x"), (2, 0, None), (3, 0, "a")]:
-        image = await an_image(position, ordinal=ordinal)
-        await store.change_image(image, now=4.0, digest=digest)
-    assert await store.digests_between(1, 3) == {1: "a", 3: "a"}

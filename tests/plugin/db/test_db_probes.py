@@ -13,12 +13,10 @@ async def test_asking_twice_gives_the_same_probe(store, a_probe):
     assert (first.state, first.reason, first.attempt) == ("new", "commit", 0)
 
 
-async def test_a_probe_is_found_by_key_and_token(store, a_probe):
+async def test_a_probe_is_found_by_its_id(store, a_probe):
     probe = await a_probe(name="k", token="job-1")
     assert await store.probe(probe.id) == probe
-    assert await store.probe_by_key("k") == probe
-    assert await store.probe_by_token("job-1") == probe
-    assert await store.probe_by_token("job-2") is None
+    assert await store.probe(probe.id + 1) is None
 
 
 async def test_only_one_master_issues_a_probe(store, a_probe):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import NewAbTest
+from buildbot_bench.plugin.db.finding_rows import NewAbTest, ReportRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
-from buildbot_bench.plugin.db.schema import ITERATION
-from tests.fakes.database import sha
+from buildbot_bench.plugin.db.schema import ITERATION, REPORT
+from tests.fakes.database import rows_of, sha
 
 MAIL = {"message_id": "<1@x>", "subject": "s", "recipients": ["a@x"], "message": b"m", "now": 5.0}
 
@@ -85,7 +85,7 @@ async def test_a_quarantine_is_untold_until_its_mail_is_written(store, a_quarant
     assert await store.untold_quarantines() == []
     assert mail.search_id is None
     assert await store.add_mail(f"quarantine:{row.id}", **MAIL | {"subject": "again"}) == mail
-    assert await store.mail_of(f"quarantine:{row.id}") == mail
+    assert await rows_of(store, REPORT, ReportRow, key=f"quarantine:{row.id}") == [mail]
     assert await store.due_reports(5.0) == [mail]
 
 
@@ -118,7 +118,7 @@ async def test_what_is_in_doubt_is_counted_without_the_control_images_own(
     store, a_probe, an_image, a_quarantine, measured
 ):
     row = await a_quarantine()
-    await measured(await store.probe_by_key("control:apu:1"), 48.0, 49.0)
+    await measured(await store.probe(row.probe_id), 48.0, 49.0)
     await measured(await a_probe(), 10.0, 21.0, 30.0)
     await measured(await a_probe(await an_image(8)), 40.0, failure="no traffic")
     await measured(await a_probe(await an_image(9), testbed="xeon"), 40.0)

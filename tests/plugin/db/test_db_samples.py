@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS, Iteration
-from buildbot_bench.plugin.db.rows import MeasuredRow, NewCommit
+from buildbot_bench.plugin.db.rows import NewCommit
 from tests.fakes.database import sha
 
 SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 1, "last_position": 9}
@@ -126,13 +126,3 @@ async def test_an_unknown_unit_is_its_own_metric(store, measure):
     await measure(2, 20.0, unit="frames")
     (sample,) = await store.samples(**SPAN)
     assert (sample.metric.name, sample.metric.unit) == ("frames", "frames")
-
-
-async def test_a_search_reads_every_iteration_with_its_place(store, measure):
-    probe = await measure(2, 20.0, FAILED)
-    await measure(9, 90.0, unit="packets/CPU-s")
-    where = {"ordinal": 0, "image_id": probe.image_id, "probe_id": probe.id, "epoch": "2026"}
-    assert await store.measured("apu", "forwarding", "pps", 1, 9) == [
-        MeasuredRow(position=2, value=20.0, at_s=10.0, failure=None, **where),
-        MeasuredRow(position=2, value=None, at_s=11.0, failure=FAILED, **where),
-    ]

@@ -14,6 +14,7 @@ from twisted.trial import unittest
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
 from buildbot_bench.plugin.db.schema.columns import HostileText
+from buildbot_bench.plugin.db.sql import is_current
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.fakes.database import sha
 
@@ -83,5 +84,5 @@ class OnBuildbotsPool(unittest.TestCase):
         await BenchStore(writer).upgrade()
         await BenchStore(writer).add_commits("main", [NewCommit(sha=sha(1), position=1)])
         reader = writer if url == "sqlite://" else self.a_pool(url)
-        assert await BenchStore(reader).is_current()
+        assert await BenchStore(reader).run(is_current)
         assert (await BenchStore(reader).newest_commit("main")).sha == sha(1)

@@ -7,8 +7,11 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.finding_rows import ReportRow
+from buildbot_bench.plugin.db.schema import REPORT
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_digest
+from tests.fakes.database import rows_of
 from tests.fakes.past import boots
 
 RISE = Step(old=5, new=6, effect=0.2, low=0.19, high=0.21, probability=0.999)
@@ -56,7 +59,7 @@ async def test_the_last_of_them_carries_the_mail_about_all(improved, past, farm,
     last = await improved()
     await write_digest(farm, farm.workflow.mail)
     assert await states(farm) == ["digested", "new"]
-    row = await farm.store.report(last.id)
+    (row,) = await rows_of(farm.store, REPORT, ReportRow, id=last.id)
     message = message_from_bytes(row.message, policy=policy.default)
     assert message["Subject"].startswith("[bench] 2 improvements: r7 ")
     assert message["Message-ID"] == row.message_id != last.message_id
