@@ -24,7 +24,7 @@ _NO_BLOB = b"0" * 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Numbered:
+class NumberedCommits:
     """Commits and the numbers of their notes, side by side; hashes have 20 bytes each."""
 
     oids: bytearray = field(default_factory=bytearray)
@@ -36,7 +36,7 @@ class Numbered:
             yield self.oids[i * OID_SIZE : (i + 1) * OID_SIZE].hex(), number
 
 
-def all_notes(mirror: Path, tree: str, told: Callable[[int, int], None]) -> Numbered:
+def all_notes(mirror: Path, tree: str, told: Callable[[int, int], None]) -> NumberedCommits:
     """The commits that have a note with a number, in one state of the notes.
 
     `told` hears how many notes of how many were read, now and then. Raises InfraError.
@@ -46,7 +46,7 @@ def all_notes(mirror: Path, tree: str, told: Callable[[int, int], None]) -> Numb
         return _read(mirror, _listed(output), told)
 
 
-def changed_notes(mirror: Path, old: str, new: str) -> tuple[frozenset[str], Numbered]:
+def changed_notes(mirror: Path, old: str, new: str) -> tuple[frozenset[str], NumberedCommits]:
     """The commits whose notes differ between two states, and the numbers of those that have one.
 
     Raises InfraError, also when the mirror no longer has the old state.
@@ -83,8 +83,8 @@ def _commit(path: bytes) -> bytes | None:
 
 def _read(
     mirror: Path, notes: Iterable[tuple[bytes, bytes]], told: Callable[[int, int], None]
-) -> Numbered:
-    found, named = Numbered(), bytearray()
+) -> NumberedCommits:
+    found, named = NumberedCommits(), bytearray()
     with tempfile.TemporaryFile() as wanted:
         for blob, name in notes:
             wanted.write(blob + b"\n")

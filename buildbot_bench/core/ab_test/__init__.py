@@ -2,7 +2,7 @@
 
 from buildbot_bench.core.ab_test.directory import (
     GRAPH,
-    Boot,
+    BootLog,
     Part,
     image_names,
     parts,
@@ -24,7 +24,7 @@ __all__ = [
     "AbTestReport",
     "AbTestSide",
     "Block",
-    "Boot",
+    "BootLog",
     "FlameGraphs",
     "Part",
     "SeriesReport",

@@ -26,7 +26,7 @@ _SPECIAL = re.compile(r'(["\\$`])')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Boot:
+class BootLog:
     """The log of one boot that gave a value; `ordinal` counts the boots of a side from 1."""
 
     testbed: str
@@ -65,7 +65,7 @@ def parts(report: AbTestReport) -> tuple[Part, ...]:
     )
 
 
-def result_files(report: AbTestReport, boots: Iterable[Boot]) -> dict[str, str]:
+def result_files(report: AbTestReport, boots: Iterable[BootLog]) -> dict[str, str]:
     """The text of each file by its path."""
     images = image_names(report.base, report.new)
     logs = list(boots)
@@ -98,7 +98,7 @@ def _image(label: str) -> str:
 def _files(
     report: AbTestReport,
     part: Part,
-    boots: Sequence[Boot],
+    boots: Sequence[BootLog],
     images: Mapping[AbTestSide, str],
 ) -> Iterator[tuple[str, str]]:
     yield "README.md", _readme(report, part)

@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from buildbot_bench.core.search.expectation import CLAIM_IS_TRUE, EndsClaim
 from buildbot_bench.core.search.ground import BoolArray, FloatArray, IntArray
 from buildbot_bench.core.search.levels import Normal
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, Noise
+from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, LogNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior
 from buildbot_bench.core.search.readings import Readings
 
@@ -47,7 +47,7 @@ class Drifting:
     now_variance: float
 
 
-def follow(readings: Readings, noise: Noise, sd: float, heard: BoolArray) -> Drifting:
+def follow(readings: Readings, noise: LogNoise, sd: float, heard: BoolArray) -> Drifting:
     """Integrate the drift out of the values; those that are not `heard` (N,) are outliers."""
     values, at_s = readings.values[heard], readings.at_s[heard]
     image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[heard]

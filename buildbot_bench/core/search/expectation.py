@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from buildbot_bench.core.search.ground import FloatArray
-from buildbot_bench.core.search.noise_model import Noise
+from buildbot_bench.core.search.noise_model import LogNoise
 from buildbot_bench.core.search.readings import Readings
 
 # A claim is a measured effect: nearly always true, and its size known to about a sixth.
@@ -62,7 +62,7 @@ def middle(readings: Readings) -> float:
 
 
 def expect(
-    readings: Readings, noise: Noise, grid: FloatArray, *, sd: float, claimed: float = 0.0
+    readings: Readings, noise: LogNoise, grid: FloatArray, *, sd: float, claimed: float = 0.0
 ) -> Expectation:
     """Levels lie around the middle of what was measured, `sd` wide, in ln.
 

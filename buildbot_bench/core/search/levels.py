@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from buildbot_bench.core.search.expectation import Expectation, expect
 from buildbot_bench.core.search.ground import FloatArray
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, Noise
+from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, LogNoise
 from buildbot_bench.core.search.readings import Readings
 
 # How far, in standard deviations of the noise, the grid reaches around each value.
@@ -44,7 +44,7 @@ class Normal:
 
 
 def explain(
-    readings: Readings, noise: Noise, prior_sd: float, claimed: float = 0.0
+    readings: Readings, noise: LogNoise, prior_sd: float, claimed: float = 0.0
 ) -> tuple[Normal, FloatArray]:
     """The level of every stretch and the ln of its evidence, under one hypothesis of the noise.
 
@@ -57,7 +57,7 @@ def explain(
     return _accumulate(log_likelihood, expected, grid, width)
 
 
-def _grid(readings: Readings, noise: Noise) -> tuple[FloatArray, float]:
+def _grid(readings: Readings, noise: LogNoise) -> tuple[FloatArray, float]:
     """Levels worth looking at: evenly spaced around the values, nothing where no value is near."""
     reach = _REACH * noise.total
     values = np.sort(readings.values)
@@ -78,14 +78,14 @@ def _around_zero(count: int) -> FloatArray:
     return steps
 
 
-def _finest(readings: Readings, noise: Noise) -> float:
+def _finest(readings: Readings, noise: LogNoise) -> float:
     """The spacing that still sees the narrowest peak: of an image's level or of a stretch's."""
     boots = len(readings.values) if noise.build == 0 else int(readings.boots_of_image.max())
     image = noise.run * min(_SPACING, _SPACING_OF_MEAN / float(np.sqrt(boots)))
     return min(image, _SPACING_OF_MEAN * noise.total / float(np.sqrt(len(readings.image))))
 
 
-def _likelihood(readings: Readings, noise: Noise, grid: FloatArray, width: float) -> FloatArray:
+def _likelihood(readings: Readings, noise: LogNoise, grid: FloatArray, width: float) -> FloatArray:
     """The logarithm of p(values of a kernel | its level), (m, grid)."""
     boots = readings.boots_of_image
     # An image that was booted once needs no integral: its own level adds to the variance.
@@ -106,7 +106,7 @@ def _likelihood(readings: Readings, noise: Noise, grid: FloatArray, width: float
     return kernels
 
 
-def _log_density(away: FloatArray, sd: FloatArray, noise: Noise) -> FloatArray:
+def _log_density(away: FloatArray, sd: FloatArray, noise: LogNoise) -> FloatArray:
     """The logarithm of the density of a value that lies `away` from the level of its image."""
     z = away / sd
     density = np.exp(-0.5 * z * z)

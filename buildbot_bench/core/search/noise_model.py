@@ -44,7 +44,7 @@ _MODES_WIDEN = 1.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Noise:
+class LogNoise:
     """Standard deviations in ln(value): of boots of one image, of images of unchanged code.
 
     A share `mode_share` of the boots reads `mode_offset` more.
@@ -65,7 +65,7 @@ class Noise:
 class Hypothesis:
     """A noise and its prior weight."""
 
-    noise: Noise
+    noise: LogNoise
     weight: float
 
 
@@ -74,7 +74,7 @@ def ladders(policy: SearchPolicy) -> list[list[Hypothesis]]:
     builds = _BUILD_UNKNOWN if policy.sigma_build is None else ((policy.sigma_build, 1.0),)
     return [
         [
-            Hypothesis(noise=Noise(run=run, build=build), weight=run_weight * build_weight)
+            Hypothesis(noise=LogNoise(run=run, build=build), weight=run_weight * build_weight)
             for run, run_weight in _runs(policy)
         ]
         for build, build_weight in builds

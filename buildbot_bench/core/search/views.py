@@ -12,7 +12,7 @@ from buildbot_bench.core.search.expectation import ends_claim, middle
 from buildbot_bench.core.search.ground import FloatArray
 from buildbot_bench.core.search.levels import Normal, explain
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.noise_model import Hypothesis, Noise
+from buildbot_bench.core.search.noise_model import Hypothesis, LogNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, cut
 from buildbot_bench.core.search.readings import Readings
 
@@ -42,7 +42,7 @@ class View:
     weight: float = 0.0
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> LogNoise:
         """What the hypothesis says of the noise."""
         return self.hypothesis.noise
 
@@ -100,7 +100,7 @@ class Scene:
             score=found.partition.log_evidence + log(hypothesis.weight),
         )
 
-    def prior_sd(self, readings: Readings, noise: Noise) -> float:
+    def prior_sd(self, readings: Readings, noise: LogNoise) -> float:
         """How far apart levels may lie, in ln: as far as values, claim, or noise say."""
         seen = float(np.ptp(readings.values))
         wanted = abs(log1p(max(self.policy.claimed or self.policy.min_effect, -0.99)))

@@ -24,7 +24,7 @@ from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import PRIVATE_UMASK, BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
-from buildbot_bench.plugin.steps.measure import Abandon, Measure, Profile
+from buildbot_bench.plugin.steps.measure import Abandon, CaptureProfile, MeasureProbe
 from buildbot_bench.plugin.steps.transfer import Fetch, Upload
 from buildbot_bench.workflow import CheckoutStep, RunStep, UploadStep, Workflow, load
 
@@ -183,7 +183,7 @@ class BenchConfigurator(ConfiguratorBase):
             BuilderConfig(
                 name=bench_builder(testbed),
                 workernames=[self._workflow.testbeds[testbed].worker],
-                factory=BuildFactory([Fetch(), Measure(maxTime=limit * 60), Abandon()]),
+                factory=BuildFactory([Fetch(), MeasureProbe(maxTime=limit * 60), Abandon()]),
                 collapseRequests=False,
                 canStartBuild=may_start,
                 description=f"Boots images on {testbed} and counts packets",
@@ -197,7 +197,7 @@ class BenchConfigurator(ConfiguratorBase):
             BuilderConfig(
                 name=profile_builder(name),
                 workernames=[bed.worker],
-                factory=BuildFactory([Fetch(), Profile(maxTime=PROFILE_S)]),
+                factory=BuildFactory([Fetch(), CaptureProfile(maxTime=PROFILE_S)]),
                 collapseRequests=False,
                 canStartBuild=may_start,
                 description=f"Samples where the cycles of images go on {name}",

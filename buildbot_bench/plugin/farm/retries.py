@@ -38,7 +38,7 @@ def may_be_followed_again(probe: ProbeRow, recorded: int) -> bool:
     return probe.attempt - probe.round + 1 < MAX_ATTEMPTS + recorded
 
 
-class Numbered(Protocol):
+class HasId(Protocol):
     """A row of a table."""
 
     @property
@@ -46,7 +46,7 @@ class Numbered(Protocol):
         """The row's primary key."""
 
 
-Row = TypeVar("Row", bound=Numbered)
+Row = TypeVar("Row", bound=HasId)
 
 
 async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], what: str) -> None:

@@ -44,7 +44,7 @@ _LARGEST_LOG = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Boot:
+class ArchivedBoot:
     """One boot: its value in packets per second, and the log that it stems from, if it is there."""
 
     value: float
@@ -69,7 +69,7 @@ class Group:
     built_at_s: float | None
     confirmed: bool
     sha: str
-    boots: tuple[Boot, ...]
+    boots: tuple[ArchivedBoot, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,7 +124,7 @@ def _named(match: re.Match[str]) -> str:
     return f"r{svn}" if svn else f"n{commits}"
 
 
-def _boots(info: Path) -> tuple[Boot, ...] | str:
+def _boots(info: Path) -> tuple[ArchivedBoot, ...] | str:
     """The boots of a group, in their order; or how its logs contradict its values."""
     name = info.name.removeprefix("bench.").removesuffix(".info")
     logged, profiled = _logged(info, name)
@@ -136,7 +136,7 @@ def _boots(info: Path) -> tuple[Boot, ...] | str:
     except ValueError:
         return f"{listed.name} holds what is no number"
     missing = Counter(values)
-    kept, strangers = list[Boot](), list[Boot]()
+    kept, strangers = list[ArchivedBoot](), list[ArchivedBoot]()
     for boot in logged:
         if missing[boot.value]:
             missing[boot.value] -= 1
@@ -145,22 +145,22 @@ def _boots(info: Path) -> tuple[Boot, ...] | str:
             strangers.append(boot)
     if strangers:
         return f"the logs give {strangers[0].value:g} pps, which {listed.name} does not hold"
-    return (*kept, *(Boot(value=value) for value in missing.elements()))
+    return (*kept, *(ArchivedBoot(value=value) for value in missing.elements()))
 
 
-def _logged(info: Path, name: str) -> tuple[list[Boot], set[str]]:
+def _logged(info: Path, name: str) -> tuple[list[ArchivedBoot], set[str]]:
     """The boots that have a log with a value, and the logs of those that were profiled."""
     numbered = re.compile(re.escape(f"bench.{name}.") + r"(\d{1,3})\.receiver")
     found = [
         (int(m[1]), path) for path in info.parent.iterdir() if (m := numbered.fullmatch(path.name))
     ]
-    boots, profiled = list[Boot](), set[str]()
+    boots, profiled = list[ArchivedBoot](), set[str]()
     for number, path in sorted(found):
         log = _text(path)
         reading = parse_receiver(log)
         if isinstance(reading, Unusable):
             continue
-        boots.append(Boot(value=reading.median_pps, log=log))
+        boots.append(ArchivedBoot(value=reading.median_pps, log=log))
         if path.with_name(f"bench.{name}.{number}.pmc.graph").exists():
             profiled.add(log)
     return boots, profiled

@@ -1,6 +1,6 @@
 """Hands a finished mail to an SMTP server through Twisted; it composes none and repeats no attempt.
 
-Who calls keeps the message's bytes and its recipients until a `Delivery` tells that each of them
+Who calls keeps the message's bytes and its recipients until a `MailOutcome` tells that each of them
 was taken or refused for good. An attempt that dies after the last byte may have been delivered
 all the same: sending the same bytes again keeps the Message-ID, by which receivers drop doubles.
 """
@@ -44,7 +44,7 @@ class SmtpSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Delivery:
+class MailOutcome:
     """What became of each recipient: taken, to be tried again later, or refused for good."""
 
     accepted: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Sender(smtp.ESMTPSender):
 
 async def send(
     message: bytes, settings: SmtpSettings, *, sender: str, recipients: Sequence[str]
-) -> Delivery:
+) -> MailOutcome:
     """Try once to hand a message over.
 
     Raises:
@@ -169,10 +169,10 @@ def _told(code: int, words: bytes) -> str:
     return f"{code} {said}" if code > 0 else said
 
 
-def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> Delivery:
+def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> MailOutcome:
     """The recipients, as the caller wrote them, by what the server said to each."""
     said = {mailboxes[address.decode("ascii")]: code for address, code, _ in answers}
-    return Delivery(
+    return MailOutcome(
         accepted=tuple(one for one, code in said.items() if _is_success(code)),
         deferred=tuple(
             one for one, code in said.items() if not _is_success(code) and not _is_permanent(code)

@@ -21,7 +21,7 @@ import buildbot_bench
 from buildbot_bench.core.profile import format_folded
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.pages.answer import Answer
+from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.captures import TakenCapture, taken
@@ -37,7 +37,7 @@ _POLICY = (
 )
 
 
-class FlameGraphs(Resource):
+class FlameGraphResource(Resource):
     """One page for each capture and each two of them, made when it is asked for."""
 
     def __init__(self, master: Any) -> None:
@@ -49,7 +49,7 @@ class FlameGraphs(Resource):
         return _Graph(self._master, name)
 
 
-class _Graph(Answer):
+class _Graph(DeferredResource):
     def __init__(self, master: Any, name: bytes) -> None:
         super().__init__(master)
         self._name = name
@@ -151,7 +151,7 @@ class BenchPages(Application):
         super().setMaster(master)
         self.resource.putChild(_SCHEMA.name.encode(), _Fresh(str(_SCHEMA)))
         self.resource.putChild(b"metrics", _Page(master, metrics, b"text/plain; version=0.0.4"))
-        self.resource.putChild(b"flamegraph", FlameGraphs(master))
+        self.resource.putChild(b"flamegraph", FlameGraphResource(master))
         self.resource.putChild(b"history", HistoryTexts(master))
         self.resource.putChild(b"badge.svg", _Page(master, badge, b"image/svg+xml"))
 
@@ -168,7 +168,7 @@ class _Fresh(File):
         return self.childNotFound
 
 
-class _Page(Answer):
+class _Page(DeferredResource):
     """A text that is made when it is asked for."""
 
     def __init__(self, master: Any, text: Text, kind: bytes) -> None:

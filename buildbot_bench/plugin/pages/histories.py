@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.plugin.pages.answer import Answer
+from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.queries.history import (
     Mark,
     SeriesPoints,
@@ -149,7 +149,7 @@ class HistoryTexts(Resource):
         )
 
 
-class _SeriesText(Answer):
+class _SeriesText(DeferredResource):
     def __init__(self, master: Any, testbed: str, workload: str) -> None:
         super().__init__(master)
         self._series = (testbed, workload)

@@ -14,7 +14,7 @@ from buildbot_bench.core.ab_test import (
     GRAPH,
     AbTestReport,
     AbTestSide,
-    Boot,
+    BootLog,
     Part,
     SeriesValues,
     compose_ab_test,
@@ -187,10 +187,10 @@ async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
     return sorted(rows, key=lambda row: str(row["path"]))
 
 
-async def _boots(farm: Farm, ab_test: AbTestRow) -> list[Boot]:
+async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
     """The boots that gave a value; those of a side and series are counted in the order measured."""
     counts: Counter[tuple[str, str, AbTestSide]] = Counter()
-    boots: list[Boot] = []
+    boots: list[BootLog] = []
     for row in await farm.store.iterations_of_ab_test(ab_test.id):
         if row.value is None:
             continue
@@ -198,7 +198,7 @@ async def _boots(farm: Farm, ab_test: AbTestRow) -> list[Boot]:
         key = (row.testbed, row.workload, side)
         counts[key] += 1
         boots.append(
-            Boot(
+            BootLog(
                 testbed=row.testbed,
                 workload=row.workload,
                 side=side,

@@ -41,7 +41,7 @@ from buildbot_bench.plugin.steps.transfer import WORKER_DIRECTORY, kept_at
 SILENCE_S = 1200
 
 
-class Measure(Restartable, ShellMixin, BuildStep):
+class MeasureProbe(Restartable, ShellMixin, BuildStep):
     """Starts `bench-lab run` on the lab worker, or attaches to it, and records what it prints."""
 
     name = "measure"
@@ -171,7 +171,7 @@ def _skipped(results: int, _step: BuildStep) -> bool:
     return results == SKIPPED
 
 
-class Profile(Restartable, ShellMixin, BuildStep):
+class CaptureProfile(Restartable, ShellMixin, BuildStep):
     """Starts `bench-lab profile` on the lab worker, or attaches to it, and keeps what it prints."""
 
     name = "profile"

@@ -17,7 +17,7 @@ import pytest
 from buildbot_bench.core.ab_test import (
     AbTestReport,
     AbTestSide,
-    Boot,
+    BootLog,
     SeriesValues,
     Verdict,
     compose_ab_test,
@@ -47,7 +47,7 @@ class Played:
 
     def __init__(self, home: Path, testbed: str, base: str, new: str, boots: int) -> None:
         self.testbed = testbed
-        self.boots: list[Boot] = []
+        self.boots: list[BootLog] = []
         bed = choose(load_testbeds(TESTBEDS), testbed)
         self._driver = make_driver(bed, home / "lab")
         self._kernels = {AbTestSide.BASE: home / "base", AbTestSide.NEW: home / "new"}
@@ -71,7 +71,7 @@ class Played:
                 values[block.side].append(blast.values["pps"])
                 ordinal = len(values[block.side])
                 self.boots.append(
-                    Boot(
+                    BootLog(
                         testbed=self.testbed,
                         workload=workload,
                         side=block.side,

@@ -16,7 +16,7 @@ import pytest
 
 from buildbot_bench.core.ab_test import (
     AbTestSide,
-    Boot,
+    BootLog,
     SeriesValues,
     compose_ab_test,
     result_files,
@@ -75,7 +75,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         min_effect=0.02,
     )
     boots = [
-        Boot(
+        BootLog(
             testbed="apu2",
             workload=workload,
             side=side,

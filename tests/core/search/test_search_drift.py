@@ -12,7 +12,7 @@ from simulated_lab import Lab, search
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
 from buildbot_bench.core.search.ground import survey
-from buildbot_bench.core.search.noise_model import Noise
+from buildbot_bench.core.search.noise_model import LogNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, in_company
 from buildbot_bench.core.search.readings import Readings, read
 from buildbot_bench.core.search.weighing import weigh
@@ -37,7 +37,7 @@ def prior(places: np.ndarray) -> StepPrior:
 
 
 def posterior(seen: Readings, certain: np.ndarray = NONE) -> Partition:
-    told = follow(seen, Noise(run=NOISE, build=0.0), SD, np.ones(len(seen.values), dtype=bool))
+    told = follow(seen, LogNoise(run=NOISE, build=0.0), SD, np.ones(len(seen.values), dtype=bool))
     levels = LevelPrior(middle=0.0, sd=PRIOR_SD, ends=None)
     return partitions(told, levels, prior(seen.kernels), certain).partition
 
@@ -82,16 +82,16 @@ def test_an_outlier_does_not_bend_the_drift():
     for value in (0.0, -0.15):
         seen = readings(np.where(odd, value, 0.0), places)
         heard = seen.at_s != 4 * 3600
-        told = follow(seen, Noise(run=NOISE, build=0.0), SD, heard)
+        told = follow(seen, LogNoise(run=NOISE, build=0.0), SD, heard)
         found.append(partitions(told, levels, prior(seen.kernels), NONE).partition.step)
     assert found[1] == pytest.approx(found[0])
 
 
 def test_long_after_the_last_value_nothing_is_known_of_the_drift():
     seen = readings(np.array([0.01, 0.0]), [0, 1], hour_s=1e7)
-    told = follow(seen, Noise(run=1e-5, build=0.0), SD, np.array([True, False]))
+    told = follow(seen, LogNoise(run=1e-5, build=0.0), SD, np.array([True, False]))
     assert told.now_variance == pytest.approx(1e-10, rel=0.1)
-    told = follow(seen, Noise(run=10.0, build=0.0), SD, np.array([True, True]))
+    told = follow(seen, LogNoise(run=10.0, build=0.0), SD, np.array([True, True]))
     assert told.now_variance == pytest.approx(SD**2, rel=0.1)
 
 

@@ -14,7 +14,7 @@ from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.design import mixture_information
 from buildbot_bench.core.search.ground import survey
 from buildbot_bench.core.search.levels import explain
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, Noise
+from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, LogNoise
 from buildbot_bench.core.search.partition import StepPrior, cut, in_company
 from buildbot_bench.core.search.readings import Readings, read
 
@@ -34,7 +34,7 @@ def density(away: Any, sd: float) -> Any:
 
 def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
     seen = readings([(0, 0, -0.3), (1, 0, 0.2), (2, 0, 0.4), (3, 0, -1.0)])
-    noise = Noise(run=0.005, build=0.0)
+    noise = LogNoise(run=0.005, build=0.0)
     prior_sd = 0.02
     middle = 0.5 * (seen.values.min() + seen.values.max())
 
@@ -49,7 +49,7 @@ def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
 
 def test_two_boots_of_an_image_share_its_offset():
     seen = readings([(0, 0, -1.0), (0, 0, -1.1), (0, 1, 1.0), (0, 1, 1.1)])
-    noise = Noise(run=0.002, build=0.015)
+    noise = LogNoise(run=0.002, build=0.015)
     prior_sd = 0.05
     middle = 0.5 * (seen.values.min() + seen.values.max())
 
@@ -71,7 +71,7 @@ def test_two_boots_of_an_image_share_its_offset():
 
 def test_an_outlier_moves_the_level_little():
     seen = readings([(0, 0, 0.0), (1, 0, 0.1), (2, 0, -0.1), (3, 0, -12.0)])
-    stretches, _ = explain(seen, Noise(run=0.005, build=0.0), 0.05)
+    stretches, _ = explain(seen, LogNoise(run=0.005, build=0.0), 0.05)
     assert stretches.mean[0, 3] == pytest.approx(np.median(seen.values), abs=0.003)
 
 
@@ -109,7 +109,7 @@ def test_a_step_in_company_is_the_likelier_the_nearer():
 
 def test_a_claim_says_how_far_apart_the_ends_lie_and_nothing_of_a_single_level():
     seen = readings([(0, 0, 0.4), (4, 0, 0.1), (8, 0, -0.6)])
-    noise = Noise(run=0.005, build=0.0)
+    noise = LogNoise(run=0.005, build=0.0)
     (_, plain), (levels, told) = (explain(seen, noise, 0.05, claimed) for claimed in (0.0, -0.01))
     upper = np.triu_indices(3)
     gain = np.zeros((3, 3))

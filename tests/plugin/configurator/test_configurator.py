@@ -14,7 +14,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.configurator import BenchConfigurator
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile
-from buildbot_bench.plugin.steps.measure import Abandon, Measure
+from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe
 from buildbot_bench.plugin.steps.transfer import Fetch, Upload
 
 BOTH_BEDS = ("runs-on: apu", "runs-on: [apu, xeon]")
@@ -112,7 +112,11 @@ def test_a_builder_with_a_mirror_of_its_own_makes_a_worktree_of_it(configure):
 
 
 def test_a_measurement_fetches_measures_and_cleans_up(configure):
-    assert [type(step) for step in steps(configure(), "bench/apu")] == [Fetch, Measure, Abandon]
+    assert [type(step) for step in steps(configure(), "bench/apu")] == [
+        Fetch,
+        MeasureProbe,
+        Abandon,
+    ]
 
 
 def test_a_script_runs_by_sh_e_and_no_word_of_a_commit_is_part_of_it(configure):
@@ -134,7 +138,7 @@ def test_the_nearer_environment_goes_before_the_farther(configure):
 def test_a_job_that_takes_too_long_is_ended(configure):
     config = configure()
     assert compiles(config).maxTime == 30 * 60
-    (measures,) = [one for one in steps(config, "bench/apu") if isinstance(one, Measure)]
+    (measures,) = [one for one in steps(config, "bench/apu") if isinstance(one, MeasureProbe)]
     assert measures.maxTime == 20 * 60
 
 

@@ -12,7 +12,7 @@ from twisted.internet import reactor, task
 from twisted.trial import unittest
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.plugin.outbox.smtp import Delivery, MailRefused, SmtpSettings, send
+from buildbot_bench.plugin.outbox.smtp import MailOutcome, MailRefused, SmtpSettings, send
 from buildbot_bench.render.message import compose_message
 from tests.fakes import reports
 from tests.fakes.smtp import HOST, Postmaster, certificate, free_port, mute, only, running
@@ -27,7 +27,7 @@ LOGIN = {
 MAIL = b"Subject: hello\r\n\r\nbody\r\n"
 
 
-async def sent(port, message=MAIL, recipients=(ANN,), **settings) -> Delivery:
+async def sent(port, message=MAIL, recipients=(ANN,), **settings) -> MailOutcome:
     where = SmtpSettings(**({"host": HOST, "port": port, "silence_s": 20.0} | settings))
     return await send(message, where, sender=SENDER, recipients=recipients)
 
@@ -45,7 +45,7 @@ class TakenCapture(unittest.TestCase):
         postmaster = Postmaster()
         with running(postmaster) as port:
             delivery = await sent(port, message)
-        assert delivery == Delivery(accepted=(ANN,), deferred=(), refused=())
+        assert delivery == MailOutcome(accepted=(ANN,), deferred=(), refused=())
         (mail,) = postmaster.mails
         assert mail.original_content == message
         assert (mail.mail_from, mail.rcpt_tos) == ("bench@example.org", ["ann@example.org"])
@@ -76,7 +76,7 @@ class TakenCapture(unittest.TestCase):
         )
         with running(postmaster) as port:
             delivery = await sent(port, recipients=(ANN, BOB, CAT))
-        assert delivery == Delivery(accepted=(ANN,), deferred=(BOB,), refused=(CAT,))
+        assert delivery == MailOutcome(accepted=(ANN,), deferred=(BOB,), refused=(CAT,))
         assert postmaster.mails[0].rcpt_tos == ["ann@example.org"]
 
 

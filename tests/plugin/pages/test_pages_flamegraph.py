@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.web.test.requesthelper import DummyRequest
 
-from buildbot_bench.plugin.pages.application import FlameGraphs
+from buildbot_bench.plugin.pages.application import FlameGraphResource
 
 OLD = "main;ip_input 700\nmain;<script>alert(1)</script> 100\ncpu_idle 200\n"
 NEW = "main;ip_input 400\nmain;route_lookup 500\ncpu_idle 100\n"
@@ -33,7 +33,7 @@ async def asked(master, name: str) -> tuple[int, str, dict[bytes, bytes]]:
     """Status, body and headers of a page."""
     request = DummyRequest([b""])
     finished: Deferred[None] = request.notifyFinish()
-    FlameGraphs(master).getChild(name.encode(), request).render(request)
+    FlameGraphResource(master).getChild(name.encode(), request).render(request)
     await finished
     headers = {
         name.lower(): values[0] for name, values in request.responseHeaders.getAllRawHeaders()

@@ -16,7 +16,7 @@ from buildbot_bench.core.wire import (
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.retries import MAX_ATTEMPTS
-from buildbot_bench.plugin.steps.measure import SILENCE_S, Abandon, Measure
+from buildbot_bench.plugin.steps.measure import SILENCE_S, Abandon, MeasureProbe
 from buildbot_bench.plugin.steps.record import MOST_FRUITLESS
 from tests.fakes.late_pool import LatePool, SickPool
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
@@ -51,7 +51,7 @@ class TestMeasure(StepCase):
         image = await self.past.image(4, digest=DIGEST)
         columns = {"state": "issued"} | columns
         probe = await self.past.probe(image, iterations=2, token="job", **columns)
-        self.prepare(Measure(maxTime=600), image=image.id, probe=probe.id)
+        self.prepare(MeasureProbe(maxTime=600), image=image.id, probe=probe.id)
         if probe.state in {"new", "issued"}:
             for _ in range(times):
                 command = self.bench_lab("run").stdout(output(*events)).stderr(noise)

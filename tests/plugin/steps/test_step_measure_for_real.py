@@ -17,7 +17,7 @@ from buildbot.process.results import EXCEPTION, SUCCESS
 from buildbot_bench.core.wire import Finished, Measured, Phase, parse_event
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.steps.measure import SILENCE_S, Measure
+from buildbot_bench.plugin.steps.measure import SILENCE_S, MeasureProbe
 from tests.fakes.lab import Lab, wait_for
 from tests.fakes.stepcase import ExpectShell, StepCase
 
@@ -125,7 +125,7 @@ class TestKilledFollowers(StepCase):
         self.expect_test_results(
             [(1000, value, "forwarding", None, n, None) for n, value in sorted(self.printed)]
         )
-        self.prepare(Measure(maxTime=600), image=self.image.id, probe=probe.id)
+        self.prepare(MeasureProbe(maxTime=600), image=self.image.id, probe=probe.id)
         self.expect_outcome(outcome)
         await self.run_step()
         return await self.farm.store.probe(probe.id)

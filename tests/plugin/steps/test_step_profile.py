@@ -17,7 +17,7 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.queries.captures import taken
-from buildbot_bench.plugin.steps.measure import SILENCE_S, Profile
+from buildbot_bench.plugin.steps.measure import SILENCE_S, CaptureProfile
 from buildbot_bench.plugin.steps.record import MOST_FRUITLESS
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 
@@ -46,7 +46,7 @@ class TestProfile(StepCase):
             now=1.0,
         )
         row = await self.farm.store.change_profile(row, state=state)
-        self.prepare(Profile(maxTime=600), image=self.image.id)
+        self.prepare(CaptureProfile(maxTime=600), image=self.image.id)
         self.build.setProperty("bench_profile", row.id, "Test")
         if state in {"new", "issued"}:
             command = [

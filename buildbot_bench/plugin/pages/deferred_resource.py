@@ -10,7 +10,7 @@ from twisted.web import server
 from twisted.web.resource import Resource
 
 
-class Answer(Resource):
+class DeferredResource(Resource):
     """A page whose body is made when it is asked for; `body` also sets what headers it wants."""
 
     isLeaf = True
