@@ -19,7 +19,7 @@ _NUMBER = re.compile(rb"\brevision=(\d{1,9})\b")
 _READ = 64 * 1024
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
 _TIMEOUT_S = 3600.0
-_TOLD_EACH = 5000
+_PROGRESS_EACH = 5000
 _NO_BLOB = b"0" * 40
 
 
@@ -36,14 +36,14 @@ class NumberedCommits:
             yield self.oids[i * OID_SIZE : (i + 1) * OID_SIZE].hex(), number
 
 
-def all_notes(mirror: Path, tree: str, told: Callable[[int, int], None]) -> NumberedCommits:
+def all_notes(mirror: Path, tree: str, on_progress: Callable[[int, int], None]) -> NumberedCommits:
     """The commits that have a note with a number, in one state of the notes.
 
-    `told` hears how many notes of how many were read, now and then. Raises InfraError.
+    `on_progress` gets how many notes of how many were read, now and then. Raises InfraError.
     """
     asked = ("-r", "-z", "--full-tree", "--end-of-options", tree)
     with streaming_git(mirror, "ls-tree", *asked, timeout_s=_TIMEOUT_S) as output:
-        return _read(mirror, _listed(output), told)
+        return _read(mirror, _listed(output), on_progress)
 
 
 def changed_notes(mirror: Path, old: str, new: str) -> tuple[frozenset[str], NumberedCommits]:
@@ -82,7 +82,7 @@ def _commit(path: bytes) -> bytes | None:
 
 
 def _read(
-    mirror: Path, notes: Iterable[tuple[bytes, bytes]], told: Callable[[int, int], None]
+    mirror: Path, notes: Iterable[tuple[bytes, bytes]], on_progress: Callable[[int, int], None]
 ) -> NumberedCommits:
     found, named = NumberedCommits(), bytearray()
     with tempfile.TemporaryFile() as wanted:
@@ -98,8 +98,8 @@ def _read(
                 if match := _NUMBER.search(_next_text(output)):
                     found.oids.extend(named[i * OID_SIZE : (i + 1) * OID_SIZE])
                     found.numbers.append(int(match[1]))
-                if i % _TOLD_EACH == 0:
-                    told(i, total)
+                if i % _PROGRESS_EACH == 0:
+                    on_progress(i, total)
     return found
 
 

@@ -4,9 +4,16 @@ from buildbot_bench.plugin.artefacts.choose import place_at
 from buildbot_bench.plugin.artefacts.place import (
     BLOCK_BYTES,
     Artefact,
-    ArtefactGoneError,
+    ArtefactMissingError,
     Artefacts,
     Place,
 )
 
-__all__ = ["BLOCK_BYTES", "Artefact", "ArtefactGoneError", "Artefacts", "Place", "place_at"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Artefact",
+    "ArtefactMissingError",
+    "Artefacts",
+    "Place",
+    "place_at",
+]

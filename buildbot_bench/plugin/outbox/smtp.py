@@ -109,7 +109,7 @@ async def send(
         later = f"{server} does not take the mail now: {reason}"
         raise InfraError(later, hint=_HINT) from None
     except smtp.SMTPClientError as failure:
-        words = _told(failure.code, failure.resp)
+        words = _reply_text(failure.code, failure.resp)
         raise InfraError(f"{server} does not let us in: {words}", hint=_HINT) from None
     except defer.TimeoutError:
         late = f"{server} did not take the mail within {settings.deadline_s:g} s"
@@ -158,12 +158,14 @@ def _verdict(refusal: smtp.SMTPDeliveryError) -> tuple[list[int], str]:
     """The codes that decide, and the server's words: to each recipient, or else to the message."""
     answers: Sequence[_Answer] = refusal.addresses or ()
     if not answers or any(_is_success(code) for _, code, _ in answers):
-        return [refusal.code], _told(refusal.code, refusal.resp)
-    told = (f"{address.decode('ascii')}: {_told(code, words)}" for address, code, words in answers)
-    return [code for _, code, _ in answers], "; ".join(told)
+        return [refusal.code], _reply_text(refusal.code, refusal.resp)
+    replies = (
+        f"{address.decode('ascii')}: {_reply_text(code, words)}" for address, code, words in answers
+    )
+    return [code for _, code, _ in answers], "; ".join(replies)
 
 
-def _told(code: int, words: bytes) -> str:
+def _reply_text(code: int, words: bytes) -> str:
     """What a server said, made harmless; Twisted gives no code to words of its own."""
     said = one_line(words.decode("utf-8", "replace"))
     return f"{code} {said}" if code > 0 else said

@@ -25,11 +25,11 @@ class DeferredResource(Resource):
 
     def render_GET(self, request: Any) -> int:
         """Have it made, and send it unless nobody waits for it any more."""
-        gone: list[object] = []
-        request.notifyFinish().addErrback(gone.append)
+        disconnected: list[object] = []
+        request.notifyFinish().addErrback(disconnected.append)
         made = Deferred.fromCoroutine(self.body(request))
         made.addErrback(self._failed, request)
-        made.addCallback(lambda body: None if gone else _send(request, body))
+        made.addCallback(lambda body: None if disconnected else _send(request, body))
         made.addErrback(log.err, "while a page was sent")
         return int(server.NOT_DONE_YET)
 
