@@ -31,8 +31,8 @@ class Need:
     @property
     def remedy(self) -> str:
         """What to install, on each system."""
-        told = f"Debian: {self.debian}; Fedora: {self.fedora}"
-        return told if self.elsewhere_only else f"{told}; FreeBSD: {self.freebsd}"
+        packages = f"Debian: {self.debian}; Fedora: {self.fedora}"
+        return packages if self.elsewhere_only else f"{packages}; FreeBSD: {self.freebsd}"
 
 
 PROGRAMS = (

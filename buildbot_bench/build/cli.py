@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
-from buildbot_bench.build.kernel import Wish, build_kernel, default_tool
+from buildbot_bench.build.kernel import KernelRequest, build_kernel, default_tool
 from buildbot_bench.build.packing import pack
 from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
@@ -118,7 +118,7 @@ def _add_freebsd(parser: argparse.ArgumentParser) -> None:
 
 def _freebsd(options: argparse.Namespace) -> None:
     build_kernel(
-        Wish(
+        KernelRequest(
             source=options.source.resolve(),
             obj=options.obj.resolve(),
             toolchains=(options.toolchains or default_store()).resolve(),

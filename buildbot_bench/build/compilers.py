@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.build.running import told
+from buildbot_bench.build.running import version_of
 from buildbot_bench.core.errors import InfraError
 
 _HINT = "install clang and lld; `bench-build check` names the packages"
@@ -22,7 +22,7 @@ class Compilers:
 
 def own() -> Compilers:
     """What FreeBSD builds itself by: cc and ld."""
-    versions = (told(["cc", "--version"]), told(["ld", "--version"]))
+    versions = (version_of(["cc", "--version"]), version_of(["ld", "--version"]))
     return Compilers(directory=None, version="; ".join(filter(None, versions)))
 
 
@@ -37,7 +37,7 @@ def clang_and_lld() -> Compilers:
         raise InfraError("clang: not found", hint=_HINT)
     directory = Path(clang).resolve().parent
     names = ("clang", "ld.lld")
-    versions = [told([str(directory / name), "--version"]) for name in names]
+    versions = [version_of([str(directory / name), "--version"]) for name in names]
     for name, version in zip(names, versions, strict=True):
         if not version:
             raise InfraError(f"{directory / name}: not found", hint=_HINT)

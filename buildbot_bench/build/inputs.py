@@ -28,7 +28,7 @@ def inputs(source: Path, objects: Path) -> dict[str, str]:
     A place is a file of the kernel's tree, or a directory, without those below it.
     """
     places = {*_RULES, *_copied_files(source), *_makefiles(source)}
-    for name in _told_by_compilers(source, objects):
+    for name in _listed_by_compilers(source, objects):
         places.add(name if name.startswith(_KERNEL) else os.path.dirname(name))  # noqa: PTH120
     return {place: digest for place in sorted(places) if (digest := _digest(source / place))}
 
@@ -38,7 +38,7 @@ def same_inputs(source: Path, places: Mapping[str, str]) -> bool:
     return all(_digest(source / place) == digest for place, digest in places.items())
 
 
-def _told_by_compilers(source: Path, objects: Path) -> Iterator[str]:
+def _listed_by_compilers(source: Path, objects: Path) -> Iterator[str]:
     """The files of the tree in all dependency files, `.depend.x.o` and `.depend`.
 
     Some headers are linked to from among the objects, and told by the link's name.
@@ -74,8 +74,8 @@ def _digest(place: Path) -> str:
     """
     if place.is_dir():
         files = sorted(path for path in place.iterdir() if path.is_file())
-        told = (f"{_digest(path)} {path.name}" for path in files if not _IS_PAGE.match(path.name))
-        return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()
+        pages = (f"{_digest(path)} {path.name}" for path in files if not _IS_PAGE.match(path.name))
+        return hashlib.sha256("\n".join(pages).encode(errors="surrogateescape")).hexdigest()
     if place.is_file():
         return hashlib.sha256(place.read_bytes()).hexdigest()
     return ""

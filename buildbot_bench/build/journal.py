@@ -94,8 +94,8 @@ class Journal:
     def times(self) -> str:
         """What each stage took, in whole seconds, in their order."""
         self._spend()
-        told = (f"{what} {seconds:.0f} s" for what, seconds in self._seconds.items())
-        return f"{', '.join(told)}; together {sum(self._seconds.values()):.0f} s"
+        parts = (f"{what} {seconds:.0f} s" for what, seconds in self._seconds.items())
+        return f"{', '.join(parts)}; together {sum(self._seconds.values()):.0f} s"
 
     def failure(self, found: Diagnosis) -> BenchError:
         """The error to raise for a command that failed; shows the lines that tell why."""
@@ -105,7 +105,7 @@ class Journal:
             self.say(self._short(line))
         self.say(f"the whole log: {self._path}")
         short = Diagnosis(
-            builder_is_ill=found.builder_is_ill, reason=self._source.sub("", found.reason)
+            is_builder_fault=found.is_builder_fault, reason=self._source.sub("", found.reason)
         )
         return failure(self._stages, short, own_configuration=self._configuration)
 

@@ -1,4 +1,4 @@
-"""From a wish to a packed FreeBSD kernel: configuration, tool chain, commands, archive."""
+"""From a request to a packed FreeBSD kernel: configuration, tool chain, commands, archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from buildbot_bench.build.journal import Journal
 from buildbot_bench.build.modules import directories
 from buildbot_bench.build.object_tree import ObjectTree, emptied, link, prepare
 from buildbot_bench.build.packing import files_below, pack, write_hints
-from buildbot_bench.build.running import BuildCommand, run, told
+from buildbot_bench.build.running import BuildCommand, run, version_of
 from buildbot_bench.build.toolchains import Toolchain, toolchain
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
@@ -32,7 +32,7 @@ from buildbot_bench.core.neutral import digest_of_files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class KernelRequest:
     """What is to be built, as the command line and the farm say; paths are absolute.
 
     `kernconf` and `modules` None: the tree's own choice, and all. `toolchains` is where tool chains
@@ -64,36 +64,38 @@ def default_tool() -> Tool:
     return "make" if platform.system() == "FreeBSD" else "make.py"
 
 
-def build_kernel(wish: Wish, *, dry_run: bool = False) -> None:
+def build_kernel(request: KernelRequest, *, dry_run: bool = False) -> None:
     """Build and pack a kernel, or say how.
 
     Raises UntestableRevision when the revision does not compile, InfraError when the builder is
     ill, UsageError when there is no such tree, configuration or module.
     """
-    plan = _plan(wish, dry_run=dry_run)
+    plan = _plan(request, dry_run=dry_run)
     if dry_run:
-        made = Toolchain(place=wish.toolchains / "NEW")
+        made = Toolchain(place=request.toolchains / "NEW")
         _show((*toolchain_commands(plan.recipe, made), *kernel_commands(plan.recipe)))
         return
-    why = prepare(wish.obj, plan.version, clean=wish.clean, least_free_mb=wish.least_free_mb)
+    why = prepare(
+        request.obj, plan.version, clean=request.clean, least_free_mb=request.least_free_mb
+    )
     plan.recipe.config_directory.mkdir(exist_ok=True)
     configuration = plan.recipe.config_directory / kernconf.NAME
     journal = Journal(
-        log=wish.obj / "bench-build.log",
+        log=request.obj / "bench-build.log",
         out=sys.stdout,
-        source=wish.source,
+        source=request.source,
         configuration=configuration,
         about=plan.tree.files_to_compile,
-        verbose=wish.verbose,
+        verbose=request.verbose,
     )
     with closing(journal):
-        for remark in (*([f"emptied {wish.obj}: {why}"] if why else []), *plan.remarks):
+        for remark in (*([f"emptied {request.obj}: {why}"] if why else []), *plan.remarks):
             journal.say(f"note: {remark}")
         _write_if_new(configuration.with_name(kernconf.FIRST_SYMBOLS), "\n".join(kernconf.FIRST))
         _write_if_new(configuration, plan.config)
-        _build(wish, plan, journal)
+        _build(request, plan, journal)
         plan.tree.note_compiled(journal.compiled)
-        _pack(wish, plan, journal)
+        _pack(request, plan, journal)
         journal.say(f"times: {journal.times()}")
 
 
@@ -108,44 +110,46 @@ class _Plan:
     remarks: Sequence[str]
 
 
-def _plan(wish: Wish, *, dry_run: bool) -> _Plan:
+def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
     """Look at the tree and, unless it is a dry run, for the compilers."""
-    _check_tree(wish)
-    base = kernconf.base(wish.source / "sys" / wish.target / "conf", wish.kernconf)
-    foreign = wish.tool == "make.py"
-    config = kernconf.kernel_config(base, wish.options, wish.image, foreign=foreign)
-    modules, remarks = _modules(wish, base)
+    _check_tree(request)
+    base = kernconf.base(request.source / "sys" / request.target / "conf", request.kernconf)
+    foreign = request.tool == "make.py"
+    config = kernconf.kernel_config(base, request.options, request.image, foreign=foreign)
+    modules, remarks = _modules(request, base)
     used = Compilers(directory=None, version="")
     if not dry_run:
-        used = compilers.own() if wish.tool == "make" else compilers.clang_and_lld()
+        used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
     ccache = shutil.which("ccache")
     recipe = KernelRecipe(
-        source=wish.source,
-        obj=wish.obj,
-        tool=wish.tool,
-        jobs=wish.jobs,
-        target=wish.target,
-        target_arch=wish.target_arch,
+        source=request.source,
+        obj=request.obj,
+        tool=request.tool,
+        jobs=request.jobs,
+        target=request.target,
+        target_arch=request.target_arch,
         modules=modules,
         compilers=used.directory,
         ccache=Path(ccache) if ccache else None,
-        flags=kernconf.compiler_flags(base, wish.options),
-        more=wish.more,
+        flags=kernconf.compiler_flags(base, request.options),
+        more=request.more,
     )
-    machine = f"{wish.target}.{wish.target_arch}"
-    tree = ObjectTree(place=wish.obj, source=wish.source, machine=machine)
+    machine = f"{request.target}.{request.target_arch}"
+    tree = ObjectTree(place=request.obj, source=request.source, machine=machine)
     return _Plan(recipe=recipe, tree=tree, config=config, version=used.version, remarks=remarks)
 
 
-def _modules(wish: Wish, base: kernconf.Base) -> tuple[Sequence[str] | None, Sequence[str]]:
+def _modules(
+    request: KernelRequest, base: kernconf.Base
+) -> tuple[Sequence[str] | None, Sequence[str]]:
     """The directories of modules to build, None for all; and remarks."""
-    if not wish.modules:
-        return wish.modules, ()
-    built_in = kernconf.built_in(base, wish.options)
-    return directories(wish.source, wish.modules, built_in=built_in)
+    if not request.modules:
+        return request.modules, ()
+    built_in = kernconf.built_in(base, request.options)
+    return directories(request.source, request.modules, built_in=built_in)
 
 
-def _build(wish: Wish, plan: _Plan, journal: Journal) -> None:
+def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
     """Have a tool chain, and build and install by it."""
     recipe = plan.recipe
 
@@ -153,8 +157,10 @@ def _build(wish: Wish, plan: _Plan, journal: Journal) -> None:
         for command in toolchain_commands(recipe, made):
             run(command, journal)
 
-    asked = (recipe.tool, plan.version, told(["cc", "--version"]), *toolchain_words(recipe))
-    with toolchain(wish.toolchains, wish.source, asked, build_toolchain, say=journal.say) as made:
+    asked = (recipe.tool, plan.version, version_of(["cc", "--version"]), *toolchain_words(recipe))
+    with toolchain(
+        request.toolchains, request.source, asked, build_toolchain, say=journal.say
+    ) as made:
         done = "built" if made.is_new else "kept"
         journal.say(f"tool chain: {done}, {made.place}")
         link(recipe.tools, made.tools)
@@ -164,7 +170,7 @@ def _build(wish: Wish, plan: _Plan, journal: Journal) -> None:
             run(command, journal)
 
 
-def _pack(wish: Wish, plan: _Plan, journal: Journal) -> None:
+def _pack(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
     journal.do("packing")
     installed = plan.recipe.stage / "boot" / "kernel"
     write_hints(installed)
@@ -173,13 +179,13 @@ def _pack(wish: Wish, plan: _Plan, journal: Journal) -> None:
     if lines.is_file():
         files["kernel.debug"] = lines
     manifest = Manifest(
-        variant=f"{wish.variant} image {wish.image}".strip(),
+        variant=f"{request.variant} image {request.image}".strip(),
         config="; ".join(plan.config.splitlines()),
         toolchain=plan.version,
         flags=" ".join(_without_paths(plan.recipe)),
     )
-    whole = pack(files, manifest, wish.output)
-    journal.say(f"archive: {wish.output}, {wish.output.stat().st_size / 1e6:.1f} MB")
+    whole = pack(files, manifest, request.output)
+    journal.say(f"archive: {request.output}, {request.output.stat().st_size / 1e6:.1f} MB")
     journal.say(f"digest: {digest_of_files(whole.files.items())}")
 
 
@@ -190,16 +196,18 @@ def _show(commands: Sequence[BuildCommand]) -> None:
         print(shlex.join(["env", *settings, *command.words]))
 
 
-def _check_tree(wish: Wish) -> None:
-    if not (wish.source / "sys" / wish.target / "conf").is_dir():
-        raise UsageError(f"{wish.source} is no FreeBSD source tree", hint="see --source, --target")
-    if wish.tool == "make.py" and not (wish.source / "tools" / "build" / "make.py").is_file():
+def _check_tree(request: KernelRequest) -> None:
+    if not (request.source / "sys" / request.target / "conf").is_dir():
+        raise UsageError(
+            f"{request.source} is no FreeBSD source tree", hint="see --source, --target"
+        )
+    if request.tool == "make.py" and not (request.source / "tools" / "build" / "make.py").is_file():
         raise InfraError(
             "the tree is too old for a builder that is not FreeBSD: it has no tools/build/make.py",
             hint="build it on FreeBSD",
         )
-    rules = wish.source / "sys" / "conf" / "kern.pre.mk"
-    if wish.image and "LDFLAGS" not in rules.read_text(encoding="utf-8", errors="replace"):
+    rules = request.source / "sys" / "conf" / "kern.pre.mk"
+    if request.image and "LDFLAGS" not in rules.read_text(encoding="utf-8", errors="replace"):
         raise UntestableRevision("kernels of this tree are linked in one order only")
 
 

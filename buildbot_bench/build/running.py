@@ -56,7 +56,7 @@ def run(command: BuildCommand, journal: Journal) -> None:
         raise journal.failure(log.diagnosis(process.returncode))
 
 
-def told(words: Sequence[str]) -> str:
+def version_of(words: Sequence[str]) -> str:
     """The first line that a program prints; empty when it cannot be run."""
     try:
         done = subprocess.run(  # noqa: S603 - a list of words, no shell

@@ -94,26 +94,32 @@ _Taken = tuple[Toolchain, int]  # with the descriptor of its lock, which ends wi
 def _take(store: Path, source: Path, recipe: Sequence[str]) -> _Taken | None:
     """Find a tool chain, and keep it from being removed."""
     for place in _newest_first(store):
-        told = _told(place)
-        if told.get("recipe") == list(recipe) and same_inputs(source, told.get("inputs", {})):
+        recipe_file = _read_recipe(place)
+        if recipe_file.get("recipe") == list(recipe) and same_inputs(
+            source, recipe_file.get("inputs", {})
+        ):
             try:
                 lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
             except FileNotFoundError:  # it was removed just now
                 continue
-            if _told(place) == told:
+            if _read_recipe(place) == recipe_file:
                 os.utime(place)
                 return Toolchain(place=place), lock
             os.close(lock)
     return None
 
 
-def _told(place: Path) -> dict[str, Any]:
+def _read_recipe(place: Path) -> dict[str, Any]:
     """What a tool chain is made of; empty where its build was interrupted, or is going on."""
     try:
-        told = json.loads((place / _MADE_OF).read_text(encoding="utf-8"))
+        recipe_file = json.loads((place / _MADE_OF).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) and told.get("format") == _FORMAT else {}
+    return (
+        recipe_file
+        if isinstance(recipe_file, dict) and recipe_file.get("format") == _FORMAT
+        else {}
+    )
 
 
 def _built(
@@ -129,9 +135,9 @@ def _built(
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    told = {"format": _FORMAT, "recipe": list(recipe), "inputs": inputs(source, place)}
+    recipe_file = {"format": _FORMAT, "recipe": list(recipe), "inputs": inputs(source, place)}
     lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
-    (place / _MADE_OF).write_text(json.dumps(told, indent=1), encoding="utf-8")
+    (place / _MADE_OF).write_text(json.dumps(recipe_file, indent=1), encoding="utf-8")
     return made, lock
 
 

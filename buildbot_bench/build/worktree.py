@@ -62,8 +62,8 @@ def _fetch_if_missing(mirror: Path, repository: str, sha: str) -> None:
 def _is_worktree_of(place: Path, mirror: Path) -> bool:
     if not (place / ".git").is_file():
         return False
-    told = _output(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
-    return told is not None and Path(told.strip()).resolve() == mirror.resolve()
+    directory = _output(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return directory is not None and Path(directory.strip()).resolve() == mirror.resolve()
 
 
 def _answers(directory: Path, *words: str) -> bool:

@@ -27,13 +27,13 @@ def failure(stages: Stages, found: Diagnosis, *, own_configuration: str) -> Benc
 
     `own_configuration` is the path of the configuration that was written for this build.
     """
-    if found.builder_is_ill:
+    if found.is_builder_fault:
         return InfraError(found.reason, hint=_remedy(found.reason))
     if stages.stage is Stage.CONFIGURATION and stages.rejected:
         if _NOT_A_CONFIGURATION in stages.rejected and own_configuration in stages.rejected:
             return UsageError(stages.rejected, hint="mend the file that --kernconf names")
-        told = stages.rejected.replace(own_configuration, "the configuration")
-        return UntestableRevision(f"config(8): {told}")
+        reason = stages.rejected.replace(own_configuration, "the configuration")
+        return UntestableRevision(f"config(8): {reason}")
     if stages.stage.is_the_builders:
         return InfraError(f"{stages.stage}: {found.reason}", hint=_remedy(found.reason))
     if stages.failed_module:

@@ -24,7 +24,7 @@ _ERRORS = (
 )
 # A warning may be about a variable called error, and so may the line of source that it shows.
 _NO_ERROR = re.compile(r"\s|.*\b(?:warning|note): ")
-_BUILDER_IS_ILL = re.compile(
+_BUILDER_FAULT = re.compile(
     r"No space left on device|Cannot allocate memory|Read-only file system"
     r"|Input/output error|command not found|: not found$"
     r"|\bKilled\b|out of memory|\bSignal 9\b"
@@ -45,7 +45,7 @@ _REASON_LENGTH = 300
 class Diagnosis:
     """Whose fault a failed build is, and the line of its log that says so."""
 
-    builder_is_ill: bool
+    is_builder_fault: bool
     reason: str
 
 
@@ -58,7 +58,7 @@ class BuildLog:
 
     def __init__(self, asked: Collection[str] = ()) -> None:
         self._asked = frozenset(asked)
-        self._ill = ""
+        self._builder_fault = ""
         self._errors: dict[int, str] = {}
         self._last = "no output"
 
@@ -66,19 +66,19 @@ class BuildLog:
         """Look at one line of the build's output."""
         if not line.strip():
             return
-        if not self._ill and _BUILDER_IS_ILL.search(line):
-            self._ill = line
-        if not self._ill and _TOOL_IS_MISSING.search(line):
-            self._ill = self._last
-        if not self._ill and self._is_unknown_target(line):
-            self._ill = line
+        if not self._builder_fault and _BUILDER_FAULT.search(line):
+            self._builder_fault = line
+        if not self._builder_fault and _TOOL_IS_MISSING.search(line):
+            self._builder_fault = self._last
+        if not self._builder_fault and self._is_unknown_target(line):
+            self._builder_fault = line
         self._take_error(line)
         self._last = line
 
     def _take_error(self, line: str) -> None:
         if _NO_ERROR.match(line):
             return
-        rank = next((rank for rank, told in enumerate(_ERRORS) if told.search(line)), None)
+        rank = next((rank for rank, pattern in enumerate(_ERRORS) if pattern.search(line)), None)
         if rank is not None:
             self._errors.setdefault(rank, line)
 
@@ -91,6 +91,8 @@ class BuildLog:
         error = self._errors[min(self._errors)] if self._errors else self._last
         killed = exit_code is None or exit_code < 0
         return Diagnosis(
-            builder_is_ill=bool(self._ill) or killed or exit_code in _NOT_THE_REVISIONS_FAULT,
-            reason=(self._ill or error).strip()[:_REASON_LENGTH],
+            is_builder_fault=bool(self._builder_fault)
+            or killed
+            or exit_code in _NOT_THE_REVISIONS_FAULT,
+            reason=(self._builder_fault or error).strip()[:_REASON_LENGTH],
         )

@@ -73,12 +73,12 @@ class Stages:
             self.compiled += 1
 
 
-def _stage(told: str, before: Stage) -> Stage:
+def _stage(line: str, before: Stage) -> Stage:
     """The stage that a line of stars announces; stages have numbers for tool chain and kernel."""
-    if _KERNEL_BUILD.match(told) or told.startswith("stage 1: configuring"):
+    if _KERNEL_BUILD.match(line) or line.startswith("stage 1: configuring"):
         return Stage.CONFIGURATION
-    if told.startswith("Installing kernel"):
+    if line.startswith("Installing kernel"):
         return Stage.INSTALLATION
-    if before is Stage.CONFIGURATION and _EVERYTHING.match(told):
+    if before is Stage.CONFIGURATION and _EVERYTHING.match(line):
         return Stage.KERNEL
     return Stage.TOOLCHAIN if before is Stage.BOOTSTRAP else before

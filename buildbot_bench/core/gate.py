@@ -27,21 +27,21 @@ class Ruling(Enum):
 class Gate:
     """What a testbed that measures before others do knows of a workload, by position.
 
-    `told` are the commits of which it has said all that it will; `figures` of those the samples
-    that came of it. `least` is the smallest relevant difference, as a fraction. An `ill` gate is
-    not waited for.
+    `settled` are the commits of which it has said all that it will; `figures` of those the samples
+    that came of it. `least` is the smallest relevant difference, as a fraction. Nobody waits for a
+    `quarantined` gate.
     """
 
-    told: Collection[int]
+    settled: Collection[int]
     figures: Mapping[int, Sample]
     least: float
-    ill: bool = False
+    quarantined: bool = False
 
     def rules(self, position: int, known: int) -> Ruling:
         """Whether a commit is to be measured behind the gate, where `known` was already."""
-        if self.ill:
+        if self.quarantined:
             return Ruling.OPEN
-        if position not in self.told:
+        if position not in self.settled:
             return Ruling.WAIT
         new, old = self.figures.get(position), self.figures.get(known)
         if new is None or old is None or (new.metric, new.epoch) != (old.metric, old.epoch):

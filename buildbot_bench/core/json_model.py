@@ -118,7 +118,7 @@ def _described(hint: Any, parts: dict[type, Json]) -> Json:
     if origin is Annotated:
         return _ruled(_described(arguments[0], parts), arguments[1])
     if origin in {Union, UnionType}:
-        _check_told_apart([one for one in arguments if is_dataclass(one)])
+        _check_distinguishable([one for one in arguments if is_dataclass(one)])
         return {"anyOf": [_described(one, parts) for one in arguments]}
     if origin is tuple:
         return _array(arguments, parts)
@@ -162,7 +162,7 @@ def _array(members: tuple[Any, ...], parts: dict[type, Json]) -> Json:
     }
 
 
-def _check_told_apart(members: list[Any]) -> None:
+def _check_distinguishable(members: list[Any]) -> None:
     tags = [
         {(name, hint) for name, hint in json_types(one).items() if get_origin(hint) is Literal}
         for one in members

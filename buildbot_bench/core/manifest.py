@@ -31,8 +31,8 @@ class Manifest:
     @property
     def facts(self) -> frozenset[tuple[str, str]]:
         """What a reader of a report wants to compare on both sides, as (name, value)."""
-        told = {"kernel config": self.config, "compiler": self.toolchain, "build": self.flags}
-        return frozenset((name, value) for name, value in told.items() if value)
+        fields = {"kernel config": self.config, "compiler": self.toolchain, "build": self.flags}
+        return frozenset((name, value) for name, value in fields.items() if value)
 
 
 def write_manifest(manifest: Manifest) -> str:
@@ -47,15 +47,15 @@ def parse_manifest(text: str) -> Manifest:
         UsageError: For what is none, or one of a newer format.
     """
     try:
-        told = json.loads(text)
+        fields = json.loads(text)
     except ValueError as error:
         raise UsageError(f"{NAME} is no JSON: {error}") from error
-    if not isinstance(told, dict) or told.pop("format", None) != _FORMAT:
+    if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
         raise UsageError(f"{NAME} is not of format {_FORMAT}", hint="update buildbot-bench")
-    files = told.pop("files", None)
+    files = fields.pop("files", None)
     texts = {"variant", "config", "toolchain", "flags"}
-    if set(told) != texts or not isinstance(files, dict):
-        raise UsageError(f"{NAME} has the keys {', '.join(sorted(told))[:200]}")
-    if not all(isinstance(text, str) for text in (*told.values(), *files.values())):
+    if set(fields) != texts or not isinstance(files, dict):
+        raise UsageError(f"{NAME} has the keys {', '.join(sorted(fields))[:200]}")
+    if not all(isinstance(text, str) for text in (*fields.values(), *files.values())):
         raise UsageError(f"{NAME} holds something else than text")
-    return Manifest(**told, files=files)
+    return Manifest(**fields, files=files)

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from buildbot_bench.core.elf import NOBITS, Section, sections
 
-_TOLD_BY_BUILDS = re.compile(
+_BUILD_DEPENDENT = re.compile(
     rb"""
     (?<! [0-9A-Za-z:] )
     (?: (?: @\(\#\) )? FreeBSD[ ]\d{1,3}\.\d{1,2}-\w[^\0 ]{0,30}[ ] [^\0]+  # newvers.sh's lines
@@ -50,7 +50,7 @@ def neutralise(data: bytes) -> bytes:
         if section.name in _IDENTITIES:
             neutral[section.span] = bytes(section.span.stop - section.span.start)
         elif section.is_loaded and not section.is_code and section.kind != NOBITS:
-            neutral[section.span] = _TOLD_BY_BUILDS.sub(_blot, data[section.span])
+            neutral[section.span] = _BUILD_DEPENDENT.sub(_blot, data[section.span])
     for section in found:  # a damaged file may have code within data
         if section.is_code:
             neutral[section.span] = data[section.span]
@@ -86,8 +86,8 @@ def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
 
 
 def _heading(section: Section) -> bytes:
-    told = (section.kind, section.flags, section.address, section.size, section.name)
-    return repr(told).encode()
+    header = (section.kind, section.flags, section.address, section.size, section.name)
+    return repr(header).encode()
 
 
 def _blot(match: re.Match[bytes]) -> bytes:

@@ -49,7 +49,7 @@ def watched(
     a farm there, and InfraError for what cannot be ended.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with _told_to_end(), _alone(directory) as lock:
+    with _signals_to_end(), _alone(directory) as lock:
         if left := running(directory):
             names = _listed([child.name for child in left])
             say(f"An earlier farm was left over in {directory}: ending its {names}.")
@@ -71,13 +71,13 @@ def clear(directory: Path) -> None:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
+def _signals_to_end() -> Iterator[None]:
     """Have signals raise Stopped, the first time; one that is ignored, as by nohup, stays so."""
-    heard: list[int] = []
+    received: list[int] = []
 
     def stop(signum: int, _frame: FrameType | None) -> None:
-        heard.append(signum)
-        if len(heard) == 1:
+        received.append(signum)
+        if len(received) == 1:
             raise Stopped(signum)
 
     before = {

@@ -1,6 +1,6 @@
 """The first-parent history of a repository, read from a bare mirror; the only user of pygit2."""
 
-from buildbot_bench.history.carry import Fit
+from buildbot_bench.history.fix_patch import Fit
 from buildbot_bench.history.mirror import MirrorHistory
 from buildbot_bench.history.progress import Progress
 

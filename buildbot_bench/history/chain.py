@@ -16,7 +16,7 @@ from buildbot_bench.history.table import OID_SIZE, OidTable
 KEPT_IN_MEMORY = 1000
 _KIND = b"line"
 _TIMEOUT_S = 3600.0
-_TOLD_EACH = 5000
+_PROGRESS_EACH = 5000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,20 +67,20 @@ class Chain:
             key=lambda position: self.sha(position) != other.sha(position),
         )
 
-    def moved_to(self, mirror: Path, tip: str, told: Callable[[int], None]) -> Chain:
+    def moved_to(self, mirror: Path, tip: str, on_progress: Callable[[int], None]) -> Chain:
         """The chain that ends at another commit; only what the two do not share is read.
 
-        `told` hears how many commits were read, now and then. Raises InfraError for a commit that
-        the mirror lacks.
+        `on_progress` gets how many commits were read, now and then. Raises InfraError for a commit
+        that the mirror lacks.
         """
-        position, following = self._descent(mirror, tip, told)
+        position, following = self._descent(mirror, tip, on_progress)
         kept = min(position, self.kept)
         tail = self.tail[: position - kept] + following
         places = {sha: place for place, sha in enumerate(tail, kept + 1)}
         return Chain(table=self.table, kept=kept, tail=tail, _places=places)
 
     def _descent(
-        self, mirror: Path, tip: str, told: Callable[[int], None]
+        self, mirror: Path, tip: str, on_progress: Callable[[int], None]
     ) -> tuple[int, tuple[str, ...]]:
         """The position where a commit's own chain leaves this one, and what follows, oldest first.
 
@@ -94,8 +94,8 @@ class Chain:
                 if (position := self.position(sha)) is not None:
                     break
                 following.append(sha)
-                if len(following) % _TOLD_EACH == 0:
-                    told(len(following))
+                if len(following) % _PROGRESS_EACH == 0:
+                    on_progress(len(following))
         following.reverse()
         return position or 0, tuple(following)
 

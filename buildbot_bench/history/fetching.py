@@ -49,14 +49,14 @@ def fetch(
     *,
     timeout_s: float,
     work: str,
-    told: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
     stop: threading.Event,
 ) -> None:
     """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
 
     One that was killed amid it leaves some refs new and some old, and perhaps locks: the next fetch
-    completes the ones and removes the others. `told` hears how far it is with what `work` calls it.
-    `stop`, when it is set, ends git.
+    completes the ones and removes the others. `on_progress` gets how far it is with what
+    `work` calls it. `stop`, when it is set, ends git.
 
     Raises:
         InfraError: When git fails, or came no further in `timeout_s`: the first clone of a large
@@ -78,7 +78,7 @@ def fetch(
             stream = cast("IO[bytes]", process.stderr).fileno()
             for line in _lines(stream, timeout_s, stop):
                 if progress := parse_progress(line, work):
-                    told(progress)
+                    on_progress(progress)
                 elif not _REF_LINE.match(line):
                     said.append(line)
         if process.returncode:

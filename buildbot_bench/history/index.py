@@ -26,14 +26,14 @@ _STRAYS_KEPT = 10_000
 class Index:
     """The chains of branches and the numbers of commits, brought up to date when asked for.
 
-    It is not made for threads. `told` hears how far the reading of a long history is. Every method
-    raises InfraError when git cannot read the mirror.
+    It is not made for threads. `on_progress` gets how far the reading of a long history is. Every
+    method raises InfraError when git cannot read the mirror.
     """
 
-    def __init__(self, mirror: Path, name: str, told: Callable[[Progress], None]) -> None:
+    def __init__(self, mirror: Path, name: str, on_progress: Callable[[Progress], None]) -> None:
         self._mirror = mirror
         self._name = name
-        self._told = told
+        self._on_progress = on_progress
         self._chains: dict[str, Chain] = {}
         self._numbers: svn.SvnNumbers | None = None
         self._strays: dict[str, int] = {}
@@ -85,8 +85,8 @@ class Index:
 
     def _read_commits(self, count: int) -> None:
         work = f"reading the history of {self._name}"
-        self._told(Progress(work=work, count=count, stage="commits"))
+        self._on_progress(Progress(work=work, count=count, stage="commits"))
 
     def _read_notes(self, done: int, total: int) -> None:
         work = f"reading the Subversion numbers of {self._name}"
-        self._told(Progress(work=work, percent=100 * done // total, stage="read"))
+        self._on_progress(Progress(work=work, percent=100 * done // total, stage="read"))

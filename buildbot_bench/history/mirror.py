@@ -24,7 +24,7 @@ from buildbot_bench.core.revision import (
     SvnNumber,
     parse_spec,
 )
-from buildbot_bench.history import carry, diff, fetching, names
+from buildbot_bench.history import diff, fetching, fix_patch, names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.commit import as_revision, committer_of, harmless, reviews_of
 from buildbot_bench.history.index import Index
@@ -37,8 +37,8 @@ class MirrorHistory:
     """The history of a bare mirror of `url` at `path`.
 
     `branches` are those that people mean by r311849; nNNNNNN counts along the first of them.
-    `told` hears, in the thread that waits for it, how far a fetch or a long reading is. Every
-    method but `fetch` raises InfraError while there is no mirror.
+    `on_progress` gets, in the thread that waits for it, how far a fetch or a long reading is.
+    Every method but `fetch` raises InfraError while there is no mirror.
     """
 
     def __init__(
@@ -47,17 +47,17 @@ class MirrorHistory:
         url: str,
         *,
         branches: Sequence[str] = ("main",),
-        told: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self.path = Path(path)
         self.url = url
         self.name = harmless(url.rstrip("/").rpartition("/")[2].removesuffix(".git").encode())
         self.branches = tuple(branches)
-        self._hears = told
+        self._on_progress = on_progress
         self._stop = threading.Event()
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
-        self._index = Index(self.path, self.name, self._told)
+        self._index = Index(self.path, self.name, self._report)
 
     @property
     def is_there(self) -> bool:
@@ -76,7 +76,12 @@ class MirrorHistory:
         work = f"{'fetching' if self.is_there else 'cloning'} {self.name}"
         self._go_on()
         fetching.fetch(
-            self.path, self.url, timeout_s=timeout_s, work=work, told=self._told, stop=self._stop
+            self.path,
+            self.url,
+            timeout_s=timeout_s,
+            work=work,
+            on_progress=self._report,
+            stop=self._stop,
         )
 
     def index(self) -> None:
@@ -95,9 +100,9 @@ class MirrorHistory:
         """
         self._stop.set()
 
-    def _told(self, progress: Progress) -> None:
+    def _report(self, progress: Progress) -> None:
         self._go_on()
-        self._hears(progress)
+        self._on_progress(progress)
 
     def _go_on(self) -> None:
         if self._stop.is_set():
@@ -195,23 +200,27 @@ class MirrorHistory:
 
     def patch(self, fix: Revision) -> bytes:
         """What a revision changes against its first parent, as `git apply` takes it."""
-        return carry.patch_of(self.path, fix)
+        return fix_patch.patch_of(self.path, fix)
 
-    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, carry.Fit]:
+    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, fix_patch.Fit]:
         """Whether a fix is in some revisions already, fits them, or does not."""
         ((_, paths),) = diff.changed_paths(self.path, [fix])
-        patch, found, known = self.patch(fix), dict[str, carry.Fit](), dict[carry.Files, bool]()
+        patch, found, known = (
+            self.patch(fix),
+            dict[str, fix_patch.Fit](),
+            dict[fix_patch.Files, bool](),
+        )
         asked = tuple(shas)
-        having = carry.descendants(self.path, fix, asked)
+        having = fix_patch.descendants(self.path, fix, asked)
         for sha in asked:
             if sha in having:
-                found[sha] = carry.Fit.IN
+                found[sha] = fix_patch.Fit.IN
                 continue
             with self._lock:
-                files = carry.files_at(self._repository, sha, paths)
+                files = fix_patch.files_at(self._repository, sha, paths)
             if files not in known:
-                known[files] = carry.applies(self.path, patch, files)
-            found[sha] = carry.Fit.FITS if known[files] else carry.Fit.NOT
+                known[files] = fix_patch.applies(self.path, patch, files)
+            found[sha] = fix_patch.Fit.FITS if known[files] else fix_patch.Fit.NOT
         return found
 
     @property

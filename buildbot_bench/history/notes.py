@@ -19,12 +19,12 @@ _NUMBER = re.compile(rb"\brevision=(\d{1,9})\b")
 _READ = 64 * 1024
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
 _TIMEOUT_S = 3600.0
-_TOLD_EACH = 5000
+_PROGRESS_EACH = 5000
 _NO_BLOB = b"0" * 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Numbered:
+class NumberedCommits:
     """Commits and the numbers of their notes, side by side; hashes have 20 bytes each."""
 
     oids: bytearray = field(default_factory=bytearray)
@@ -36,17 +36,17 @@ class Numbered:
             yield self.oids[i * OID_SIZE : (i + 1) * OID_SIZE].hex(), number
 
 
-def all_notes(mirror: Path, tree: str, told: Callable[[int, int], None]) -> Numbered:
+def all_notes(mirror: Path, tree: str, on_progress: Callable[[int, int], None]) -> NumberedCommits:
     """The commits that have a note with a number, in one state of the notes.
 
-    `told` hears how many notes of how many were read, now and then. Raises InfraError.
+    `on_progress` gets how many notes of how many were read, now and then. Raises InfraError.
     """
     asked = ("-r", "-z", "--full-tree", "--end-of-options", tree)
     with streaming_git(mirror, "ls-tree", *asked, timeout_s=_TIMEOUT_S) as output:
-        return _read(mirror, _listed(output), told)
+        return _read(mirror, _listed(output), on_progress)
 
 
-def changed_notes(mirror: Path, old: str, new: str) -> tuple[frozenset[str], Numbered]:
+def changed_notes(mirror: Path, old: str, new: str) -> tuple[frozenset[str], NumberedCommits]:
     """The commits whose notes differ between two states, and the numbers of those that have one.
 
     Raises InfraError, also when the mirror no longer has the old state.
@@ -82,9 +82,9 @@ def _commit(path: bytes) -> bytes | None:
 
 
 def _read(
-    mirror: Path, notes: Iterable[tuple[bytes, bytes]], told: Callable[[int, int], None]
-) -> Numbered:
-    found, named = Numbered(), bytearray()
+    mirror: Path, notes: Iterable[tuple[bytes, bytes]], on_progress: Callable[[int, int], None]
+) -> NumberedCommits:
+    found, named = NumberedCommits(), bytearray()
     with tempfile.TemporaryFile() as wanted:
         for blob, name in notes:
             wanted.write(blob + b"\n")
@@ -98,8 +98,8 @@ def _read(
                 if match := _NUMBER.search(_next_text(output)):
                     found.oids.extend(named[i * OID_SIZE : (i + 1) * OID_SIZE])
                     found.numbers.append(int(match[1]))
-                if i % _TOLD_EACH == 0:
-                    told(i, total)
+                if i % _PROGRESS_EACH == 0:
+                    on_progress(i, total)
     return found
 
 

@@ -61,7 +61,7 @@ class SvnNumbers:
         return (*([max(lower)] if lower else []), *([min(higher)] if higher else []))
 
     def moved_to(
-        self, mirror: Path, tree: str | None, told: Callable[[int, int], None]
+        self, mirror: Path, tree: str | None, on_progress: Callable[[int, int], None]
     ) -> SvnNumbers:
         """The numbers of other notes; what did not change is not read again. Raises InfraError."""
         if tree == self.tree:
@@ -80,7 +80,7 @@ class SvnNumbers:
                         by_number=self.by_number,
                         changed=changed,
                     )
-        found = all_notes(mirror, tree, told)
+        found = all_notes(mirror, tree, on_progress)
         by_number = sorted(range(len(found.numbers)), key=found.numbers.__getitem__)
         return SvnNumbers(
             tree=tree,

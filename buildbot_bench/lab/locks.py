@@ -99,7 +99,7 @@ def owner_of(home: Path) -> Owner | None:
 
 def _wait_for_lock(home: Path, deadline_s: float, tell: Callable[[str], None]) -> int:
     began_s = time.monotonic()
-    told: tuple[Owner | None, int] | None = None
+    last_report: tuple[Owner | None, int] | None = None
     while (descriptor := try_lock(home / "lock")) is None:
         waited_s = time.monotonic() - began_s
         owner = owner_of(home)
@@ -108,9 +108,9 @@ def _wait_for_lock(home: Path, deadline_s: float, tell: Callable[[str], None]) -
                 f"the testbed was not free within {deadline_s:.0f} s: {_describe(owner)}",
                 hint="see `bench-lab list`, or cancel that job",
             )
-        if (news := (owner, int(waited_s / _REMIND_S))) != told:
+        if (news := (owner, int(waited_s / _REMIND_S))) != last_report:
             tell(f"waiting for the testbed: {_describe(owner)}")
-            told = news
+            last_report = news
         time.sleep(_POLL_S)
     return descriptor
 

@@ -8,7 +8,7 @@ from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.profile import parse_folded, top_symbols
 from buildbot_bench.core.wire import Event, Failed, Finished, Measured, Phase, Profiled, Started
 
-_TOLD_SYMBOLS = 5  # functions in a line
+_MOST_SYMBOLS = 5  # functions in a line
 
 
 def tell(event: Event) -> str:
@@ -41,7 +41,7 @@ def _of_capture(event: Profiled) -> str:
     capture = parse_folded(event.folded.splitlines(), source="the capture")
     shares = ", ".join(
         f"{long_line(symbol.name)} {symbol.self_share:.1%}"
-        for symbol in top_symbols(capture, limit=_TOLD_SYMBOLS)
+        for symbol in top_symbols(capture, limit=_MOST_SYMBOLS)
     )
     head = f"{_clock(event.at_s)} {capture.samples:,} samples of {long_line(event.counter)}"
     return f"{head}, {capture.idle_share:.0%} idle; busy with {shares}"

@@ -81,7 +81,7 @@ class BenchService(BuildbotService):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.histories = Histories()
-        self._told = False
+        self._history_logged = False
 
     @property
     def farm(self) -> Farm:
@@ -137,6 +137,6 @@ class BenchService(BuildbotService):
         except Exception:  # noqa: BLE001 - whoever looks then waits; the next round tries again
             log.err(None, "bench: History could not be read ahead")
             return
-        if not self._told:
-            self._told = True
+        if not self._history_logged:
+            self._history_logged = True
             log.msg(f"bench: History is read ahead: {kept} series")

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import opinions, words
-from buildbot_bench.core.report.farm_mails import bed_line, given_up_line
+from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
 from buildbot_bench.render import layout, quoting
 
 _PACKAGE = Path(__file__).parent.parent
@@ -49,7 +49,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(
-        bed_line=bed_line,
+        testbed_line=testbed_line,
         given_up_line=given_up_line,
         cell=quoting.cell,
         changed_lines=words.changed_lines,

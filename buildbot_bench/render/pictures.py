@@ -40,11 +40,11 @@ def history_picture(
     """The series in which a report's step lies; `points` and `sigma` are those of `history`."""
     setting = report.setting
     title = f"{setting.workload} on {setting.testbed} over {len(points)} revisions"
-    told = ", ".join(f"{mark.kind.value} {mark.text}" for mark in marks) or "nothing marked"
+    caption = ", ".join(f"{mark.kind.value} {mark.text}" for mark in marks) or "nothing marked"
     return Picture(
         name="history.png",
         png=history(points, setting.metric, title=title, sigma=sigma, marks=marks),
-        alternative=f"{title}, {points[0].label} to {points[-1].label}: {told}",
+        alternative=f"{title}, {points[0].label} to {points[-1].label}: {caption}",
     )
 
 
@@ -59,11 +59,13 @@ def _distribution(report: Report, step: StepReport) -> Picture:
         for one in _nearest(report, step)
     ]
     title = f"{setting.workload} on {setting.testbed}: boots of each revision"
-    told = "; ".join(f"{group.label} median {quantity(median(group.values))}" for group in groups)
+    caption = "; ".join(
+        f"{group.label} median {quantity(median(group.values))}" for group in groups
+    )
     return Picture(
         name="distribution.png",
         png=distribution(groups, setting.metric, title=title),
-        alternative=f"{title}, in {setting.metric.unit}: {told}",
+        alternative=f"{title}, in {setting.metric.unit}: {caption}",
     )
 
 

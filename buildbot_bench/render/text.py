@@ -61,10 +61,10 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
     ]
     widths = column_widths(cells)
     lines = []
-    for testbed, workload, change, told in cells:
+    for testbed, workload, change, summary in cells:
         row = [padded(testbed, widths[0]), padded(workload, widths[1])]
         row.append(" " * (widths[2] - display_width(change)) + change)
-        lines.append(wrap(told, first="  " + "  ".join(row) + "  "))
+        lines.append(wrap(summary, first="  " + "  ".join(row) + "  "))
     return "\n".join(lines)
 
 

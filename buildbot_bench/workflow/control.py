@@ -28,14 +28,14 @@ class Control(Model):
     """Who is told when the testbed is out of control; else whoever answers for the farm."""
 
 
-class _Bed(Protocol):
+class _Testbed(Protocol):
     @property
     def control(self) -> Control | None:
         """The testbed's control image."""
 
 
 def control_problems(
-    testbeds: Mapping[str, _Bed], workloads: Mapping[str, Collection[str]]
+    testbeds: Mapping[str, _Testbed], workloads: Mapping[str, Collection[str]]
 ) -> Iterator[Problem]:
     """Whether each control measures what some job does; `workloads` of each testbed."""
     for name, testbed in testbeds.items():
@@ -50,7 +50,7 @@ def control_problems(
             yield Problem(place=(*place, "workload"), message=message)
 
 
-def owner_problems(testbeds: Mapping[str, _Bed]) -> Iterator[Problem]:
+def owner_problems(testbeds: Mapping[str, _Testbed]) -> Iterator[Problem]:
     """What to say of owners where nobody is mailed."""
     for name, testbed in testbeds.items():
         if testbed.control is not None and testbed.control.owner is not None:

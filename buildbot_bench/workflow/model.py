@@ -145,7 +145,7 @@ class Workflow(Model):
         jobs: dict[str, Job] = info.data.get("jobs", {})
         labels = {name: testbed.labels for name, testbed in testbeds.items()}
         require(testbed_problems(labels, jobs))
-        workloads = {name: _workloads_on(name, bed, jobs) for name, bed in testbeds.items()}
+        workloads = {name: _workloads_on(name, one, jobs) for name, one in testbeds.items()}
         require(control_problems(testbeds, workloads))
         if testbeds:
             return testbeds
@@ -154,11 +154,11 @@ class Workflow(Model):
 
     def min_effect_on(self, testbed: str) -> float:
         """The smallest relevant difference on a testbed, as a fraction of the old level."""
-        bed = self.testbeds.get(testbed, DeclaredTestbed())
-        return self.regression.min_effect if bed.min_effect is None else bed.min_effect
+        declared = self.testbeds.get(testbed, DeclaredTestbed())
+        return self.regression.min_effect if declared.min_effect is None else declared.min_effect
 
     @model_validator(mode="after")
-    def _owners_can_be_told(self) -> Self:
+    def _owners_have_mail(self) -> Self:
         if self.mail is None:
             require(owner_problems(self.testbeds))
         return self
@@ -200,14 +200,14 @@ class Workflow(Model):
 
     def workloads_on(self, testbed: str) -> tuple[str, ...]:
         """What may be measured on a testbed, in the file's order; nothing where there is none."""
-        bed = self.testbeds.get(testbed)
-        return () if bed is None else _workloads_on(testbed, bed, self.jobs)
+        declared = self.testbeds.get(testbed)
+        return () if declared is None else _workloads_on(testbed, declared, self.jobs)
 
     def _pool(self, name: str) -> tuple[str, ...]:
         """The testbed of that name, or those with that label in the file's order."""
         if name in self.testbeds:
             return (name,)
-        return tuple(bed for bed, testbed in self.testbeds.items() if name in testbed.labels)
+        return tuple(key for key, testbed in self.testbeds.items() if name in testbed.labels)
 
 
 def _workloads_on(name: str, testbed: DeclaredTestbed, jobs: Mapping[str, Job]) -> tuple[str, ...]:

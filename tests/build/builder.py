@@ -51,8 +51,12 @@ class Builder:
         return ["freebsd", *places, f"--tool={tool}", "--modules=em", *words]
 
     def build(self, *words: str, image: int = 0, options: str = "", tool: str = "make") -> int:
-        told = {"BENCH_REVISION": "r311849", "BENCH_IMAGE": str(image), "BENCH_OPTIONS": options}
-        for name, value in told.items():
+        version_of = {
+            "BENCH_REVISION": "r311849",
+            "BENCH_IMAGE": str(image),
+            "BENCH_OPTIONS": options,
+        }
+        for name, value in version_of.items():
             self.monkeypatch.setenv(name, value)
         return main(self.words(*words, tool=tool))
 

@@ -30,14 +30,14 @@ ENTRY_AT = 24  # e_entry of an ELF file of 64 bits
 def test_a_kernel_and_the_named_modules_are_packed_with_a_manifest(builder):
     assert builder.build("--modules=em") == DONE
     assert builder.packed() == PACKED
-    told = builder.manifest()
-    assert told.variant == "r311849 image 0"
-    assert told.config.startswith("include GENERIC-NODEBUG; ident BENCH")
-    assert "MODULES_OVERRIDE=em pf" in told.flags
-    assert {"WITH_REPRODUCIBLE_BUILD=yes", "WITH_META_MODE=yes"} <= set(told.flags.split())
-    assert str(builder.home) not in told.flags
-    assert set(told.files) == set(PACKED) - {NAME}
-    assert told.toolchain
+    version_of = builder.manifest()
+    assert version_of.variant == "r311849 image 0"
+    assert version_of.config.startswith("include GENERIC-NODEBUG; ident BENCH")
+    assert "MODULES_OVERRIDE=em pf" in version_of.flags
+    assert {"WITH_REPRODUCIBLE_BUILD=yes", "WITH_META_MODE=yes"} <= set(version_of.flags.split())
+    assert str(builder.home) not in version_of.flags
+    assert set(version_of.files) == set(PACKED) - {NAME}
+    assert version_of.toolchain
 
 
 def test_no_modules_means_none(builder):
@@ -156,7 +156,7 @@ def test_what_does_not_compile_is_untestable_with_its_first_error(builder, capsy
         (["--least-free=999999999"], "No space left on device"),
     ],
 )
-def test_a_builder_that_is_ill_says_nothing_of_the_revision(builder, capsys, words, complaint):
+def test_a_builder_that_fails_says_nothing_of_the_revision(builder, capsys, words, complaint):
     assert builder.build(*words) == ILL
     assert complaint in capsys.readouterr().err
 
@@ -189,7 +189,7 @@ def test_a_builder_without_its_tools_names_the_first_that_is_missing(builder, ca
 
 
 @needs_clang
-def test_a_tree_from_before_make_py_wants_another_builder(builder, capsys):
+def test_a_tree_from_before_make_py_needs_another_builder(builder, capsys):
     (builder.source / "tools" / "build" / "make.py").unlink()
     assert builder.build(tool="make.py") == ILL
     assert "build it on FreeBSD" in capsys.readouterr().err

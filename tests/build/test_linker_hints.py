@@ -70,8 +70,8 @@ def test_a_damaged_module_is_left_out(tmp_path):
     sound = list(records(linker_hints({"pf.ko": whole})))
     for place in range(0, len(whole), 7):
         damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
-        told = list(records(linker_hints({"a.ko": damaged, "pf.ko": whole})))
-        assert [record for record in told if record[3] == b"pf.ko"] == sound
+        version_of = list(records(linker_hints({"a.ko": damaged, "pf.ko": whole})))
+        assert [record for record in version_of if record[3] == b"pf.ko"] == sound
 
 
 @needs_amd64

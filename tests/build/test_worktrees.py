@@ -57,7 +57,7 @@ def test_a_mirror_with_a_date_that_no_commit_graph_takes_is_tidied_up(check_out,
     assert len(list(mirror.glob("objects/pack/*.pack"))) == 1
 
 
-def test_what_a_build_or_a_patch_left_behind_is_gone(check_out, history, tmp_path):
+def test_what_a_build_or_a_patch_left_behind_is_removed(check_out, history, tmp_path):
     place = tmp_path / "build"
     check_out(history[1][0])
     (place / "n").write_text("patched")
@@ -80,8 +80,8 @@ def test_builders_of_one_machine_share_a_mirror(check_out, history, tmp_path):
     places = ("one", "two")
     for place, sha in zip(places, history[1], strict=False):
         assert check_out(sha, place) == DONE
-    told = [(tmp_path / place / "n").read_text() for place in places]
-    assert told == ["1\n", "2\n"]
+    version_of = [(tmp_path / place / "n").read_text() for place in places]
+    assert version_of == ["1\n", "2\n"]
 
 
 def test_the_mirror_is_fetched_into_when_it_lacks_the_revision_alone(check_out, history, tmp_path):
@@ -114,7 +114,7 @@ def test_what_cannot_be_had_is_told_in_a_line(check_out, capsys, sha, status, co
     assert complaint in capsys.readouterr().err
 
 
-def test_a_repository_that_is_gone_is_the_builders_trouble(check_out, history, capsys):
+def test_a_repository_that_is_missing_is_the_builders_trouble(check_out, history, capsys):
     shutil.rmtree(history[0])
     assert check_out(history[1][0]) == ILL
     assert "git clone failed" in capsys.readouterr().err

@@ -149,7 +149,7 @@ def test_farm_is_named_by_the_environment(
     assert capsys.readouterr().err.endswith("bench-bisect --follow 7\n")
 
 
-def test_a_fix_to_carry_along_reaches_the_farm(farm: FakeFarm, bisect: Bisect) -> None:
+def test_a_fix_to_apply_reaches_the_farm(farm: FakeFarm, bisect: Bisect) -> None:
     bisect("r311848", "r313448", "--with", "c255761", "--no-wait")
     assert farm.searches[7].question["with"] == "c255761"
 

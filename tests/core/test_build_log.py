@@ -71,7 +71,7 @@ def test_what_bench_build_says_goes_before_what_it_shows_of_its_log():
     """A script of the farm calls it; its last line has the remedy."""
     told = "bench-build: toolchain: a.c:1:10: fatal error: 'archive.h' file not found; install it"
     assert diagnosis(f"note: x\na.c:1:10: fatal error: 'archive.h' file not found\n{told}", 75) == (
-        Diagnosis(builder_is_ill=True, reason=told)
+        Diagnosis(is_builder_fault=True, reason=told)
     )
 
 
@@ -90,4 +90,4 @@ def test_a_note_beside_a_warning_is_no_error():
     ],
 )
 def test_a_compiler_that_does_not_know_the_trees_words_is_the_builders(line):
-    assert diagnosis(line) == Diagnosis(builder_is_ill=True, reason=line)
+    assert diagnosis(line) == Diagnosis(is_builder_fault=True, reason=line)

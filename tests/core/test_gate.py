@@ -22,10 +22,12 @@ def sample(position: int, *values: float, **given: object) -> Sample:
     return replace(plain, **given)  # type: ignore[arg-type]
 
 
-def gate(*samples: Sample, told: tuple[int, ...] = (), ill: bool = False) -> Gate:
+def gate(*samples: Sample, settled: tuple[int, ...] = (), quarantined: bool = False) -> Gate:
     measured = {one.position for one in samples}
     figures = figures_of(samples, measured)
-    return Gate(told={*measured, *told}, figures=figures, least=0.001, ill=ill)
+    return Gate(
+        settled={*measured, *settled}, figures=figures, least=0.001, quarantined=quarantined
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_a_gate_opens_when_the_figure_moved_by_what_is_relevant_either_way(value
 
 
 @pytest.mark.parametrize(
-    ("new", "told"),
+    ("new", "settled"),
     [
         (sample(2), ()),
         (sample(3, 1000.0), (2,)),
@@ -52,8 +54,8 @@ def test_a_gate_opens_when_the_figure_moved_by_what_is_relevant_either_way(value
     ],
     ids=["no boot gave one", "it does not boot there", "not exact", "another epoch"],
 )
-def test_a_gate_opens_when_there_is_no_figure_to_go_by(new, told):
-    assert gate(sample(1, 1000.0), new, told=told).rules(2, 1) is Ruling.OPEN
+def test_a_gate_opens_when_there_is_no_figure_to_go_by(new, settled):
+    assert gate(sample(1, 1000.0), new, settled=settled).rules(2, 1) is Ruling.OPEN
 
 
 def test_speeds_that_are_alike_prove_nothing():
@@ -61,9 +63,9 @@ def test_speeds_that_are_alike_prove_nothing():
     assert gate(old, new).rules(2, 1) is Ruling.OPEN
 
 
-def test_a_gate_is_waited_for_unless_it_is_ill():
+def test_a_gate_is_waited_for_unless_it_is_in_quarantine():
     assert gate(sample(1, 1000.0)).rules(2, 1) is Ruling.WAIT
-    assert gate(sample(1, 1000.0), ill=True).rules(2, 1) is Ruling.OPEN
+    assert gate(sample(1, 1000.0), quarantined=True).rules(2, 1) is Ruling.OPEN
 
 
 def test_a_no_op_change_has_the_figure_of_the_commit_before():

@@ -9,7 +9,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import Carried, Report, ReportKind, compose, kind_of
+from buildbot_bench.core.report import AppliedFix, Report, ReportKind, compose, kind_of
 from buildbot_bench.core.report.words import sureness
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer
@@ -173,8 +173,8 @@ def test_the_commands_to_repeat_name_range_testbed_and_workload():
         (tuple(f"r{n}" for n in range(10)), "r7 and 2 more, which were built without it."),
     ],
 )
-def test_a_fix_that_was_carried_along_is_told_and_repeated(left_out, told):
-    fix = Carried(fix="c255761", applied=3, left_out=left_out)
+def test_a_fix_that_was_applied_is_told_and_repeated(left_out, told):
+    fix = AppliedFix(fix="c255761", applied=3, left_out=left_out)
     report = composed(answer(step(1, 2, -0.25)), setting=replace(SETTING, carried=fix))
     assert report.summary[1].endswith(told)
     assert all("--with c255761" in command for command in report.reproduce[:-1])

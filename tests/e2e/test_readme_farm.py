@@ -89,7 +89,7 @@ class Newcomer:
     def trouble(self) -> str | None:
         """What the Lab page says of the newest job that gave nothing."""
         (lab,) = self.get("api/v2/bench/lab")["views"]
-        return next(bed["trouble"] for bed in lab["testbeds"] if bed["testbed"] == "embedded")
+        return next(one["trouble"] for one in lab["testbeds"] if one["testbed"] == "embedded")
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
         deadline = time.monotonic() + DEADLINE_S

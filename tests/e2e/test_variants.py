@@ -147,18 +147,18 @@ def test_a_commit_that_changes_a_comment_is_built_and_not_booted(settled: Farm) 
 
 
 def test_a_patch_is_compiled_once_and_seen_to_change_no_code(settled: Farm) -> None:
-    wish = (BEFORE, f"{BEFORE}+file:my.patch")
-    assert "no-op change" in json.dumps(settled.ask("compare", *wish))
+    variants = (BEFORE, f"{BEFORE}+file:my.patch")
+    assert "no-op change" in json.dumps(settled.ask("compare", *variants))
     assert settled.count("SELECT count(*) FROM bench_image WHERE variant LIKE '%+patch:%'") == 1
     builds, boots = settled.builds, settled.boots
-    assert "no-op change" in json.dumps(settled.ask("compare", *wish))
+    assert "no-op change" in json.dumps(settled.ask("compare", *variants))
     assert (settled.builds, settled.boots) == (builds, boots)
 
 
 def test_an_option_is_compiled_and_measured_with_the_patch(settled: Farm) -> None:
     boots = settled.boots
-    wish = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
-    (measured,) = settled.ask("compare", *wish)["series"]
+    variants = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
+    (measured,) = settled.ask("compare", *variants)["series"]
     assert measured["workload"] == "forwarding"
     assert settled.boots == boots + 6
     kernels = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE variant LIKE '{}%'"

@@ -104,7 +104,7 @@ def week() -> WeeklyReport:
             since_s=NOW_S - 7 * DAY_S,
             until_s=NOW_S,
             mails=3,
-            beds=(
+            testbeds=(
                 TestbedWeek(
                     testbed="apu2",
                     iterations=310,

@@ -125,8 +125,12 @@ class FakeMaster:
     def builderNames(self) -> list[str]:  # noqa: N802 - Buildbot's name
         """The builders that the farm's bench.yml makes."""
         workflow = self.service_manager.namedServices[SERVICE_NAME].farm.workflow
-        beds = [name(bed) for bed in workflow.testbeds for name in (bench_builder, profile_builder)]
-        return [workflow.build_job.name, *beds]
+        testbeds = [
+            name(testbed)
+            for testbed in workflow.testbeds
+            for name in (bench_builder, profile_builder)
+        ]
+        return [workflow.build_job.name, *testbeds]
 
     async def addBuildsetForSourceStamps(  # noqa: N802 - Buildbot's name
         self,

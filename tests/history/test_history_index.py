@@ -36,7 +36,9 @@ def start(tmp_path: Path, origin: Path) -> Callable[[], tuple[MirrorHistory, lis
     def start() -> tuple[MirrorHistory, list[str]]:
         said = list[str]()
         history = MirrorHistory(
-            tmp_path / "mirror", str(origin), told=lambda progress: said.append(str(progress))
+            tmp_path / "mirror",
+            str(origin),
+            on_progress=lambda progress: said.append(str(progress)),
         )
         return history, said
 

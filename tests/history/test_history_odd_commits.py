@@ -19,21 +19,23 @@ DATE = b"1484000000 +0000"
 ANN = b"Ann <ann@example.org>"
 
 
-def told(author: bytes, committer: bytes, subject: bytes = b"odd", more: bytes = b"") -> bytes:
+def on_progress(
+    author: bytes, committer: bytes, subject: bytes = b"odd", more: bytes = b""
+) -> bytes:
     return b"author %s\ncommitter %s\n%s\n%s\n" % (author, committer, more, subject)
 
 
 ODD = {
-    "a date beyond int64": told(*[ANN + b" 99999999999999999999 +0000"] * 2),
-    "a date that is no number": told(*[ANN + b" soon +0000"] * 2),
-    "no brackets": told(b"Ann of example.org " + DATE, b"Ann"),
+    "a date beyond int64": on_progress(*[ANN + b" 99999999999999999999 +0000"] * 2),
+    "a date that is no number": on_progress(*[ANN + b" soon +0000"] * 2),
+    "no brackets": on_progress(b"Ann of example.org " + DATE, b"Ann"),
     "no author": b"committer %s %s\n\nodd\n" % (ANN, DATE),
     "nobody": b"\nodd\n",
     "no blank line": b"author %s %s\n" % (ANN, DATE),
-    "brackets the wrong way round": told(b">Ann< " + DATE, b">Ann< " + DATE),
-    "no date": told(ANN, ANN),
+    "brackets the wrong way round": on_progress(b">Ann< " + DATE, b">Ann< " + DATE),
+    "no date": on_progress(ANN, ANN),
     "another order": b"committer %s %s\nauthor %s %s\n\nodd\n" % (ANN, DATE, ANN, DATE),
-    "NUL": told(b"An\0n <ann@example.org> " + DATE, ANN + b" " + DATE, b"o\0dd"),
+    "NUL": on_progress(b"An\0n <ann@example.org> " + DATE, ANN + b" " + DATE, b"o\0dd"),
 }
 
 
@@ -139,7 +141,7 @@ def read(origin: Path, history: MirrorHistory, text: bytes) -> Revision:
 def test_who_and_when_are_read_as_far_as_they_are_legible(
     origin: Path, history: MirrorHistory, line: bytes, author: str, at_s: int
 ) -> None:
-    revision = read(origin, history, told(line, line))
+    revision = read(origin, history, on_progress(line, line))
     assert (revision.author, revision.committed_at_s) == (author, at_s)
     assert revision.subject == "odd"
     assert history.particulars(revision).committer == author
@@ -164,7 +166,7 @@ def test_the_text_is_read_in_its_own_encoding_where_that_is_one_for_text(
     origin: Path, history: MirrorHistory, encoding: bytes, subject: bytes, shown: str
 ) -> None:
     who = subject + b" <a@b> " + DATE
-    revision = read(origin, history, told(who, who, subject, b"encoding %s\n" % encoding))
+    revision = read(origin, history, on_progress(who, who, subject, b"encoding %s\n" % encoding))
     assert (revision.subject, revision.author) == (shown, f"{shown} <a@b>")
 
 

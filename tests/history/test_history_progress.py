@@ -34,7 +34,9 @@ def said() -> list[str]:
 @pytest.fixture
 def history(tmp_path: Path, origin: Path, said: list[str]) -> MirrorHistory:
     url = f"ssh://example.org{origin}"
-    return MirrorHistory(tmp_path / "mirror", url, told=lambda progress: said.append(str(progress)))
+    return MirrorHistory(
+        tmp_path / "mirror", url, on_progress=lambda progress: said.append(str(progress))
+    )
 
 
 def eventually(condition: Callable[[], bool]) -> None:

@@ -121,7 +121,7 @@ def test_a_kernel_that_is_not_the_one_asked_for_is_refused(home, kernel, tmp_pat
         driver.shutdown()
 
 
-def test_a_lab_without_a_compiler_is_ill_and_says_so(monkeypatch, tmp_path, kernel):
+def test_a_lab_without_a_compiler_is_at_fault_and_says_so(monkeypatch, tmp_path, kernel):
     monkeypatch.setenv("CC", "no-such-compiler")
     driver = EmbeddedDriver(QUICK, tmp_path)
     assert [finding.fine for finding in driver.check()] == [False]

@@ -121,7 +121,7 @@ def test_variants_do_not_stand_for_revisions():
     assert newest_recorded({"r1": [1.0], "r2+X": [2.0]}, "r3") == "r1"
 
 
-def test_a_file_with_several_series_wants_to_be_told_which(tmp_path):
+def test_a_file_with_several_series_needs_to_be_told_which(tmp_path):
     path = write_series(tmp_path / "s.jsonl", row(), row(dut="C2558"), row(workload="pf"))
     with pytest.raises(UsageError, match=r"s\.jsonl:2: a second series of forwarding"):
         load_series(path)

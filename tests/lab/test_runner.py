@@ -60,7 +60,7 @@ def test_a_fault_of_the_lab_is_tried_again_and_recorded(run):
     assert sum(event.failure is not None for event in measured) == 2
 
 
-def test_a_lab_that_keeps_failing_is_ill_and_says_nothing_of_the_kernel(run):
+def test_a_lab_that_keeps_failing_is_at_fault_and_says_nothing_of_the_kernel(run):
     measured, last, _ = run([DEAD_SENDER, 1.0, DEAD_SENDER, 2.0, DEAD_SENDER, 3.0])
     assert isinstance(last, Failed)
     assert last.kind is FailureKind.INFRASTRUCTURE

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import AddedSection, Carried, Opinion, OpinionKind, Report
+from buildbot_bench.core.report import AddedSection, AppliedFix, Opinion, OpinionKind, Report
 from tests.fakes import counted_report, reports
 
 ROOT = Path(__file__).parents[2]
@@ -31,10 +31,10 @@ MADE = [
 ]
 
 
-def carried() -> Report:
+def with_applied_fix() -> Report:
     """A report with what none of the others has."""
     report = reports.iflib()
-    setting = replace(report.setting, carried=Carried(fix="r311850", applied=3))
+    setting = replace(report.setting, carried=AppliedFix(fix="r311850", applied=3))
     opinion = Opinion(kind=OpinionKind.NOISE, author="ann", at_s=1.0)
     added = (AddedSection(title="Weather", lines=("rain",)),)
     return replace(report, setting=setting, opinion=opinion, added=added)
@@ -68,8 +68,8 @@ def test_a_report_with_captures_keeps_to_it(data) -> None:
     validate(written(reports.profiled(data)))
 
 
-def test_a_report_with_an_opinion_and_a_carried_commit_keeps_to_it() -> None:
-    validate(written(carried()))
+def test_a_report_with_an_opinion_and_an_applied_fix_keeps_to_it() -> None:
+    validate(written(with_applied_fix()))
 
 
 def test_the_golden_report_keeps_to_it() -> None:
@@ -114,7 +114,7 @@ def test_every_field_of_every_record_is_in_the_schema() -> None:
 def test_every_field_of_every_record_is_in_the_json(data) -> None:
     """What reports of all kinds hold between them, record by record."""
     unseen = records_of(Report)
-    for report in (reports.profiled(data), *(made() for made in MADE), carried()):
+    for report in (reports.profiled(data), *(made() for made in MADE), with_applied_fix()):
         told = [(report, to_json(report))]
         while told:
             value, shown = told.pop()

@@ -98,7 +98,7 @@ def test_the_history_has_a_kernel_that_panics_and_one_that_hangs(
     assert run_once(driver, kernels()).values
 
 
-def test_the_lab_is_ill_when_the_known_good_kernel_fails_too(kernels, tmp_path):
+def test_the_lab_is_at_fault_when_the_known_good_kernel_fails_too(kernels, tmp_path):
     settings = replace(SETTINGS, known_good=kernels(PANICS))
     with pytest.raises(InfraError, match="but the lab is no better: the known-good kernel reset"):
         run_once(QemuDriver(settings, tmp_path), kernels(PANICS))

@@ -30,7 +30,7 @@ class Block:
 def order(wanted: int) -> tuple[AbTestSide, ...]:
     """The sides of all boots, `wanted` of each."""
     pattern = (AbTestSide.BASE, AbTestSide.NEW, AbTestSide.NEW, AbTestSide.BASE)
-    return tuple(pattern[turn % len(pattern)] for turn in range(2 * wanted))
+    return tuple(pattern[index % len(pattern)] for index in range(2 * wanted))
 
 
 def next_block(done: Mapping[AbTestSide, int], wanted: int) -> Block | None:

@@ -61,19 +61,19 @@ def chart(
     spread: RoundSpread,
     policy: ChartPolicy,
     *,
-    ill: Sequence[Span] = (),
+    excluded: Sequence[Span] = (),
 ) -> Chart:
     """The chart of rounds in the order of their time.
 
-    Rounds in a time in which the testbed was ill teach nothing and end what the average remembers.
+    Rounds in an excluded time teach nothing and end what the average remembers.
     Values that are not positive count as none.
     """
-    residuals, reference = _residuals(rounds, spread, ill)
+    residuals, reference = _residuals(rounds, spread, excluded)
     scores = _scores(residuals, spread.df)
     reach = float(stats.t.isf(stats.norm.sf(policy.leap), spread.df))
     points, average, shift = [], 0.0, 0.0
     for residual, score in zip(residuals, scores, strict=True):
-        if residual.ill:
+        if residual.excluded:
             average = shift = 0.0
         elif residual.deviation is not None:
             average += policy.weight * (score - average)
@@ -85,8 +85,10 @@ def chart(
                 sigma=residual.sigma,
                 average=shift,
                 limit=max(reach * residual.sigma, policy.tolerance),
-                ill=residual.ill,
-                signal=None if residual.ill else _signal(residual, score, average, shift, policy),
+                excluded=residual.excluded,
+                signal=None
+                if residual.excluded
+                else _signal(residual, score, average, shift, policy),
             )
         )
     return Chart(
@@ -108,7 +110,7 @@ class _Residual:
     round: Round
     gap: float | None
     sigma: float
-    ill: bool
+    excluded: bool
     known: int
     silent: int
 
@@ -119,13 +121,13 @@ class _Residual:
 
 
 def _residuals(
-    rounds: Sequence[Round], spread: RoundSpread, ill: Sequence[Span]
+    rounds: Sequence[Round], spread: RoundSpread, excluded: Sequence[Span]
 ) -> tuple[list[_Residual], float | None]:
     """The residuals, and the level that the good rounds have in the end."""
     found = []
     known, silent, weight, mean = 0, 0, 0.0, 0.0
     for one in rounds:
-        is_ill = any(span.holds(one.at_s) for span in ill)
+        is_excluded = any(span.holds(one.at_s) for span in excluded)
         logs = _logs(one)
         silent = 0 if logs else silent + 1
         gap, sigma = None, 0.0
@@ -134,9 +136,11 @@ def _residuals(
             gap = min(max(level - mean, -_WIDEST), _WIDEST) if known else 0.0
             sigma = math.sqrt(variance + (1 / weight if known else 0.0))
         found.append(
-            _Residual(round=one, gap=gap, sigma=sigma, ill=is_ill, known=known, silent=silent)
+            _Residual(
+                round=one, gap=gap, sigma=sigma, excluded=is_excluded, known=known, silent=silent
+            )
         )
-        if logs and not is_ill:
+        if logs and not is_excluded:
             known += 1
             weight += 1 / variance
             mean += (level - mean) / (variance * weight)
@@ -155,8 +159,8 @@ def _signal(
     residual: _Residual, score: float, average: float, shift: float, policy: ChartPolicy
 ) -> Signal | None:
     if residual.deviation is None:
-        heard_of = residual.known or residual.silent >= _SILENT_ROUNDS
-        return Signal.NO_VALUE if heard_of else None
+        has_reference = residual.known or residual.silent >= _SILENT_ROUNDS
+        return Signal.NO_VALUE if has_reference else None
     if abs(score) > policy.leap and abs(residual.deviation) >= policy.tolerance:
         return Signal.LEAP
     if abs(average) > policy.average_limit and abs(shift) >= policy.tolerance:

@@ -23,7 +23,7 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """A time in which the testbed was known to be ill: after `since_s`, up to `until_s`.
+    """A time in which the testbed was known to be faulty: after `since_s`, up to `until_s`.
 
     None: it still is.
     """
@@ -107,8 +107,8 @@ class Point:
 
     `deviation` is that of its level from the mean of the good rounds before it, `sigma` the
     standard deviation of that, `average` the moving average of deviations, `limit` how far a single
-    round may stray: all fractions. Without a value, `deviation` is None. `ill`: it lies in a time
-    in which the testbed was known to be ill.
+    round may stray: all fractions. Without a value, `deviation` is None. `excluded`: it lies in a
+    time in which the testbed was known to be faulty.
     """
 
     round: Round
@@ -116,7 +116,7 @@ class Point:
     sigma: float
     average: float
     limit: float
-    ill: bool
+    excluded: bool
     signal: Signal | None
 
 
@@ -144,5 +144,5 @@ class Chart:
         return tuple(
             point
             for point in self.points
-            if point.signal is None and not point.ill and point.deviation is not None
+            if point.signal is None and not point.excluded and point.deviation is not None
         )

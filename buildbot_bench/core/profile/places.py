@@ -20,25 +20,25 @@ _KERNEL = "/sys/"
 _MOST_PACKETS = (1 << 31) - 1
 
 
-def tidy_places(told: object, names: Collection[str]) -> dict[str, str]:
+def tidy_places(reported: object, names: Collection[str]) -> dict[str, str]:
     """The places of those functions out of whatever a lab told; nothing of what is none."""
-    if not isinstance(told, Mapping):
+    if not isinstance(reported, Mapping):
         return {}
     found = {
         name: place
         for name in names
-        if isinstance(place := told.get(name), str)
+        if isinstance(place := reported.get(name), str)
         and place.isprintable()
         and _PLACE.fullmatch(place)
     }
     return dict(list(found.items())[:MOST_PLACES])
 
 
-def tidy_packets(told: object) -> int:
+def tidy_packets(reported: object) -> int:
     """How many packets a lab says that it counted for; 0 for what is no number of packets."""
-    if not isinstance(told, int) or isinstance(told, bool):
+    if not isinstance(reported, int) or isinstance(reported, bool):
         return 0
-    return told if 0 < told <= _MOST_PACKETS else 0
+    return reported if 0 < reported <= _MOST_PACKETS else 0
 
 
 def path_in_git(path: str) -> str:

@@ -24,7 +24,7 @@ from buildbot_bench.core.report.evidence_model import (
 )
 from buildbot_bench.core.report.model import (
     AddedSection,
-    Carried,
+    AppliedFix,
     Contrast,
     ProbeRecord,
     Report,
@@ -52,11 +52,11 @@ from buildbot_bench.core.report.why import (
 __all__ = [
     "PROOF_ITERATIONS",
     "AddedSection",
+    "AppliedFix",
     "BootedImage",
     "Candidate",
     "Capture",
     "Captures",
-    "Carried",
     "ChangedFile",
     "Check",
     "Context",

@@ -23,7 +23,7 @@ from buildbot_bench.core.report.evidence_model import (
 from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
 from buildbot_bench.core.sample import Sample
 
-NOT_TOLD = "(not told)"
+NOT_REPORTED = "(not told)"
 
 _FACT_COLUMNS = 24
 _NAME_COLUMNS = 40
@@ -35,7 +35,7 @@ def setup(
     """The facts of the images on both sides, those that differ first, then by name."""
     before, after = (_facts(_at(images, positions)) for positions in (old, new))
     facts = [
-        Fact(name=name, old=before.get(name, NOT_TOLD), new=after.get(name, NOT_TOLD))
+        Fact(name=name, old=before.get(name, NOT_REPORTED), new=after.get(name, NOT_REPORTED))
         for name in sorted(before.keys() | after.keys())
     ]
     return tuple(sorted(facts, key=lambda fact: not fact.differs))
@@ -81,11 +81,11 @@ def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[Ima
 
 def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
     """Each fact's name with its value; with all of them when the boots do not agree."""
-    told: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for image in images:
         for name, value in image.facts:
-            told.setdefault(one_line(name, columns=_FACT_COLUMNS), set()).add(one_line(value))
-    return {name: one_line(" or ".join(sorted(values))) for name, values in told.items()}
+            found.setdefault(one_line(name, columns=_FACT_COLUMNS), set()).add(one_line(value))
+    return {name: one_line(" or ".join(sorted(values))) for name, values in found.items()}
 
 
 def scope(

@@ -72,16 +72,16 @@ def ends_proved(here: StepContext) -> Check:
     name = "both sides proved"
     held = here.step.contrast
     boots = count(len(held.old.values), "boot")
-    told = f"{boots} of {held.old.label} and {len(held.new.values)} of {held.new.label}"
+    summary = f"{boots} of {held.old.label} and {len(held.new.values)} of {held.new.label}"
     comparison, needed = held.comparison, proof_iterations(here.samples)
     if comparison is None or min(len(held.old.values), len(held.new.values)) < needed:
-        detail = f"{told}; {needed} of each are asked for"
+        detail = f"{summary}; {needed} of each are asked for"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     same_way = (comparison.difference < 0) == (here.step.effect < 0)
     return Check(
         name=name,
         outcome=_outcome(comparison.significant and same_way),
-        detail=f"{told}, {few(comparison.p_value)} by Student's t",
+        detail=f"{summary}, {few(comparison.p_value)} by Student's t",
     )
 
 
@@ -89,21 +89,21 @@ def images_agree(here: StepContext) -> Check:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
     name = "images agree"
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
-    told = f"{count(len(before), 'image')} before and {len(after)} after the step"
+    summary = f"{count(len(before), 'image')} before and {len(after)} after the step"
     effects = [new / old - 1 for old in before for new in after if old]
     if not effects:
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=told)
+        return Check(name=name, outcome=Outcome.NOT_MADE, detail=summary)
     least = min(effects, key=lambda effect: effect / here.step.effect)
     agree = least / here.step.effect >= _PRESENT_SHARE
     if agree and min(len(before), len(after)) < _IMAGES_OF_A_LEVEL:
-        detail = f"{told}: its layout in memory may have changed, not what it does"
+        detail = f"{summary}: its layout in memory may have changed, not what it does"
         if here.known.one_order:
             detail += "; the job cannot relink"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     return Check(
         name=name,
         outcome=_outcome(agree),
-        detail=f"{told}; between any two of them at least {percent(least)}",
+        detail=f"{summary}; between any two of them at least {percent(least)}",
     )
 
 
@@ -132,13 +132,13 @@ def still_present(here: StepContext) -> Check:
             name=name, outcome=Outcome.NOT_MADE, detail=f"nothing newer than {last} was measured"
         )
     values = [value for sample in newest for value in sample.values]
-    told = f"{newest[0].label}{_behind(newest[0], here)}"
+    summary = f"{newest[0].label}{_behind(newest[0], here)}"
     if len(values) < ministat.MIN_VALUES:
-        detail = f"{told} has {count(len(values), 'boot')}"
+        detail = f"{summary} has {count(len(values), 'boot')}"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     effect = fmean(values) / fmean(old) - 1
     present = effect / here.step.effect >= _PRESENT_SHARE
-    detail = f"{told}: {percent(effect)} against {here.step.contrast.old.label}"
+    detail = f"{summary}: {percent(effect)} against {here.step.contrast.old.label}"
     if present and here.steps_ahead:
         detail += f", but {count(here.steps_ahead, 'other step')} between had a part in it"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)

@@ -117,7 +117,7 @@ def _summary(
 
 def _with_fix(summary: tuple[str, str], setting: Setting) -> tuple[str, str]:
     what, sure = summary
-    return what, sure if setting.carried is None else f"{sure} {words.carried(setting.carried)}"
+    return what, sure if setting.carried is None else f"{sure} {words.applied_fix(setting.carried)}"
 
 
 def _unresolved(between: RevisionRange, old: int, new: int) -> Unresolved:

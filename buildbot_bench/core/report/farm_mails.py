@@ -136,39 +136,41 @@ class WeeklyReport:
     since_s: float
     until_s: float
     mails: int
-    beds: tuple[TestbedWeek, ...]
+    testbeds: tuple[TestbedWeek, ...]
     url: str = ""
 
     @property
     def subject(self) -> str:
         """The mail's subject: `[bench] alive: 512 iterations, 3 mails; apu2 is in quarantine`."""
-        done = count(sum(bed.iterations for bed in self.beds), "iteration")
-        held = [bed.testbed for bed in self.beds if bed.held]
+        done = count(sum(testbed.iterations for testbed in self.testbeds), "iteration")
+        held = [testbed.testbed for testbed in self.testbeds if testbed.held]
         trouble = f"; in quarantine: {', '.join(held)}" if held else ""
         return f"[bench] alive: {done}, {count(self.mails, 'mail')}{trouble}"
 
 
-def bed_line(bed: TestbedWeek) -> str:
+def testbed_line(testbed: TestbedWeek) -> str:
     """A testbed's week in one line, but for when the last good round was."""
-    failed = f" ({bed.failed} failed)" if bed.failed else ""
-    line = f"{bed.testbed}: {count(bed.iterations, 'iteration')}{failed}; "
-    if not bed.control:
+    failed = f" ({testbed.failed} failed)" if testbed.failed else ""
+    line = f"{testbed.testbed}: {count(testbed.iterations, 'iteration')}{failed}; "
+    if not testbed.control:
         line += "no control image"
-    elif bed.rounds:
-        within = f"{100 * bed.spread:.1f}%"
-        line += f"control {bed.control} within ±{within} in {count(bed.rounds, 'good round')}"
+    elif testbed.rounds:
+        within = f"{100 * testbed.spread:.1f}%"
+        line += (
+            f"control {testbed.control} within ±{within} in {count(testbed.rounds, 'good round')}"
+        )
     else:
-        line += f"control {bed.control} had no good round"
-    if bed.quarantines:
-        line += f"; {count(bed.quarantines, 'quarantine')}"
-    return f"{line}; in quarantine now" if bed.held else line
+        line += f"control {testbed.control} had no good round"
+    if testbed.quarantines:
+        line += f"; {count(testbed.quarantines, 'quarantine')}"
+    return f"{line}; in quarantine now" if testbed.held else line
 
 
-def given_up_line(bed: TestbedWeek) -> str:
+def given_up_line(testbed: TestbedWeek) -> str:
     """What a testbed owes, and why; empty when it owes nothing."""
-    if not bed.given_up:
+    if not testbed.given_up:
         return ""
-    return f"{count(bed.given_up, 'request')} given up, the last one: {bed.why}"
+    return f"{count(testbed.given_up, 'request')} given up, the last one: {testbed.why}"
 
 
 def harmless_week(report: WeeklyReport) -> WeeklyReport:
@@ -177,13 +179,13 @@ def harmless_week(report: WeeklyReport) -> WeeklyReport:
         report,
         farm=one_line(report.farm, columns=_NAME_COLUMNS),
         url=long_line(report.url),
-        beds=tuple(
+        testbeds=tuple(
             replace(
-                bed,
-                testbed=one_line(bed.testbed, columns=_NAME_COLUMNS),
-                control=one_line(bed.control, columns=_NAME_COLUMNS),
-                why=long_line(bed.why),
+                testbed,
+                testbed=one_line(testbed.testbed, columns=_NAME_COLUMNS),
+                control=one_line(testbed.control, columns=_NAME_COLUMNS),
+                why=long_line(testbed.why),
             )
-            for bed in report.beds
+            for testbed in report.testbeds
         ),
     )

@@ -36,7 +36,7 @@ class ReportKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Carried:
+class AppliedFix:
     """A commit that a search carried along: to how many revisions it was `applied`.
 
     `left_out` names those that it does not fit; all others have it.
@@ -66,7 +66,7 @@ class Setting:
     error: Share = 0.01
     url: str | None = None
     operator: str = ""
-    carried: Carried | None = None
+    carried: AppliedFix | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from buildbot_bench.core.report.changed_files import ChangedFile
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
-    Carried,
+    AppliedFix,
     Contrast,
     Report,
     ReportKind,
@@ -72,14 +72,14 @@ def sentence(text: str) -> str:
     return whole if whole.endswith((".", "!", "?")) or not whole else f"{whole}."
 
 
-def carried(fix: Carried) -> str:
+def applied_fix(fix: AppliedFix) -> str:
     """What became of a commit that a search carried along."""
-    told = f"{fix.fix} was applied to {count(fix.applied, 'revision')} of those that were built"
+    summary = f"{fix.fix} was applied to {count(fix.applied, 'revision')} of those that were built"
     if not fix.left_out:
-        return f"{told}; the others have it."
+        return f"{summary}; the others have it."
     shown = ", ".join(fix.left_out[:_MOST_NAMED])
     more = f" and {len(fix.left_out) - _MOST_NAMED} more" if len(fix.left_out) > _MOST_NAMED else ""
-    return f"{told}; it does not fit {shown}{more}, which were built without it."
+    return f"{summary}; it does not fit {shown}{more}, which were built without it."
 
 
 def named(revision: Revision) -> str:
@@ -281,13 +281,13 @@ def overlap(place: ChangedFile) -> str:
 
 def changed_lines(place: ChangedFile) -> str:
     """The lines that a commit changes in those functions, with their numbers: `+ 842  x = 1;`."""
-    told, function = [], ""
+    written, function = [], ""
     for line in place.lines:
         if line.function != function:
             function = line.function
-            told.append(f"{function}:")
+            written.append(f"{function}:")
         sign, number = ("-", line.old) if line.new is None else ("+", line.new)
-        told.append(f"{sign} {number:>5}  {line.text}")
+        written.append(f"{sign} {number:>5}  {line.text}")
     if place.unshown:
-        told.append(f"and {count(place.unshown, 'more line')}")
-    return "\n".join(told)
+        written.append(f"and {count(place.unshown, 'more line')}")
+    return "\n".join(written)

@@ -206,9 +206,9 @@ class EmbeddedDriver:
 
     def console(self) -> str:
         """What the kernel wrote, and what the receiver said if there was traffic."""
-        heard = {name: self._running.said(name) for name in (KERNEL, PKTBLAST)}
+        consoles = {name: self._running.said(name) for name in (KERNEL, PKTBLAST)}
         return "\n".join(
-            f"{name}:\n{said[-_CONSOLE_LIMIT:]}" for name, said in heard.items() if said
+            f"{name}:\n{said[-_CONSOLE_LIMIT:]}" for name, said in consoles.items() if said
         )
 
     def shutdown(self) -> None:

@@ -88,8 +88,8 @@ def redrawn(values: Sequence[float], seed: str) -> float:
     level = statistics.fmean(values)
     count = len(values)
     digest = hashlib.sha256(seed.encode()).digest()
-    first, second, turn = (int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16))
-    angle = 2 * math.pi * turn / 2**64
+    first, second, phase = (int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16))
+    angle = 2 * math.pi * phase / 2**64
     residual = math.cos(angle) * (values[first % count] - level)
     residual += math.sin(angle) * (values[second % count] - level)
     return level + residual * math.sqrt(count / max(1, count - 1))

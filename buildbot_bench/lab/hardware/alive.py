@@ -59,12 +59,12 @@ class Alive:
         return abs(self.began_s - other.began_s) <= allowed_s
 
 
-def parse_alive(told: str, asked_s: float, answered_s: float) -> Alive | None:
+def parse_alive(reply: str, asked_s: float, answered_s: float) -> Alive | None:
     """What `alive_script` printed, asked and answered at times of a clock that nobody sets.
 
     None when that does not say when the machine was booted.
     """
-    lines = dict(line.partition(" ")[::2] for line in told.splitlines())
+    lines = dict(line.partition(" ")[::2] for line in reply.splitlines())
     boottime = _BOOTTIME.search(lines.get("boottime", ""))
     if boottime is None:
         return None

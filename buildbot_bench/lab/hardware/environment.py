@@ -77,14 +77,14 @@ def mounted(remote: Remote, name: str) -> Iterator[str]:
     Raises:
         InfraError: When bectl(8) does not say where.
     """
-    told = _MOUNTED.search(remote.need("bectl", "mount", name))
-    if told is None:
+    mounted = _MOUNTED.search(remote.need("bectl", "mount", name))
+    if mounted is None:
         raise InfraError(
             f"{remote.address}: bectl does not say where it mounted {name}",
             hint=f"try `bectl mount {name}` there",
         )
     try:
-        yield told[1]
+        yield mounted[1]
     finally:
         remote.need("bectl", "umount", name)
 

@@ -27,8 +27,8 @@ def flag_findings(
 ) -> Iterator[CheckFinding]:
     """One finding when an end's command has an option that its pkt-gen does not take."""
     # sh(1) ends as pkt-gen does, whose 255 would pass for ssh's own.
-    told = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
-    refused = refused_option(told)
+    output = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
+    refused = refused_option(output)
     if refused is None or refused.option == "h":
         return
     word, complaint = f"-{refused.option}", refused.complaint

@@ -67,11 +67,11 @@ class RemoteMachine:
         command = ("sh", "-c", alive_script(self.script))
         asked_s = time.monotonic()
         try:
-            told = self.remote.run(*command, deadline_s=limit_s, shared=shared).stdout
+            reply = self.remote.run(*command, deadline_s=limit_s, shared=shared).stdout
         except Unreachable:
             self.remote.hang_up()
             return self.look(shared=False) if shared else None
-        return parse_alive(told, asked_s, time.monotonic())
+        return parse_alive(reply, asked_s, time.monotonic())
 
     def restart(self) -> None:
         """Boot the kernel that runs once more.

@@ -141,8 +141,8 @@ class Blaster:
     def _without_link(self, address: str, ports: Sequence[str]) -> str:
         """The first of some ports that has no link; empty when all have one, or do not tell."""
         script = 'for port in "$@"; do ifconfig "$port"; printf "\\036"; done'
-        told = self._reach(address).need("sh", "-c", script, "ports", *ports).split("\x1e")
-        for port, text in zip(ports, told, strict=False):
+        replies = self._reach(address).need("sh", "-c", script, "ports", *ports).split("\x1e")
+        for port, text in zip(ports, replies, strict=False):
             if "status: " in text and "status: active" not in text:
                 return port
         return ""

@@ -32,8 +32,8 @@ def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> N
     Raises:
         AnotherKernelError: For another kernel.
     """
-    told = read_sysctls(remote, "kern.bootfile", *_SELF_DESCRIPTIONS)
-    bootfile = told.get("kern.bootfile", "")
+    values = read_sysctls(remote, "kern.bootfile", *_SELF_DESCRIPTIONS)
+    bootfile = values.get("kern.bootfile", "")
     if bootfile != archive.bootfile:
         raise AnotherKernelError(
             remote, f"runs {bootfile or 'nothing known'}, not {archive.bootfile}"
@@ -44,7 +44,7 @@ def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> N
         raise AnotherKernelError(
             remote, f"has {found} as {bootfile}, not {archive.kernel_digest[:12]}"
         )
-    _compare_descriptions(remote, archive, told)
+    _compare_descriptions(remote, archive, values)
 
 
 def verify_image(remote: Remote, image: SliceImage) -> None:
@@ -62,10 +62,10 @@ def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
         UntestableRevision: For one that this kernel does not take.
     """
     names = [setting.split("=", 1)[0] for setting in tunables]
-    told = read_sysctls(remote, *names) if names else {}
+    values = read_sysctls(remote, *names) if names else {}
     for setting in tunables:
         name, value = setting.split("=", 1)
-        if told.get(name) == value:
+        if values.get(name) == value:
             continue
         answer = remote.run("sysctl", setting)
         if answer.status != 0:
@@ -73,11 +73,11 @@ def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
 
 
 def _compare_descriptions(
-    remote: Remote, artefact: KernelArchive | SliceImage, told: Mapping[str, str]
+    remote: Remote, artefact: KernelArchive | SliceImage, values: Mapping[str, str]
 ) -> None:
     for name in _SELF_DESCRIPTIONS:
-        if not artefact.holds(told.get(name, "")):
-            line = told[name].splitlines()[0]
+        if not artefact.holds(values.get(name, "")):
+            line = values[name].splitlines()[0]
             raise AnotherKernelError(
                 remote, f"says of itself {line[:120]!r}, which is not in the kernel"
             )

@@ -48,7 +48,7 @@ def qemu_version(program: str, home: Path) -> str:
         InfraError: When there is none that runs, or one that is too old.
     """
     try:
-        told = subprocess.run(  # noqa: S603 - a list, no shell
+        result = subprocess.run(  # noqa: S603 - a list, no shell
             [str(qemu(program, home)), "--version"],
             capture_output=True,
             text=True,
@@ -57,7 +57,7 @@ def qemu_version(program: str, home: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise InfraError(f"{program} does not run: {error}") from error
-    name = told.stdout.partition("\n")[0].strip()
+    name = result.stdout.partition("\n")[0].strip()
     version = _VERSION.search(name)
     if version and (int(version[1]), int(version[2])) < _OLDEST:
         raise InfraError(f"{name} has no stream network", hint="install QEMU 7.2 or newer")

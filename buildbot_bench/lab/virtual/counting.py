@@ -26,6 +26,6 @@ def measure_pps(machine: VirtualMachine, bursts: int) -> Blast:
             machine.wires.send_burst()
         took_s = [machine.wires.send_burst() for _ in range(max(4, bursts))]
     quartiles = statistics.quantiles(took_s, n=4)
-    told = ", ".join(f"{1e6 * quartile:.1f}" for quartile in quartiles)
-    log = f"{len(took_s)} bursts of {PACKETS} packets; quartiles of their time: {told} us\n"
+    quartiles_us = ", ".join(f"{1e6 * quartile:.1f}" for quartile in quartiles)
+    log = f"{len(took_s)} bursts of {PACKETS} packets; quartiles of their time: {quartiles_us} us\n"
     return Blast(values={PPS: PACKETS / quartiles[0]}, log=log)

@@ -3,10 +3,17 @@
 from buildbot_bench.plugin.artefacts.place import (
     BLOCK_BYTES,
     Artefact,
-    ArtefactGoneError,
+    ArtefactMissingError,
     Artefacts,
     Place,
 )
 from buildbot_bench.plugin.artefacts.signing import place_at
 
-__all__ = ["BLOCK_BYTES", "Artefact", "ArtefactGoneError", "Artefacts", "Place", "place_at"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Artefact",
+    "ArtefactMissingError",
+    "Artefacts",
+    "Place",
+    "place_at",
+]

@@ -71,8 +71,8 @@ def _of_archive(path: Path) -> Contents:
             elif name in digests or "\n" in member.name or len(digests) >= MOST_MEMBERS:
                 raise tarfile.TarError(f"{member.name[:80]!r} is no member of a kernel's archive")
             elif not member.isdir():
-                told = _of_link(member) if file is None else neutral_digest(file.read())
-                digests[name] = (member.name, told)
+                digest = _of_link(member) if file is None else neutral_digest(file.read())
+                digests[name] = (member.name, digest)
                 has_file |= file is not None
     if not has_file:
         raise UntestableRevision("the artefact is an archive without a kernel")

@@ -12,7 +12,7 @@ from twisted.internet.task import deferLater
 from twisted.web.client import RequestNotSent, RequestTransmissionFailed, ResponseFailed
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts.place import Artefact, ArtefactGoneError
+from buildbot_bench.plugin.artefacts.place import Artefact, ArtefactMissingError
 
 # A kernel with its modules, some hundred megabytes, over a line of 1 Mbit/s.
 TRANSFER_S = 3600.0
@@ -144,7 +144,7 @@ class HttpPlace:
     def _refusal(self, method: str, digest: str, code: int) -> InfraError:
         said = f"{self._url} answers {method} of artefact {digest[:12]} with HTTP {code}"
         if method == "GET" and code in {404, 410}:
-            return ArtefactGoneError(said)
+            return ArtefactMissingError(said)
         if code in _TRY_AGAIN:
             return _TryAgainError(said)
         hint = "look at artefacts.token-secret" if code in {401, 403} else ""

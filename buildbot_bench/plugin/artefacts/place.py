@@ -30,7 +30,7 @@ class Artefact:
     size: int
 
 
-class ArtefactGoneError(InfraError):
+class ArtefactMissingError(InfraError):
     """The place has no such artefact, though the tables say so: it is to be built again."""
 
 
@@ -44,7 +44,7 @@ class Place(Protocol):
         """Keep the bytes of a file, which stays as it is; to put them again changes nothing."""
 
     async def get(self, digest: str, file: Path) -> None:
-        """Write an artefact into a file; ArtefactGoneError when there is none."""
+        """Write an artefact into a file; ArtefactMissingError when there is none."""
 
     async def size(self, digest: str) -> int | None:
         """How many bytes an artefact has there; None when it is not there."""
@@ -95,12 +95,12 @@ class DiskPlace:
         """Copy the artefact.
 
         Raises:
-            ArtefactGoneError: The directory does not have it.
+            ArtefactMissingError: The directory does not have it.
         """
         try:
             await deferToThread(shutil.copyfile, self.path(digest), file)
         except FileNotFoundError as error:
-            raise ArtefactGoneError(f"{self.root} has no artefact {digest[:12]}") from error
+            raise ArtefactMissingError(f"{self.root} has no artefact {digest[:12]}") from error
 
     async def size(self, digest: str) -> int | None:
         """The size of the file."""
@@ -158,7 +158,7 @@ class Artefacts:
         """A file with the artefact, on this master's disk.
 
         Raises:
-            ArtefactGoneError: No place has it.
+            ArtefactMissingError: No place has it.
         """
         for here in (self._disk, self._copies):
             if await here.size(digest) is not None:
@@ -166,7 +166,7 @@ class Artefacts:
                 return here.path(digest)
         place = self._place()
         if place is None:
-            raise ArtefactGoneError(f"{self.root} has no artefact {digest[:12]}")
+            raise ArtefactMissingError(f"{self.root} has no artefact {digest[:12]}")
         await self._copy(place, digest)
         return self._copies.path(digest)
 

@@ -145,8 +145,8 @@ class Capacity:
         0 when there is something to boot now, and when a build takes longer than it should. All
         testbeds of one worker count, since it serves one at a time.
         """
-        worker, beds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
-        same_worker = {name for name, bed in beds.items() if bed.worker == worker}
+        worker, testbeds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
+        same_worker = {name for name, other in testbeds.items() if other.worker == worker}
         left_s = [build_s]
         for probe in await self._open_probes():
             if probe.testbed in same_worker:

@@ -47,13 +47,15 @@ class CaptureRequests:
         """Look at the searches that have just found something, and at every open request."""
         store = self._farm.store
         found = await store.searches(states=(SearchState.FOUND,), limit=_NEWEST)
-        await for_each([one for one in found if mail_waits(self._farm, one)], self._want, "search")
+        await for_each(
+            [one for one in found if mail_waits(self._farm, one)], self._request_of_search, "search"
+        )
         running = await store.ab_tests(states=(AbTestState.RUNNING,))
-        await for_each(running, self._want_of_ab_test, "comparison of variants")
+        await for_each(running, self._request_of_ab_test, "comparison of variants")
         await for_each(await store.profiles(state=ProfileState.ISSUED), self._collect, "capture")
         await for_each(await store.profiles(state=ProfileState.NEW), self._issue, "capture")
 
-    async def _want(self, search: SearchRow) -> None:
+    async def _request_of_search(self, search: SearchRow) -> None:
         if len(await self._farm.store.profiles_of_search(search.id)) == _SIDES:
             return
         report = await report_of(self._farm, search)
@@ -71,7 +73,7 @@ class CaptureRequests:
                 now=self._farm.now(),
             )
 
-    async def _want_of_ab_test(self, ab_test: AbTestRow) -> None:
+    async def _request_of_ab_test(self, ab_test: AbTestRow) -> None:
         """Both sides, each series, while the boots go on: the captures are there when they end."""
         store = self._farm.store
         base = await store.image(ab_test.base_image_id), ab_test.base_tunables

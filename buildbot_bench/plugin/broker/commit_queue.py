@@ -113,10 +113,10 @@ async def _gate(
     )
     well = {one.position for one in asked if _ended_well(one)}
     return Gate(
-        told={one.position for one in asked if one.state in _SETTLED},
+        settled={one.position for one in asked if one.state in _SETTLED},
         figures=figures_of(samples, well),
         least=farm.workflow.min_effect_on(testbed),
-        ill=held,
+        quarantined=held,
     )
 
 
@@ -134,7 +134,7 @@ def _ended_well(asked: AskedRow) -> bool:
 
 
 # What gave nothing stays as it is: asking again takes a key of its own.
-GONE_PROBES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})
+UNMEASURED_STATES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})
 # A commit that was lost to machines that failed is asked for again when they may have been mended.
 ASK_AGAIN_AFTER_S = 3600.0
 
@@ -163,9 +163,9 @@ class CommitQueue:
                 if _has_commit(open_probes, series):
                     continue
                 idle = series.testbed not in busy_testbeds | searched
-                await self._want(branch, series, idle=idle)
+                await self._request_series(branch, series, idle=idle)
 
-    async def _want(self, branch: str, series: Series, *, idle: bool) -> None:
+    async def _request_series(self, branch: str, series: Series, *, idle: bool) -> None:
         store = self._farm.store
         waiting = await store.unmeasured(
             branch,
@@ -191,7 +191,7 @@ class CommitQueue:
         )
         image = await ask_image(self._farm, revision)
         tries = await self._farm.store.probes_of([image.id], series.testbed, series.workload)
-        lost = sum(probe.state in GONE_PROBES for probe in tries)
+        lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
         await ask_probe(
             self._farm,
             ProbeRequest(

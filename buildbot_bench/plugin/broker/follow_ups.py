@@ -110,15 +110,15 @@ class Remeasuring:
         store = self._farm.store
         if mark.search_id is not None:
             search = await store.search(mark.search_id)
-            if search is not None and not self._is_gone(mark, search):
+            if search is not None and not self._is_removed(mark, search):
                 await self._search_again(mark, search)
         elif mark.judgement_id is not None:
             row = await store.judgement(mark.judgement_id)
-            if row is not None and not self._is_gone(mark, row):
+            if row is not None and not self._is_removed(mark, row):
                 await self._confirm_again(mark, row)
         await store.change_mark(mark, pending=False)
 
-    def _is_gone(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
+    def _is_removed(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
         """Whether there is nothing any more to boot on."""
         why = removal_reason(self._farm, doubted.testbed, doubted.workload)
         if why:

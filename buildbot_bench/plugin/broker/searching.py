@@ -173,8 +173,8 @@ class Searching:
 
         A boot in between may settle the matter: then nothing is waited for any longer.
         """
-        bed = testbed_of(self._farm, search.testbed)
-        lab_idles = await self._capacity.idle_s(search.testbed) >= bed.boot_s + bed.run_s
+        declared = testbed_of(self._farm, search.testbed)
+        lab_idles = await self._capacity.idle_s(search.testbed) >= declared.boot_s + declared.run_s
         if not lab_idles and await self._capacity.free_builders() <= 0:
             return
         inputs = await gather(self._farm, search)

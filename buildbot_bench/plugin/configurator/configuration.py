@@ -117,7 +117,7 @@ class BenchConfigurator(ConfiguratorBase):
 
     def _workers(self) -> list[Worker]:
         names = {*self._workflow.build_job.runs_on}
-        names |= {bed.worker for bed in self._workflow.testbeds.values()}
+        names |= {testbed.worker for testbed in self._workflow.testbeds.values()}
         return [
             Worker(
                 name,
@@ -196,14 +196,14 @@ class BenchConfigurator(ConfiguratorBase):
         return [
             BuilderConfig(
                 name=profile_builder(name),
-                workernames=[bed.worker],
+                workernames=[testbed.worker],
                 factory=BuildFactory([Fetch(), TakeCapture(maxTime=PROFILE_S)]),
                 collapseRequests=False,
                 canStartBuild=may_start,
                 description=f"Samples where the cycles of images go on {name}",
             )
-            for name, bed in sorted(self._workflow.testbeds.items())
-            if bed.profile_s is not None
+            for name, testbed in sorted(self._workflow.testbeds.items())
+            if testbed.profile_s is not None
         ]
 
 

@@ -92,8 +92,8 @@ def report_of_search(conn: sa.Connection, search_id: int) -> ReportRow | None:
 def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
     """Searches that found something or failed and whose mail nobody wrote yet, oldest first."""
     written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
-    told = (SearchState.FOUND, SearchState.FAILED)
-    query = sa.select(SEARCH).where(SEARCH.c.state.in_(told), ~written.exists())
+    ended = (SearchState.FOUND, SearchState.FAILED)
+    query = sa.select(SEARCH).where(SEARCH.c.state.in_(ended), ~written.exists())
     return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
 
 

@@ -101,8 +101,8 @@ def quarantines(
 def untold_quarantines(conn: sa.Connection) -> list[QuarantineRow]:
     """Those that nobody wrote the mail of yet, oldest first."""
     key = sa.literal(MAIL_KEY) + sa.cast(QUARANTINE.c.id, sa.Text)
-    told = sa.select(REPORT.c.id).where(REPORT.c.key == key)
-    query = sa.select(QUARANTINE).where(~told.exists()).order_by(QUARANTINE.c.id)
+    reported = sa.select(REPORT.c.id).where(REPORT.c.key == key)
+    query = sa.select(QUARANTINE).where(~reported.exists()).order_by(QUARANTINE.c.id)
     return fetch_all(conn, query, QuarantineRow)
 
 

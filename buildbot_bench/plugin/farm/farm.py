@@ -39,14 +39,14 @@ class Mirroring:
     """One farm's mirror, from its first clone on."""
 
     def __init__(self, path: Path, url: str, *, branch: str, reactor: Any) -> None:
-        self.history = MirrorHistory(path, url, branches=(branch,), told=self._heard)
+        self.history = MirrorHistory(path, url, branches=(branch,), on_progress=self._take_progress)
         self._reactor = reactor
         self._is_ready = self._has_looked = self._is_looking = False
         self._trouble: InfraError | None = None
         self._said = f"cloning {self.history.name}"
         self._waiting: list[Deferred[None]] = []
 
-    def _heard(self, progress: Progress) -> None:
+    def _take_progress(self, progress: Progress) -> None:
         # In a thread of the history's; all else here runs in the reactor's.
         self._said = str(progress)
         self._trouble = None

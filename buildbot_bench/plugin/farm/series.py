@@ -127,7 +127,7 @@ async def least_loaded(farm: Farm, series: Series) -> str:
     held = await held_testbeds(farm)
     running = await farm.store.searches(states=(SearchState.RUNNING, SearchState.CANCELLING))
     load = Counter(search.testbed for search in running)
-    return min((series.testbed, *series.pool), key=lambda bed: (bed in held, load[bed]))
+    return min((series.testbed, *series.pool), key=lambda name: (name in held, load[name]))
 
 
 async def held_testbeds(farm: Farm) -> frozenset[str]:

@@ -194,8 +194,10 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
     """
     jobs = [job for job in workflow.bench_jobs if options.testbed in job.testbeds]
     if not jobs:
-        beds = ", ".join(sorted(workflow.testbeds))
-        raise UsageError(f"{options.testbed!r} is no testbed of this farm", hint=f"it has {beds}")
+        known_names = ", ".join(sorted(workflow.testbeds))
+        raise UsageError(
+            f"{options.testbed!r} is no testbed of this farm", hint=f"it has {known_names}"
+        )
     known = {workload for job in jobs for workload in job.workloads}
     pairs = {name: name for name in known} | {
         cfg: workload for cfg, workload in _SAME.items() if workload in known
@@ -203,8 +205,8 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
     for text in options.workload:
         configuration, equals, workload = text.partition("=")
         if not equals or workload not in known:
-            told = ", ".join(sorted(known))
-            raise UsageError(f"{text!r} is not CFG=WORKLOAD", hint=f"the workloads are {told}")
+            names = ", ".join(sorted(known))
+            raise UsageError(f"{text!r} is not CFG=WORKLOAD", hint=f"the workloads are {names}")
         pairs[configuration] = workload
     return pairs
 

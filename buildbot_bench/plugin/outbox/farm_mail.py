@@ -35,7 +35,7 @@ from buildbot_bench.render.plots import control
 from buildbot_bench.workflow import Mail
 
 # What a reader of the mail compares with; the page has them all.
-RUNS_TOLD = 8
+MOST_RUNS = 8
 _NO_REMARK = "out of control"
 
 
@@ -78,7 +78,7 @@ async def lab_report(
 async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
     """What the farm did since a time, testbed by testbed."""
     outcomes = await farm.store.outcomes_since(since_s)
-    beds = []
+    testbeds = []
     for name in sorted(farm.workflow.testbeds):
         iterations, failed = outcomes.get(name, (0, 0))
         state = await control_state(farm, name)
@@ -88,7 +88,7 @@ async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
         good = state.chart.good if state else ()
         recent = [abs(p.deviation or 0.0) for p in good if p.round.at_s > since_s]
         label = state.image.label if state and state.image else ""
-        beds.append(
+        testbeds.append(
             TestbedWeek(
                 testbed=name,
                 iterations=iterations,
@@ -109,7 +109,7 @@ async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
             since_s=since_s,
             until_s=farm.now(),
             mails=await farm.store.mails_sent_since(since_s),
-            beds=tuple(beds),
+            testbeds=tuple(testbeds),
             url=lab_url(farm),
         )
     )
@@ -127,7 +127,7 @@ def _runs(row: QuarantineRow, state: ControlState) -> tuple[ControlRun, ...]:
         )
         for one, point in zip(state.rounds, state.chart.points, strict=True)
     ]
-    return tuple(runs[-RUNS_TOLD:])
+    return tuple(runs[-MOST_RUNS:])
 
 
 async def _searches(farm: Farm, row: QuarantineRow) -> tuple[str, ...]:
@@ -135,8 +135,8 @@ async def _searches(farm: Farm, row: QuarantineRow) -> tuple[str, ...]:
     lines = []
     for search in reversed(await farm.store.searches(states=[SearchState.FOUND])):
         if search.testbed == row.testbed and (search.ended_at or 0.0) > row.since_s:
-            told = await farm.store.report_of_search(search.id)
-            lines.append(f"search {search.id}" + (f": {told.subject}" if told else ""))
+            report = await farm.store.report_of_search(search.id)
+            lines.append(f"search {search.id}" + (f": {report.subject}" if report else ""))
     return tuple(lines)
 
 
@@ -206,12 +206,12 @@ async def write_quarantines(farm: Farm, mail: Mail) -> None:
 
 async def write_alive(farm: Farm, mail: Mail) -> None:
     """A week after the last such mail, or after the farm's first measurement, write one."""
-    told = await farm.store.mails_like(_ALIVE_KEY)
-    since_s = told[-1].created_at if told else await farm.store.first_asked_at()
+    earlier = await farm.store.mails_like(_ALIVE_KEY)
+    since_s = earlier[-1].created_at if earlier else await farm.store.first_asked_at()
     if since_s is None or farm.now() - since_s < WEEK_S:
         return
     week = await alive_report(farm, since_s)
-    serial = len(told) + 1
+    serial = len(earlier) + 1
     envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
     await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
 

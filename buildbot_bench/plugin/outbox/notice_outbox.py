@@ -54,8 +54,8 @@ class NoticeOutbox:
         if not self._taken_up:
             await self._farm.store.take_up_notices(self._farm.now())
             self._taken_up = True
-        beds = self._farm.workflow.testbeds.values()
-        longest_s = max((bed.profile_s or 0.0 for bed in beds), default=0.0)
+        testbeds = self._farm.workflow.testbeds.values()
+        longest_s = max((testbed.profile_s or 0.0 for testbed in testbeds), default=0.0)
         since = self._farm.now() - NEWS_S - longest_s
         fresh = await self._farm.store.unnoticed_searches(since)
         await for_each(fresh, self._write, "the notice of search")

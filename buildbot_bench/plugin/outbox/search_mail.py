@@ -65,11 +65,11 @@ def recipients_of(
         added.append(author_address(report))
     if mail.to_committer:
         added.append(committer_address(report, known))
-    told = {parse_address(one).addr_spec.casefold(): one for one in reversed(mail.to)}
+    sent = {parse_address(one).addr_spec.casefold(): one for one in reversed(mail.to)}
     chosen = list(mail.to)
     for address in added:
-        if address and (bare := parse_address(address).addr_spec.casefold()) not in told:
-            told[bare] = address
+        if address and (bare := parse_address(address).addr_spec.casefold()) not in sent:
+            sent[bare] = address
             chosen.append(address)
     return chosen
 

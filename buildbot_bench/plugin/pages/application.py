@@ -21,7 +21,7 @@ import buildbot_bench
 from buildbot_bench.core.profile import format_folded
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.pages.answer import PageAnswer
+from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.captures import TakenCapture, taken
@@ -49,7 +49,7 @@ class FlameGraphPages(Resource):
         return _Graph(self._master, name)
 
 
-class _Graph(PageAnswer):
+class _Graph(DeferredResource):
     def __init__(self, master: Any, name: bytes) -> None:
         super().__init__(master)
         self._name = name
@@ -168,7 +168,7 @@ class _Fresh(File):
         return self.childNotFound
 
 
-class _Page(PageAnswer):
+class _Page(DeferredResource):
     """A text that is made when it is asked for."""
 
     def __init__(self, master: Any, text: Text, kind: bytes) -> None:

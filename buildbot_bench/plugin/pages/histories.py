@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.plugin.pages.answer import PageAnswer
+from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.queries.history import (
     Mark,
     SeriesPoints,
@@ -61,7 +61,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str], KeptHistory] = {}
+        self._kept: dict[tuple[str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         # Threads that read thousands of rows at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
@@ -76,15 +76,15 @@ class Histories:
         ]
         for series in wanted:
             await self.read(farm, *series)
-        for series in self._told.keys() - wanted:
-            del self._told[series]
-        return len(self._told)
+        for series in self._kept.keys() - wanted:
+            del self._kept[series]
+        return len(self._kept)
 
     async def read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         """The series as it is now; one without points when there is none of that name."""
-        told = self._told.get((testbed, workload))
-        if told is not None and told.news == await self._news(farm, testbed, workload):
-            return told
+        kept = self._kept.get((testbed, workload))
+        if kept is not None and kept.news == await self._news(farm, testbed, workload):
+            return kept
         return await self._one_at_a_time.run(
             lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
         )
@@ -92,14 +92,14 @@ class Histories:
     async def _read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
         news = await self._news(farm, testbed, workload)
-        told = self._told.get((testbed, workload))
-        if told is not None and told.news == news:
-            return told  # whoever had the lock has read it
+        kept = self._kept.get((testbed, workload))
+        if kept is not None and kept.news == news:
+            return kept  # whoever had the lock has read it
         series = await read_series(farm, testbed, workload)
-        told = await deferToThread(_told, testbed, workload, series, news)
+        kept = await deferToThread(_compressed_history, testbed, workload, series, news)
         if series.points:  # nobody fills the memory by asking for what there is not
-            self._told[testbed, workload] = told
-        return told
+            self._kept[testbed, workload] = kept
+        return kept
 
     async def _news(self, farm: Farm, testbed: str, workload: str) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
@@ -120,7 +120,9 @@ def histories_of(master: Any) -> Histories:
     return found
 
 
-def _told(testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion) -> KeptHistory:
+def _compressed_history(
+    testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion
+) -> KeptHistory:
     view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
     return KeptHistory(
@@ -149,20 +151,20 @@ class HistoryTexts(Resource):
         )
 
 
-class _SeriesText(PageAnswer):
+class _SeriesText(DeferredResource):
     def __init__(self, master: Any, testbed: str, workload: str) -> None:
         super().__init__(master)
         self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        told = await histories_of(self.master).read(farm_of(self.master), *self._series)
+        kept = await histories_of(self.master).read(farm_of(self.master), *self._series)
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")
         request.setHeader(b"vary", b"accept-encoding")
-        if request.setETag(told.etag) is CACHED:
+        if request.setETag(kept.etag) is CACHED:
             return b""
         if b"gzip" not in (request.getHeader(b"accept-encoding") or b""):
-            return gzip.decompress(told.compressed)
+            return gzip.decompress(kept.compressed)
         request.setHeader(b"content-encoding", b"gzip")
-        return told.compressed
+        return kept.compressed

@@ -74,33 +74,40 @@ async def _judged(farm: Farm) -> Gauge:
 
 
 async def _testbeds(farm: Farm) -> list[Gauge]:
-    beds = [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)]
-    told = {
+    views = [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)]
+    gauges = {
         "bench_testbed_connected": (
             "Whether the testbed's worker is connected.",
-            {bed["testbed"]: float(bed["worker"]["connected"]) for bed in beds},
+            {view["testbed"]: float(view["worker"]["connected"]) for view in views},
         ),
         "bench_testbed_quarantined": (
             "Whether the testbed is in quarantine.",
-            {bed["testbed"]: float(bed["quarantine"] is not None) for bed in beds},
+            {view["testbed"]: float(view["quarantine"] is not None) for view in views},
         ),
         "bench_testbed_queue_iterations": (
             "Iterations that the testbed is asked for and has not done.",
-            {b["testbed"]: sum(e["iterations"] - e["done"] for e in b["queue"]) for b in beds},
+            {
+                view["testbed"]: sum(e["iterations"] - e["done"] for e in view["queue"])
+                for view in views
+            },
         ),
         "bench_testbed_recent_failed_ratio": (
             "Share of the newest iterations that failed.",
-            {bed["testbed"]: bed["failed"] / bed["recent"] for bed in beds if bed["recent"]},
+            {view["testbed"]: view["failed"] / view["recent"] for view in views if view["recent"]},
         ),
         "bench_testbed_last_iteration_timestamp_seconds": (
             "When the newest iteration ended.",
-            {bed["testbed"]: bed["last_at"] for bed in beds if bed["last_at"] is not None},
+            {view["testbed"]: view["last_at"] for view in views if view["last_at"] is not None},
         ),
     }
-    told |= _controls({bed["testbed"]: bed["control"] for bed in beds if bed["control"]})
+    gauges |= _controls({view["testbed"]: view["control"] for view in views if view["control"]})
     return [
-        Gauge(name=name, help=text, values={(("testbed", bed),): v for bed, v in of.items()})
-        for name, (text, of) in told.items()
+        Gauge(
+            name=name,
+            help=text,
+            values={(("testbed", of_testbed),): v for of_testbed, v in of.items()},
+        )
+        for name, (text, of) in gauges.items()
     ]
 
 
@@ -108,7 +115,7 @@ def _controls(controls: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, flo
     """What the control image of each testbed tells, if it has one."""
 
     def known(field: str) -> dict[str, float]:
-        return {bed: view[field] for bed, view in controls.items() if view[field] is not None}
+        return {name: view[field] for name, view in controls.items() if view[field] is not None}
 
     return {
         "bench_control_deviation_ratio": (

@@ -167,7 +167,7 @@ def _chart(
     good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in doubted)]
     metric = KNOWN_METRICS.get(good[-1].unit, PPS) if good else PPS
     spread = learn_spread([one.round for one in good], metric)
-    return chart([one.round for one in rounds], spread, policy, ill=doubted)
+    return chart([one.round for one in rounds], spread, policy, excluded=doubted)
 
 
 Json = dict[str, Any]
@@ -235,6 +235,6 @@ def _point(point: Point) -> Json:
         "deviation": point.deviation,
         "average": point.average,
         "limit": point.limit,
-        "bad": point.signal is not None or point.ill,
+        "bad": point.signal is not None or point.excluded,
         "failure": point.round.failure,
     }

@@ -12,7 +12,7 @@ from itertools import count
 from statistics import median
 
 from buildbot_bench.core.noise import ARCHIVE, Prior, learn, spread_of_images
-from buildbot_bench.core.report import Carried
+from buildbot_bench.core.report import AppliedFix
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, RevisionRange
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
@@ -49,14 +49,16 @@ async def images_for(
     return without | with_fix
 
 
-async def carried(farm: Farm, search: NewSearch, images: Iterable[ImageRow]) -> Carried | None:
+async def applied_fix(
+    farm: Farm, search: NewSearch, images: Iterable[ImageRow]
+) -> AppliedFix | None:
     """What became of a search's fix in the images that it built; None without one."""
     if search.fix_sha is None:
         return None
     built = list(images)
     fits = await farm.git(farm.fits, search.fix_sha, tuple(image.sha for image in built))
     misfits = [image for image in built if fits[image.sha] is Fit.NOT]
-    return Carried(
+    return AppliedFix(
         fix=search.fix_sha[:ABBREVIATION_LENGTH],
         applied=len({image.sha for image in built if fits[image.sha] is Fit.FITS}),
         left_out=tuple(dict.fromkeys(image.label for image in misfits)),
@@ -216,11 +218,11 @@ def _same_across(kernels: Mapping[int, str], untestable: Collection[int]) -> fro
 def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:
     """What this farm's builds took, and what its workflow says of the testbed."""
     builds = [image.build_s for image in images.values() if image.build_s is not None]
-    bed = testbed_of(farm, testbed)
+    declared = testbed_of(farm, testbed)
     return Costs(
         build_s=median(builds) if builds else ASSUMED_BUILD_S,
-        boot_s=bed.boot_s,
-        run_s=bed.run_s,
+        boot_s=declared.boot_s,
+        run_s=declared.run_s,
         builders=len(farm.workflow.build_job.runs_on),
     )
 

@@ -162,7 +162,7 @@ async def series_list(farm: Farm) -> list[Json]:
     past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
     return [
         *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
-        *({"testbed": bed, "workload": workload, "gone": why} for bed, workload, why in past),
+        *({"testbed": name, "workload": workload, "gone": why} for name, workload, why in past),
     ]
 
 

@@ -61,7 +61,7 @@ async def record_json(farm: Farm) -> Json:
 
 
 # A verdict that is nothing is told by the history's chart.
-TOLD = (
+NOTABLE_STATES = (
     JudgementState.REGRESSION,
     JudgementState.SUSPICION,
     JudgementState.IMPROVEMENT,
@@ -72,7 +72,7 @@ TOLD = (
 async def verdicts(farm: Farm, limit: int) -> list[Json]:
     """The newest verdicts that are worth a look, newest first."""
     rows: list[JudgementRow] = []
-    for state in TOLD:
+    for state in NOTABLE_STATES:
         rows += await farm.store.judgements(state, limit=limit)
     newest = sorted(rows, key=lambda row: row.id, reverse=True)[:limit]
     marks = {mark.judgement_id: mark_json(mark) for mark in await farm.store.newest_marks()}

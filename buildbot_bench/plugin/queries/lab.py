@@ -37,12 +37,12 @@ async def lab(farm: Farm) -> Json:
 
 async def testbed(farm: Farm, name: str) -> Json:
     """One testbed: its worker, how it was of late, what it does, its queue, its control image."""
-    bed = testbed_of(farm, name)
+    declared = testbed_of(farm, name)
     entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
     wait_s = 0.0
     for entry in entries:
         entry["starts_in_s"] = wait_s
-        wait_s += (entry["iterations"] - entry["done"]) * (bed.boot_s + bed.run_s)
+        wait_s += (entry["iterations"] - entry["done"]) * (declared.boot_s + declared.run_s)
     quarantine = await quarantine_view(farm, name)
     for entry in entries if quarantine else ():
         if entry["doing"] == "waiting" and entry["reason"] != ProbeReason.CONTROL:
@@ -52,9 +52,9 @@ async def testbed(farm: Farm, name: str) -> Json:
     return {
         "testbed": name,
         "builder": bench_builder(name),
-        "worker": await worker(farm, bed.worker),
-        "boot_s": bed.boot_s,
-        "run_s": bed.run_s,
+        "worker": await worker(farm, declared.worker),
+        "boot_s": declared.boot_s,
+        "run_s": declared.run_s,
         "queue": entries,
         "recent": len(outcomes),
         "failed": sum(failure is not None for _, _, failure in outcomes),

@@ -16,7 +16,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.context import context_of
-from buildbot_bench.plugin.queries.evidence import SearchInputs, carried, gather
+from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
 
 # A section is for a reader of a mail; what is longer belongs on a page of its own.
@@ -34,7 +34,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         samples=inputs.samples,
         setting=replace(
             _setting(farm, search, inputs),
-            carried=await carried(farm, search, inputs.images.values()),
+            carried=await applied_fix(farm, search, inputs.images.values()),
         ),
         probes=probes,
         untestable={

@@ -236,11 +236,11 @@ async def _left(
 async def reports(farm: Farm, limit: int) -> list[Json]:
     """The newest searches, each with the steps that it found and who was told of them."""
     views = SearchViews(farm)
-    told = []
+    entries = []
     for search in await farm.store.searches(limit=limit):
         mail = await farm.store.report_of_search(search.id)
         notices = await farm.store.notices_of_search(search.id)
-        told.append(
+        entries.append(
             await views.summarise(search)
             | {
                 "reason": str(search.reason),
@@ -260,4 +260,4 @@ async def reports(farm: Farm, limit: int) -> list[Json]:
                 ],
             }
         )
-    return told
+    return entries

@@ -174,7 +174,7 @@ class ComparisonRequests:
         """How long the busiest testbed boots and blasts; builds come before."""
         spent: dict[str, float] = {}
         for series in wanted:
-            bed = testbed_of(self._farm, series.testbed)
-            cost = 2 * iterations * (bed.boot_s + bed.run_s)
+            testbed = testbed_of(self._farm, series.testbed)
+            cost = 2 * iterations * (testbed.boot_s + testbed.run_s)
             spent[series.testbed] = spent.get(series.testbed, 0.0) + cost
         return max(spent.values()) / 3600

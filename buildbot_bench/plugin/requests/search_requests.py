@@ -192,7 +192,7 @@ class MoreBoots:
     fresh: bool = False
 
 
-async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
+async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     """Ask for the boots, at once and before all else; a search that runs waits for them.
 
     One that has ended keeps its answer, and its report counts them.
@@ -207,17 +207,17 @@ async def measure_more(farm: Farm, search_id: int, wish: MoreBoots) -> Json:
     if why := removal_reason(farm, search.testbed, search.workload):
         raise UsageError(why, hint="search the range on another testbed")
     span = await farm.git(span_of, farm, search)
-    revision = await farm.git(_within, farm, span, wish.revision)
+    revision = await farm.git(_within, farm, span, boots.revision)
     wanted = await built_for(farm, search, revision)
     probe = await ask_probe(
         farm,
         ProbeRequest(
             image_id=(
-                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=wish.fresh))
+                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=boots.fresh))
             ).id,
             testbed=search.testbed,
             workload=search.workload,
-            iterations=wish.iterations,
+            iterations=boots.iterations,
             reason=ProbeReason.PERSON,
             priority=Priority.PERSON,
             search_id=search.id,

@@ -136,7 +136,7 @@ class Patch(Restartable, ShellMixin, BuildStep):
         await self.runCommand(command)
         if command.rc == 0:
             return SUCCESS
-        if self.build.stopped_reason is not None or _builder_is_ill(command.rc, command.stderr):
+        if self.build.stopped_reason is not None or _is_builder_fault(command.rc, command.stderr):
             return EXCEPTION
         return await self._refuse(
             image, f"{patch.origin} does not apply: {misfit(text, command.stderr)}"
@@ -151,7 +151,7 @@ class Patch(Restartable, ShellMixin, BuildStep):
         return FAILURE
 
 
-def _builder_is_ill(rc: int | None, complaint: str) -> bool:
+def _is_builder_fault(rc: int | None, complaint: str) -> bool:
     """Whether git failed for a reason that is not the patch's; it then begins with `fatal:`."""
     return rc not in {1, 128} or "fatal:" in complaint
 
@@ -176,7 +176,7 @@ class Symptoms(LogLineObserver):
     def diagnosis(self, exit_code: int | None) -> tuple[FailureKind, str]:
         """Does the revision not compile, or does the builder fail? With the line that says so."""
         found = self._log.diagnosis(exit_code)
-        kind = FailureKind.INFRASTRUCTURE if found.builder_is_ill else FailureKind.UNTESTABLE
+        kind = FailureKind.INFRASTRUCTURE if found.is_builder_fault else FailureKind.UNTESTABLE
         return kind, found.reason
 
 

@@ -94,8 +94,8 @@ class EventReader(LogLineObserver):
     """Reads a job's standard output line by line; each event is taken before the next one is.
 
     A job may be read several times, each time from its first event. `ending` is its last event,
-    once all before it were taken; `fault` is the first thing that could not be read; `heard` is
-    how many events were taken. All three are about the newest reading.
+    once all before it were taken; `fault` is the first thing that could not be read; `events_taken`
+    is how many events were taken. All three are about the newest reading.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class EventReader(LogLineObserver):
         self.last_output = LastOutput()
         self.ending: Failed | Finished | None = None
         self.fault = ""
-        self.heard = 0
+        self.events_taken = 0
         self.missed = ""
 
     def outLineReceived(self, line: str) -> None:
@@ -148,13 +148,13 @@ class EventReader(LogLineObserver):
                 self.ending = None if self.missed else event
             case _:
                 await self.take(event)
-        self.heard += 1
+        self.events_taken += 1
 
     def _complain(self, failure: Any) -> None:
         if failure.check(InfraError):
             # The event itself is nonsense, and will be the same the next time.
             self.fault = self.fault or failure.getErrorMessage()
-            self.heard += 1
+            self.events_taken += 1
             return
         log.err(failure, "bench: an event of a lab job was not recorded")
         self.missed = self.missed or failure.getErrorMessage()
@@ -240,8 +240,8 @@ async def follow(step: Any, reader: EventReader, arguments: list[str]) -> Any:
         command = await step.makeRemoteShellCommand(command=arguments)
         await step.runCommand(command)
         await reader.drained()
-        fruitless = 0 if reader.heard > most else fruitless + 1
-        most = max(most, reader.heard)
+        fruitless = 0 if reader.events_taken > most else fruitless + 1
+        most = max(most, reader.events_taken)
         if (
             reader.ending is not None
             or command.rc == USAGE

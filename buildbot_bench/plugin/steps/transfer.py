@@ -12,7 +12,7 @@ from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactGoneError
+from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
 from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
@@ -59,7 +59,7 @@ class Fetch(Restartable, FileDownload):
             return SUCCESS
         try:
             self.mastersrc = str(await farm.artefacts.local(digest))
-        except ArtefactGoneError as removal_reason:
+        except ArtefactMissingError as removal_reason:
             # The broker asks for the image again, and for this when it is built.
             await farm.store.release_artefact(digest)
             self.descriptionDone = [str(removal_reason)]

@@ -37,4 +37,4 @@ def control(chart: Chart, *, title: str, form: Format = Format.PNG) -> bytes:
 
 
 def _is_bad(point: Point) -> bool:
-    return point.signal is not None or point.ill
+    return point.signal is not None or point.excluded

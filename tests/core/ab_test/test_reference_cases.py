@@ -48,8 +48,8 @@ class Played:
     def __init__(self, home: Path, testbed: str, base: str, new: str, boots: int) -> None:
         self.testbed = testbed
         self.boots: list[BootLog] = []
-        bed = choose(load_testbeds(TESTBEDS), testbed)
-        self._driver = make_driver(bed, home / "lab")
+        chosen = choose(load_testbeds(TESTBEDS), testbed)
+        self._driver = make_driver(chosen, home / "lab")
         self._kernels = {AbTestSide.BASE: home / "base", AbTestSide.NEW: home / "new"}
         for side, label in ((AbTestSide.BASE, base), (AbTestSide.NEW, new)):
             self._kernels[side].write_text(f"{label}\n", encoding="utf-8")

@@ -123,11 +123,11 @@ def test_one_wild_boot_of_three_is_no_signal():
     assert chart([*seen, wild], KNOWN, ChartPolicy()).points[-1].signal is None
 
 
-def test_rounds_of_an_ill_time_teach_nothing_and_are_forgotten():
+def test_rounds_of_an_excluded_time_teach_nothing_and_are_forgotten():
     seen = rounds(*[0.0] * 8, *[-0.05] * 4, *[0.0] * 8)
-    ill = [Span(since_s=7 * DAY_S, until_s=11 * DAY_S)]
-    shown = chart(seen, KNOWN, ChartPolicy(), ill=ill)
-    assert [point.ill for point in shown.points] == [False] * 8 + [True] * 4 + [False] * 8
+    excluded = [Span(since_s=7 * DAY_S, until_s=11 * DAY_S)]
+    shown = chart(seen, KNOWN, ChartPolicy(), excluded=excluded)
+    assert [point.excluded for point in shown.points] == [False] * 8 + [True] * 4 + [False] * 8
     assert not any(point.signal for point in shown.points)
     assert shown.reference == pytest.approx(1e6, rel=0.003)
     assert len(shown.good) == 16
@@ -194,8 +194,10 @@ def test_a_new_lab_is_assumed_to_vary_as_the_archive_does():
 
 def test_two_good_rounds_in_a_row_end_it_and_one_does_not():
     def recovers(*deviations: float) -> bool:
-        ill = [Span(since_s=9 * DAY_S)]
-        shown = chart(rounds(*[0.0] * 10, -0.05, *deviations), KNOWN, ChartPolicy(), ill=ill)
+        excluded = [Span(since_s=9 * DAY_S)]
+        shown = chart(
+            rounds(*[0.0] * 10, -0.05, *deviations), KNOWN, ChartPolicy(), excluded=excluded
+        )
         return has_recovered(shown.points[11:], -0.05, ChartPolicy())
 
     assert not recovers()
@@ -208,17 +210,17 @@ def test_two_good_rounds_in_a_row_end_it_and_one_does_not():
 
 
 def test_a_small_shift_that_lasts_does_not_pass_for_good():
-    ill = [Span(since_s=9 * DAY_S)]
-    shown = chart(rounds(*[0.0] * 10, *[0.012] * 6), KNOWN, ChartPolicy(), ill=ill)
+    excluded = [Span(since_s=9 * DAY_S)]
+    shown = chart(rounds(*[0.0] * 10, *[0.012] * 6), KNOWN, ChartPolicy(), excluded=excluded)
     assert not has_recovered(shown.points[11:], 0.012, ChartPolicy())
 
 
 def test_rounds_without_values_are_no_recovery_and_values_after_silence_are():
-    ill = [Span(since_s=2 * DAY_S)]
+    excluded = [Span(since_s=2 * DAY_S)]
     silent = Round(at_s=1e9, failure="no boot")
     seen = rounds(0.0, 0.0, 0.0)
     again = [replace(one, at_s=2e9 + one.at_s) for one in seen[:2]]
-    shown = chart([*seen, silent, silent, *again], KNOWN, ChartPolicy(), ill=ill)
+    shown = chart([*seen, silent, silent, *again], KNOWN, ChartPolicy(), excluded=excluded)
     assert not has_recovered(shown.points[3:5], None, ChartPolicy())
     assert has_recovered(shown.points[3:], None, ChartPolicy())
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts import Artefact, ArtefactGoneError, Artefacts
+from buildbot_bench.plugin.artefacts import Artefact, ArtefactMissingError, Artefacts
 from buildbot_bench.plugin.artefacts.place import COPY_KEPT_S, DiskPlace
 
 KERNEL = b"\x7fELF kernel"
@@ -69,7 +69,7 @@ def test_uploads_at_the_same_time_do_not_meet(artefacts):
 
 async def test_what_is_still_coming_in_is_no_artefact(artefacts):
     uploaded(artefacts)
-    with pytest.raises(ArtefactGoneError):
+    with pytest.raises(ArtefactMissingError):
         await artefacts.local(DIGEST)
 
 
@@ -138,5 +138,5 @@ async def test_what_is_deleted_is_gone_everywhere(away, elsewhere):
     await adopted(away)
     await away.delete(DIGEST)
     assert files(away.root) == files(elsewhere.root) == []
-    with pytest.raises(ArtefactGoneError):
+    with pytest.raises(ArtefactMissingError):
         await away.local(DIGEST)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts import Artefact, ArtefactGoneError, Place
+from buildbot_bench.plugin.artefacts import Artefact, ArtefactMissingError, Place
 from buildbot_bench.plugin.artefacts.http import HttpPlace
 from buildbot_bench.plugin.artefacts.place import DiskPlace
 from buildbot_bench.plugin.artefacts.signing import Keys, bearer, s3_signature, signed
@@ -75,7 +75,7 @@ async def test_the_same_may_be_put_again(place: Place, kernel: Path) -> None:
 
 async def test_what_is_not_there_has_no_size_and_is_gone(place: Place, tmp_path: Path) -> None:
     assert await place.size(ARTEFACT.digest) is None
-    with pytest.raises(ArtefactGoneError):
+    with pytest.raises(ArtefactMissingError):
         await place.get(ARTEFACT.digest, tmp_path / "back")
 
 
@@ -114,7 +114,7 @@ async def test_half_an_artefact_is_replaced_by_the_whole(server, kernel) -> None
     assert server.kept == {f"/bench/{ARTEFACT.digest}": KERNEL}
 
 
-async def test_a_server_that_stays_ill_is_given_up_in_one_line(server, kernel) -> None:
+async def test_a_server_that_keeps_failing_is_given_up_in_one_line(server, kernel) -> None:
     server.trouble = [503] * 10
     with pytest.raises(InfraError, match=r"answers HEAD of artefact [0-9a-f]{12} with HTTP 503"):
         await on_server(server).put(kernel, ARTEFACT)

@@ -83,7 +83,7 @@ async def sampled(farm, row, folded: str) -> None:
     await farm.store.change_profile(current, state="done", digest=kept.digest)
 
 
-async def test_both_sides_are_asked_for_once_however_many_turns_there_are(
+async def test_both_sides_are_asked_for_once_however_many_cycles_there_are(
     profiles, past, farm, master
 ):
     search = await found(past)

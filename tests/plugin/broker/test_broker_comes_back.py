@@ -106,7 +106,7 @@ async def test_nobody_can_have_it_measured_again_and_is_told_why(
     assert await farm.store.probes() == []
 
 
-async def test_a_wish_that_nobody_has_seen_to_is_dropped(cycle, past, farm, reconfigure, way):
+async def test_a_request_that_nobody_has_seen_to_is_dropped(cycle, past, farm, reconfigure, way):
     search = await past.search(1, 11, state="found", ended_at=farm.now())
     row = await past.judgement(2, 3)
     requests = MarkRequests(farm)

@@ -25,7 +25,7 @@ def logged():
     log.removeObserver(observe)
 
 
-async def test_in_one_turn_a_commit_becomes_a_request_for_its_image(make_farm, master, tmp_path):
+async def test_in_one_cycle_a_commit_becomes_a_request_for_its_image(make_farm, master, tmp_path):
     make_repository(tmp_path / "watched", numbered(1, 3))
     farm = make_farm(repository=tmp_path / "watched")
     cycle = Cycle(farm=farm, scheduler=master)
@@ -35,7 +35,7 @@ async def test_in_one_turn_a_commit_becomes_a_request_for_its_image(make_farm, m
     assert (request.builder, request.reason) == ("kernel", "build r3")
 
 
-async def test_in_the_turn_after_the_build_its_boots_are_asked_for(make_farm, master, tmp_path):
+async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, master, tmp_path):
     make_repository(tmp_path / "watched", numbered(1, 3))
     farm = make_farm(repository=tmp_path / "watched")
     cycle = Cycle(farm=farm, scheduler=master)
@@ -48,7 +48,7 @@ async def test_in_the_turn_after_the_build_its_boots_are_asked_for(make_farm, ma
     assert [request.builder for request in master.requests] == ["kernel", "bench/apu"]
 
 
-async def test_commits_are_fetched_only_in_a_turn_that_is_told_to(make_farm, master, tmp_path):
+async def test_commits_are_fetched_only_in_a_cycle_that_is_asked_to(make_farm, master, tmp_path):
     make_repository(tmp_path / "watched", numbered(1, 3))
     farm = make_farm(repository=tmp_path / "watched")
     cycle = Cycle(farm=farm, scheduler=master)

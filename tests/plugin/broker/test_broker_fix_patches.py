@@ -137,8 +137,8 @@ async def test_a_person_who_measures_a_revision_gets_what_the_search_builds(farm
     wanted = {("r5", False): (f"r5+commit:{fix}", 0), ("r5", True): (f"r5+commit:{fix}", 1)}
     wanted |= {("r2", False): ("r2", 0), ("r10", False): ("r10", 0)}
     for (revision, fresh), (label, ordinal) in wanted.items():
-        wish = MoreBoots(revision=revision, iterations=2, fresh=fresh)
-        asked = await measure_more(farm, told["searchid"], wish)
+        boots = MoreBoots(revision=revision, iterations=2, fresh=fresh)
+        asked = await measure_more(farm, told["searchid"], boots)
         probe = await farm.store.probe(asked["probeid"])
         image = await farm.store.image(probe.image_id)
         assert (asked["label"], image.label, image.ordinal) == (label, label, ordinal)

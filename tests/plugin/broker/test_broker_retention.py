@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.artefacts import ArtefactGoneError
+from buildbot_bench.plugin.artefacts import ArtefactMissingError
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
@@ -57,7 +57,7 @@ async def there(farm, *images) -> list[bool]:
         try:
             await farm.artefacts.local(image.digest)
             is_file = True
-        except ArtefactGoneError:
+        except ArtefactMissingError:
             is_file = False
         assert is_file or now.state != "built", "an image claims what is not there"
         found.append(is_file)
@@ -163,7 +163,7 @@ async def test_an_upload_that_no_image_came_of_goes(farm):
     await farm.artefacts.adopt(incoming, artefact)
     later(farm, 1)
     await Retention(farm).advance()
-    with pytest.raises(ArtefactGoneError):
+    with pytest.raises(ArtefactMissingError):
         await farm.artefacts.local(hashlib.sha256(b"half a build").hexdigest())
 
 

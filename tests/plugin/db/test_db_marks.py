@@ -57,7 +57,7 @@ async def test_only_reports_that_named_a_culprit_say_how_often_the_robot_is_righ
     assert await store.opinions() == {"expected": 1, "noise": 1, "fixed": 1}
 
 
-async def test_a_wish_for_fresh_boots_is_pending_until_somebody_sees_to_it(store, a_search):
+async def test_a_request_for_fresh_boots_is_pending_until_somebody_sees_to_it(store, a_search):
     search = await a_search()
     mark = await store.add_mark(search_id=search.id, kind="again", author="ann", now=1.0)
     await store.add_mark(search_id=search.id, kind="noise", author="ann", now=2.0)

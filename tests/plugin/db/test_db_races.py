@@ -35,7 +35,7 @@ def at_once():
     return ask
 
 
-def test_all_masters_want_the_same_image(an_image, at_once):
+def test_all_masters_ask_for_the_same_image(an_image, at_once):
     images = at_once(an_image)
     assert images == [images[0]] * MASTERS
 

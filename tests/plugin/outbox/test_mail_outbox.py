@@ -35,7 +35,7 @@ def farm(make_farm, port):
 
 
 @pytest.fixture
-def post(farm, master) -> MailOutbox:
+def outbox(farm, master) -> MailOutbox:
     return MailOutbox(farm)
 
 
@@ -49,18 +49,18 @@ async def found(past: Past, step: Step = DROP) -> int:
     return (await past.answered(answer)).id
 
 
-async def carried(post: MailOutbox, farm) -> object:
+async def advanced(outbox: MailOutbox, farm) -> object:
     """Let the outbox run a cycle and its carrier come back; the report."""
-    await post.advance()
-    while post.is_delivering:
+    await outbox.advance()
+    while outbox.is_delivering:
         await task.deferLater(reactor, 0.01)
     (search,) = await farm.store.searches()
     return await farm.store.report_of_search(search.id)
 
 
-async def test_a_culprit_is_mailed_to_all_whom_bench_yml_names(post, past, farm, postmaster):
+async def test_a_culprit_is_mailed_to_all_whom_bench_yml_names(outbox, past, farm, postmaster):
     await found(past)
-    report = await carried(post, farm)
+    report = await advanced(outbox, farm)
     assert (report.state, report.attempts, report.sent_at) == ("sent", 1, farm.now())
     (mail,) = postmaster.mails
     assert mail.rcpt_tos == ["net@example.org", "ann@example.org"]
@@ -72,23 +72,25 @@ async def test_a_culprit_is_mailed_to_all_whom_bench_yml_names(post, past, farm,
     assert "r7" in message.get_body(("html",)).get_content()
 
 
-async def test_the_mail_carries_the_boots_of_both_sides_as_a_picture(post, past, farm, postmaster):
+async def test_the_mail_carries_the_boots_of_both_sides_as_a_picture(
+    outbox, past, farm, postmaster
+):
     await found(past)
-    await carried(post, farm)
+    await advanced(outbox, farm)
     message = message_from_bytes(postmaster.mails[0].content, policy=policy.default)
     pictures = [part for part in message.walk() if part.get_content_type() == "image/png"]
     assert [part.get_filename() for part in pictures] == ["distribution.png"]
     assert pictures[0].get_content().startswith(b"\x89PNG")
 
 
-async def test_the_mail_of_an_alarm_shows_its_series_too(post, past, farm, postmaster):
+async def test_the_mail_of_an_alarm_shows_its_series_too(outbox, past, farm, postmaster):
     await past.commits(*range(1, 12))
     for position in range(1, 12):
         level = 1e6 if position < 7 else 0.8e6
         await past.measured(position, boots(level, series=position), reason="search")
     answer = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
     await past.answered(answer, reason="alarm")
-    await carried(post, farm)
+    await advanced(outbox, farm)
     message = message_from_bytes(postmaster.mails[0].content, policy=policy.default)
     pictures = {
         part.get_filename(): part["Content-Description"]
@@ -99,50 +101,50 @@ async def test_the_mail_of_an_alarm_shows_its_series_too(post, past, farm, postm
     assert "cid:history.png@" in message.get_body(("html",)).get_content()
 
 
-async def test_two_searches_that_found_the_same_stand_in_one_thread(post, past, farm, postmaster):
+async def test_two_searches_that_found_the_same_stand_in_one_thread(outbox, past, farm, postmaster):
     await found(past)
-    await carried(post, farm)
+    await advanced(outbox, farm)
     again = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="asked again")
     await past.answered(again)
-    await post.advance()
-    while post.is_delivering:
+    await outbox.advance()
+    while outbox.is_delivering:
         await task.deferLater(reactor, 0.01)
     first, second = (message_from_bytes(mail.content) for mail in postmaster.mails)
     assert first["References"] == second["References"]
     assert first["Message-ID"] != second["Message-ID"]
 
 
-async def test_it_is_written_and_sent_once_however_many_turns_there_are(
-    post, past, farm, postmaster, master
+async def test_it_is_written_and_sent_once_however_many_cycles_there_are(
+    outbox, past, farm, postmaster, master
 ):
     await found(past)
-    first = await carried(post, farm)
+    first = await advanced(outbox, farm)
     master.reactor.advance(100_000)
-    assert await carried(MailOutbox(farm), farm) == first
+    assert await advanced(MailOutbox(farm), farm) == first
     assert len(postmaster.mails) == 1
 
 
 async def test_what_was_written_is_sent_byte_for_byte_whatever_was_measured_since(
-    post, past, farm, postmaster
+    outbox, past, farm, postmaster
 ):
     number = await found(past)
     postmaster.answer_data_with("451 later")
-    written = await carried(post, farm)
+    written = await advanced(outbox, farm)
     await past.measured(7, boots(0.5e6), reason="search", search_id=number)
     postmaster.answer_data_with("250 OK")
     farm.master.reactor.advance(RETRY_FIRST_S)
-    await carried(post, farm)
+    await advanced(outbox, farm)
     assert [mail.original_content for mail in postmaster.mails] == [written.message]
 
 
-async def test_a_server_that_wants_it_later_is_tried_again_after_longer_and_longer_waits(
-    post, past, farm, postmaster, master
+async def test_a_server_that_takes_it_later_is_tried_again_after_longer_and_longer_waits(
+    outbox, past, farm, postmaster, master
 ):
     await found(past)
     postmaster.answer_data_with("451 disk full")
     waits = []
     for attempt in range(1, 9):
-        report = await carried(post, farm)
+        report = await advanced(outbox, farm)
         assert (report.state, report.attempts) == ("new", attempt)
         assert "451 disk full" in report.last_error
         waits.append(report.next_try_at - farm.now())
@@ -150,35 +152,37 @@ async def test_a_server_that_wants_it_later_is_tried_again_after_longer_and_long
     assert waits[:3] == [RETRY_FIRST_S, 2 * RETRY_FIRST_S, 4 * RETRY_FIRST_S]
     assert waits[-1] == RETRY_MOST_S
     postmaster.answer_data_with("250 OK")
-    assert (await carried(post, farm)).state == "sent"
+    assert (await advanced(outbox, farm)).state == "sent"
 
 
-async def test_it_is_not_tried_before_its_time(post, past, farm, postmaster, master):
+async def test_it_is_not_tried_before_its_time(outbox, past, farm, postmaster, master):
     await found(past)
     postmaster.answer_data_with("451 disk full")
-    await carried(post, farm)
+    await advanced(outbox, farm)
     master.reactor.advance(RETRY_FIRST_S - 1)
-    assert (await carried(post, farm)).attempts == 1
+    assert (await advanced(outbox, farm)).attempts == 1
 
 
-async def test_what_is_refused_for_good_is_never_tried_again(post, past, farm, postmaster, master):
+async def test_what_is_refused_for_good_is_never_tried_again(
+    outbox, past, farm, postmaster, master
+):
     await found(past)
     postmaster.answer_data_with("554 spam")
-    assert (await carried(post, farm)).state == "refused"
+    assert (await advanced(outbox, farm)).state == "refused"
     master.reactor.advance(100_000)
     postmaster.answer_data_with("250 OK")
-    report = await carried(post, farm)
+    report = await advanced(outbox, farm)
     assert (report.state, report.attempts) == ("refused", 1)
     assert "554 spam" in report.last_error
 
 
-async def test_only_those_who_were_put_off_are_tried_again(post, past, farm, postmaster, master):
+async def test_only_those_who_were_put_off_are_tried_again(outbox, past, farm, postmaster, master):
     await found(past)
     postmaster.answer_recipient_with("ann@example.org", "450 greylisted")
-    assert list((await carried(post, farm)).recipients) == ["ann@example.org"]
+    assert list((await advanced(outbox, farm)).recipients) == ["ann@example.org"]
     postmaster.answer_recipient_with("ann@example.org", "250 OK")
     master.reactor.advance(RETRY_FIRST_S)
-    assert (await carried(post, farm)).state == "sent"
+    assert (await advanced(outbox, farm)).state == "sent"
     assert [mail.rcpt_tos for mail in postmaster.mails] == [
         ["net@example.org"],
         ["ann@example.org"],
@@ -186,11 +190,11 @@ async def test_only_those_who_were_put_off_are_tried_again(post, past, farm, pos
 
 
 async def test_while_one_master_sends_no_other_does_and_only_after_the_deadline_it_counts_as_dead(
-    post, past, farm, postmaster, master
+    outbox, past, farm, postmaster, master
 ):
     number = await found(past)
     postmaster.holds = True
-    await post.advance()
+    await outbox.advance()
     report = await farm.store.report_of_search(number)
     while report.state != "sending":
         await task.deferLater(reactor, 0.01)
@@ -198,42 +202,42 @@ async def test_while_one_master_sends_no_other_does_and_only_after_the_deadline_
     assert await farm.store.due_reports(farm.now() + DEADLINE_S) == []
     assert await farm.store.due_reports(farm.now() + DEADLINE_S + RETRY_FIRST_S) == [report]
     postmaster.holds = False
-    assert (await carried(post, farm)).state == "sent"
+    assert (await advanced(outbox, farm)).state == "sent"
     assert len(postmaster.mails) == 1
 
 
 async def test_what_a_dead_master_was_sending_is_sent_by_the_next(
-    post, past, farm, postmaster, master
+    outbox, past, farm, postmaster, master
 ):
     await found(past)
     postmaster.answer_data_with("451 later")
-    report = await carried(post, farm)
+    report = await advanced(outbox, farm)
     await farm.store.change_report(report, state="sending", next_try_at=farm.now() + DEADLINE_S)
     postmaster.answer_data_with("250 OK")
-    assert (await carried(MailOutbox(farm), farm)).state == "sending"
+    assert (await advanced(MailOutbox(farm), farm)).state == "sending"
     master.reactor.advance(DEADLINE_S)
-    assert (await carried(MailOutbox(farm), farm)).state == "sent"
+    assert (await advanced(MailOutbox(farm), farm)).state == "sent"
 
 
-async def test_an_improvement_is_written_and_wakes_nobody(post, past, farm, postmaster):
+async def test_an_improvement_is_written_and_wakes_nobody(outbox, past, farm, postmaster):
     await found(past, RISE)
-    assert (await carried(post, farm)).state == "withheld"
+    assert (await advanced(outbox, farm)).state == "withheld"
     assert postmaster.mails == []
 
 
 @pytest.mark.parametrize("state", ["inconclusive", "not-reproduced", "cancelled"])
-async def test_nothing_is_written_about_a_search_that_found_no_culprit(post, past, farm, state):
+async def test_nothing_is_written_about_a_search_that_found_no_culprit(outbox, past, farm, state):
     answer = Answer(steps=(), reproduced=True, unresolved=((0, 10),), reason="")
     await past.answered(answer, state)
-    assert await carried(post, farm) is None
+    assert await advanced(outbox, farm) is None
 
 
 async def test_a_search_that_failed_tells_its_operator_why_and_what_was_measured(
-    post, past, farm, postmaster
+    outbox, past, farm, postmaster
 ):
     search = await past.search(state="failed", detail="no power on the DUT", ended_at=1.0)
     await past.measured(1, (1e6, 2e6), search_id=search.id, reason="search")
-    assert (await carried(post, farm)).state == "sent"
+    assert (await advanced(outbox, farm)).state == "sent"
     (mail,) = postmaster.mails
     assert mail.rcpt_tos == ["ops@example.org"]
     message = message_from_bytes(mail.content, policy=policy.default)
@@ -243,12 +247,12 @@ async def test_a_search_that_failed_tells_its_operator_why_and_what_was_measured
     assert "1000000" in text.partition("Log of the probes:")[2]
 
 
-async def test_a_mail_that_cannot_be_written_holds_up_no_other(post, past, farm, postmaster):
+async def test_a_mail_that_cannot_be_written_holds_up_no_other(outbox, past, farm, postmaster):
     broken = await past.search(state="failed", detail="no power", ended_at=1.0)
     await farm.store.change_search(broken, old_sha="0" * 40)
     await found(past)
-    await post.advance()
-    while post.is_delivering:
+    await outbox.advance()
+    while outbox.is_delivering:
         await task.deferLater(reactor, 0.01)
     assert len(postmaster.mails) == 1
     assert [search.id for search in await farm.store.unreported_searches()] == [broken.id]
@@ -259,7 +263,7 @@ async def test_without_a_person_to_answer_the_farms_own_address_is_told_of_a_fai
 ):
     farm = make_farm(("  reply-to: ops@example.org\n", ""), port=port)
     await Past(farm, published[2]).search(state="failed", detail="no power", ended_at=1.0)
-    await carried(MailOutbox(farm), farm)
+    await advanced(MailOutbox(farm), farm)
     assert [mail.rcpt_tos for mail in postmaster.mails] == [["bench@example.org"]]
 
 
@@ -272,4 +276,4 @@ async def test_the_password_is_the_secret_that_bench_yml_names(make_farm, master
         farm = make_farm(("mail:\n", f"mail:\n{account}"), port=port)
         await found(Past(farm, published[2]))
         master.secrets["smtp"] = "right"
-        assert (await carried(MailOutbox(farm), farm)).state == "sent"
+        assert (await advanced(MailOutbox(farm), farm)).state == "sent"

@@ -98,7 +98,7 @@ async def test_commit_gets_status_and_comment_and_the_review_a_comment(notices, 
     assert "**Checks**" in site.comments["D8299"][0]
 
 
-async def test_each_is_told_once_however_many_turns_there_are(notices, past, farm, site, master):
+async def test_each_is_told_once_however_many_cycles_there_are(notices, past, farm, site, master):
     number = await found(past)
     await told(notices, farm, number)
     master.reactor.advance(RETRY_FIRST_S)
@@ -108,7 +108,7 @@ async def test_each_is_told_once_however_many_turns_there_are(notices, past, far
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
-async def test_a_site_that_is_ill_is_told_later(notices, past, site, master, status):
+async def test_a_site_that_fails_is_told_later(notices, past, site, master, status):
     farm, number = past.farm, await found(past)
     site.broken = status
     rows = await told(notices, farm, number)

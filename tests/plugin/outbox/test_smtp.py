@@ -124,7 +124,7 @@ class NotNow(unittest.TestCase):
         assert raised.value.__suppress_context__
         assert "wrong-secret" not in str(raised.value)
 
-    async def test_a_server_that_wants_a_login_waits_for_a_person(self):
+    async def test_a_server_that_asks_for_a_login_waits_for_a_person(self):
         with running(Postmaster(), **LOGIN) as port, pytest.raises(InfraError) as raised:
             await sent(port)
         assert "530" in str(raised.value)

@@ -11,30 +11,30 @@ pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
-def bed(farm):
+def apu(farm):
     """The testbed `apu` as it is shown now."""
 
     async def show():
-        return next(bed for bed in (await lab(farm))["testbeds"] if bed["testbed"] == "apu")
+        return next(one for one in (await lab(farm))["testbeds"] if one["testbed"] == "apu")
 
     return show
 
 
 async def test_every_testbed_and_builder_is_shown_idle_or_not(farm):
     shown = await lab(farm)
-    assert [bed["testbed"] for bed in shown["testbeds"]] == ["apu", "xeon"]
+    assert [one["testbed"] for one in shown["testbeds"]] == ["apu", "xeon"]
     assert [builder["name"] for builder in shown["builders"]] == ["builder"]
     assert (shown["farm"], shown["branch"], shown["images"]) == ("Tests", "main", [])
 
 
-async def test_a_worker_is_there_or_not(bed, master):
-    assert not (await bed())["worker"]["connected"]
+async def test_a_worker_is_there_or_not(apu, master):
+    assert not (await apu())["worker"]["connected"]
     master.data.workers["lab"] = {"workerid": 4, "connected_to": [{"masterid": 1}], "paused": True}
-    worker = (await bed())["worker"]
+    worker = (await apu())["worker"]
     assert worker == {"name": "lab", "workerid": 4, "connected": True, "paused": True}
 
 
-async def test_who_measures_is_first_and_the_others_wait_by_priority(bed, past, master):
+async def test_who_measures_is_first_and_the_others_wait_by_priority(apu, past, master):
     await past.probe(1, priority=10)
     await past.probe(2, priority=20)
     running = await past.probe(3, priority=0, state="issued", brid=500)
@@ -50,7 +50,7 @@ async def test_who_measures_is_first_and_the_others_wait_by_priority(bed, past, 
     )
     master.requests.append(request)
     await past.add(running, 0, 1e6)
-    queue = (await bed())["queue"]
+    queue = (await apu())["queue"]
     assert [(entry["label"], entry["doing"]) for entry in queue] == [
         ("r3", "measuring"),
         ("r2", "waiting"),
@@ -59,28 +59,28 @@ async def test_who_measures_is_first_and_the_others_wait_by_priority(bed, past, 
     assert queue[0]["done"] == 1
 
 
-async def test_how_long_each_waits_is_what_stands_before_it(bed, past):
+async def test_how_long_each_waits_is_what_stands_before_it(apu, past):
     await past.probe(1, iterations=2, priority=20)
     await past.probe(2, iterations=3)
-    assert [entry["starts_in_s"] for entry in (await bed())["queue"]] == [0, 2 * (60 + 30)]
+    assert [entry["starts_in_s"] for entry in (await apu())["queue"]] == [0, 2 * (60 + 30)]
 
 
-async def test_a_probe_without_its_kernel_says_so(bed, past, farm):
+async def test_a_probe_without_its_kernel_says_so(apu, past, farm):
     await past.probe(await past.image(3, state="building"))
     await past.image(4, state="wanted")
-    assert [entry["doing"] for entry in (await bed())["queue"]] == ["waiting for its kernel"]
+    assert [entry["doing"] for entry in (await apu())["queue"]] == ["waiting for its kernel"]
     images = (await lab(farm))["images"]
     assert [(i["label"], i["state"]) for i in images] == [("r3", "building"), ("r4", "wanted")]
 
 
-async def test_other_testbeds_queues_are_their_own(bed, past):
+async def test_other_testbeds_queues_are_their_own(apu, past):
     await past.probe(1, testbed="xeon")
-    assert (await bed())["queue"] == []
+    assert (await apu())["queue"] == []
 
 
-async def test_how_well_a_testbed_is_shows_in_its_newest_iterations(bed, past, farm):
+async def test_how_well_a_testbed_is_shows_in_its_newest_iterations(apu, past, farm):
     probe = await past.measured(1, (1e6, 1e6))
     await past.add(probe, 2, None)
-    shown = await bed()
+    shown = await apu()
     assert (shown["recent"], shown["failed"]) == (3, 1)
     assert (shown["last_failure"], shown["last_at"]) == ("no traffic", farm.now())

@@ -117,7 +117,7 @@ async def test_a_doubted_report_is_searched_again_with_fresh_boots_of_both_sides
     assert (await farm.store.search(doubted.id)).state == "found"
 
 
-async def test_a_doubted_search_keeps_the_fix_that_it_carried(requests, past, farm):
+async def test_a_doubted_search_keeps_the_fix_that_it_applied(requests, past, farm):
     fix = {"fix_sha": past.shas[9], "fix_patch": "0" * 64}
     await marked(requests, await past.answered(ANSWER, **fix), "again")
     await Remeasuring(farm).advance()
@@ -180,8 +180,8 @@ async def test_a_fresh_build_is_another_image_and_a_broken_one_is_not_booted(pas
     await past.image(5, state="untestable")
     await past.image(5, ordinal=1)
     for fresh in (False, True):
-        wish = MoreBoots(revision="r5", iterations=1, fresh=fresh)
-        await measure_more(farm, search.id, wish)
+        boots = MoreBoots(revision="r5", iterations=1, fresh=fresh)
+        await measure_more(farm, search.id, boots)
     probes = await farm.store.probes_of_search(search.id)
     assert [(await farm.store.image(p.image_id)).ordinal for p in probes] == [1, 2]
 

@@ -132,7 +132,7 @@ async def test_more_boots_of_a_revision_are_asked_for(endpoint, farm, past):
         {"fresh": "yes"},
     ],
 )
-async def test_a_wrong_wish_for_boots_is_named_and_asks_for_none(endpoint, farm, past, wrong):
+async def test_a_wrong_request_for_boots_is_named_and_asks_for_none(endpoint, farm, past, wrong):
     search = await past.search()
     with pytest.raises(BadJsonRpc2, match=next(iter(wrong))):
         await endpoint(SearchEndpoint).control(

@@ -39,7 +39,7 @@ def rounds(past):
     return run
 
 
-async def bed(farm, name: str = "apu"):
+async def shown_of(farm, name: str = "apu"):
     return next(one for one in (await lab(farm))["testbeds"] if one["testbed"] == name)
 
 
@@ -53,24 +53,24 @@ async def endpoint(master, path: str):
 
 
 async def test_a_testbed_without_a_control_image_shows_none(farm):
-    shown = await bed(farm, "xeon")
+    shown = await shown_of(farm, "xeon")
     assert (shown["control"], shown["quarantine"]) == (None, None)
 
 
 async def test_a_control_image_that_is_to_come_is_learning(farm):
-    control = (await bed(farm))["control"]
+    control = (await shown_of(farm))["control"]
     assert (control["label"], control["state"], control["points"]) == ("r4", "learning", [])
     assert control["trouble"] is None
 
 
 async def test_a_control_revision_that_there_is_not_is_told(make_farm):
     farm = make_farm((WITH_CONTROL[0], WITH_CONTROL[1].replace("r4", "r4711")))
-    assert "r4711" in (await bed(farm))["control"]["trouble"]
+    assert "r4711" in (await shown_of(farm))["control"]["trouble"]
 
 
 async def test_the_chart_shows_each_round_and_its_limits(farm, rounds):
     await rounds(*[LEVEL] * 6)
-    control = (await bed(farm))["control"]
+    control = (await shown_of(farm))["control"]
     assert control["state"] == "in control"
     assert control["reference"] == pytest.approx(LEVEL, rel=0.005)
     assert [len(point["values"]) for point in control["points"]] == [3] * 6
@@ -79,7 +79,7 @@ async def test_the_chart_shows_each_round_and_its_limits(farm, rounds):
 
 async def test_a_quarantine_says_why_and_what_is_in_doubt(farm, rounds):
     await rounds(*[LEVEL] * 6, 0.9 * LEVEL, None)
-    shown = await bed(farm)
+    shown = await shown_of(farm)
     assert shown["control"]["state"] == "quarantined"
     assert [p["bad"] for p in shown["control"]["points"]] == [False] * 6 + [True] * 2
     assert shown["control"]["points"][-1]["failure"] == "the DUT does not boot"
@@ -90,7 +90,7 @@ async def test_a_quarantine_says_why_and_what_is_in_doubt(farm, rounds):
 async def test_what_is_held_says_so_in_the_queue(farm, past, rounds):
     await rounds(*[LEVEL] * 6, 0.9 * LEVEL)
     await past.probe(6, reason="search")
-    queue = {entry["reason"]: entry["doing"] for entry in (await bed(farm))["queue"]}
+    queue = {entry["reason"]: entry["doing"] for entry in (await shown_of(farm))["queue"]}
     assert queue == {"control": "waiting", "search": "held by the quarantine"}
 
 
@@ -110,7 +110,7 @@ async def test_a_testbed_is_read_and_released_over_rest(farm, master, rounds):
     assert await found.control("release", {"owner": "ann", "false_alarm": True}, kwargs) == {}
     (row,) = await farm.store.quarantines()
     assert (row.ended_by, row.trusted) == ("ann", True)
-    assert (await bed(farm))["quarantine"] is None
+    assert (await shown_of(farm))["quarantine"] is None
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_word_that_only_holds_error_is_no_error(word):
         "LLVM ERROR: out of memory",
     ],
 )
-def test_a_machine_that_is_ill_says_nothing_of_the_revision(line):
+def test_a_machine_that_fails_says_nothing_of_the_revision(line):
     assert diagnosis(f"a.c:1: error: x\n{line}") == ("infrastructure", line)
 
 
@@ -129,7 +129,7 @@ class TestCompile(StepCase):
         image = await self.compiled(FAILURE, exit_code=2, stderr=CLANG)
         assert (image.state, image.reason) == ("untestable", CLANG.splitlines()[1])
 
-    async def test_a_builder_that_is_ill_is_an_exception_and_the_image_is_still_wanted(self):
+    async def test_a_builder_that_fails_is_an_exception_and_the_image_is_still_wanted(self):
         full = "write: No space left on device\n"
         image = await self.compiled(EXCEPTION, exit_code=1, stderr=full)
         assert (image.state, image.reason) == ("building", full.strip())

@@ -107,7 +107,7 @@ class TestMeasure(StepCase):
         assert (probe.state, probe.failure) == ("done", "panic: page fault")
         assert (await self.farm.store.image(probe.image_id)).state == "built"
 
-    async def test_a_lab_that_is_ill_says_nothing_of_the_image_and_leaves_the_rest_to_the_broker(
+    async def test_a_lab_that_fails_says_nothing_of_the_image_and_leaves_the_rest_to_the_broker(
         self,
     ):
         self.expect_test_result_sets([("forwarding", "performance", "pps")])
@@ -192,11 +192,11 @@ class TestMeasure(StepCase):
         probe = await self.run_job(EXCEPTION, STARTED, exit_code=-1, stopped="by ann")
         assert (probe.state, probe.failure) == ("issued", None)
 
-    async def test_a_job_that_ended_before_the_stop_was_heard_is_done(self):
+    async def test_a_job_that_ended_before_the_stop_arrived_is_done(self):
         probe = await self.run_job(SUCCESS, STARTED, Finished(iterations=0), stopped="by ann")
         assert probe.state == "done"
 
-    async def test_a_probe_that_was_cancelled_before_its_turn_is_not_run(self):
+    async def test_a_probe_that_was_cancelled_before_it_began_is_not_run(self):
         probe = await self.run_job(SKIPPED, state="cancelled")
         assert probe.state == "cancelled"
 

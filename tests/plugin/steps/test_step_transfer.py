@@ -118,7 +118,7 @@ class TestFetch(StepCase):
         await self.run_step()
         assert b"".join(sent) == KERNEL
 
-    async def test_a_kernel_that_is_gone_is_to_be_built_again(self):
+    async def test_a_kernel_that_is_missing_is_to_be_built_again(self):
         await self.about_r4()
         await self.farm.artefacts.delete(DIGEST)
         self.expect_commands(self.stat().exit(1))

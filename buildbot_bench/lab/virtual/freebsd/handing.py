@@ -23,5 +23,5 @@ def handing(loader: Path, files: Sequence[Handed], home: Path) -> list[str]:
     named from where QEMU runs, which is the home's directory of logs.
     """
     logs = home / "logs"
-    told = (f"{os.path.relpath(file.path, logs)} {file.kind} {file.name}" for file in files)
-    return ["-kernel", str(loader), "-initrd", ",".join(told)]
+    listed = (f"{os.path.relpath(file.path, logs)} {file.kind} {file.name}" for file in files)
+    return ["-kernel", str(loader), "-initrd", ",".join(listed)]

@@ -82,8 +82,8 @@ function Chart({ chart, label }) {
 }
 
 /** How well a testbed is by its control image. */
-export function Control({ bed }) {
-  const { control } = bed;
+export function Control({ testbed }) {
+  const { control } = testbed;
   const facts = [
     ["control image", h("span", null, h("b", null, control.label), ` ${control.workload} `, h(State, { state: control.state }))],
     ["level", control.reference === null ? "not known yet" : quantity(control.reference, control.unit)],
@@ -94,16 +94,16 @@ export function Control({ bed }) {
   return h("div", null,
     h("dl", { className: "facts" }, facts.map(([name, words]) =>
       h("div", { key: name }, h("dt", null, name), h("dd", null, words)))),
-    control.points.length > 0 && h(Chart, { chart: control, label: `Control chart of ${bed.testbed}` }));
+    control.points.length > 0 && h(Chart, { chart: control, label: `Control chart of ${testbed.testbed}` }));
 }
 
 /** What is held and why, and the two ways in which a person ends it; each takes two presses. */
-export function Quarantine({ bed, again }) {
+export function Quarantine({ testbed, again }) {
   const [asked, setAsked] = useState(null);
   const [trouble, setTrouble] = useState(null);
-  const { reason, begun_at: begun, since, iterations, images } = bed.quarantine;
+  const { reason, begun_at: begun, since, iterations, images } = testbed.quarantine;
   const may = isLoggedIn();
-  const release = (falseAlarm) => act(`testbeds/${encodeURIComponent(bed.testbed)}`, "release",
+  const release = (falseAlarm) => act(`testbeds/${encodeURIComponent(testbed.testbed)}`, "release",
     { false_alarm: falseAlarm }).then(again, setTrouble);
   const button = (words, really, falseAlarm, title) => h("button", {
     type: "button", disabled: !may, title: may ? title : "Log in first, top right.",

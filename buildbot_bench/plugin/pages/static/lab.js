@@ -47,23 +47,23 @@ function Gate({ series }) {
     series.more > 0 && h("p", { className: "faint" }, `and ${count(series.more, "older commit")}`));
 }
 
-function Testbed({ bed, again, gates }) {
+function Testbed({ testbed, again, gates }) {
   const facts = [
-    ["worker", h("span", null, h(WorkerLink, { worker: bed.worker }), " ", presence(bed.worker))],
-    ["iteration", `${duration(bed.boot_s)} boot, ${duration(bed.run_s)} run`],
-    ["last ended", bed.last_at ? moment(bed.last_at) : "none yet"],
-    ["failed of late", bed.recent ? `${bed.failed} of ${bed.recent}` : "—"],
-    bed.last_failure && ["last failure", bed.last_failure],
-    bed.trouble && ["last job ended early", bed.trouble],
+    ["worker", h("span", null, h(WorkerLink, { worker: testbed.worker }), " ", presence(testbed.worker))],
+    ["iteration", `${duration(testbed.boot_s)} boot, ${duration(testbed.run_s)} run`],
+    ["last ended", testbed.last_at ? moment(testbed.last_at) : "none yet"],
+    ["failed of late", testbed.recent ? `${testbed.failed} of ${testbed.recent}` : "—"],
+    testbed.last_failure && ["last failure", testbed.last_failure],
+    testbed.trouble && ["last job ended early", testbed.trouble],
   ].filter(Boolean);
   return h("section", { className: "testbed" },
-    h("h2", null, bed.testbed, bed.queue.length === 0 && h("span", { className: "faint" }, " idle")),
+    h("h2", null, testbed.testbed, testbed.queue.length === 0 && h("span", { className: "faint" }, " idle")),
     h("dl", { className: "facts" }, facts.map(([name, words]) =>
       h("div", { key: name }, h("dt", null, name), h("dd", null, words)))),
-    bed.quarantine && h(Quarantine, { bed, again }),
-    bed.control && h(Control, { bed }),
-    bed.queue.length > 0 && h(Table, {
-      caption: `Queue of ${bed.testbed}`, rows: bed.queue, id: (entry) => entry.probeid,
+    testbed.quarantine && h(Quarantine, { testbed, again }),
+    testbed.control && h(Control, { testbed }),
+    testbed.queue.length > 0 && h(Table, {
+      caption: `Queue of ${testbed.testbed}`, rows: testbed.queue, id: (entry) => entry.probeid,
       columns: [
         ["revision", (entry) => h("b", null, entry.label, entry.image > 0 && ` (image ${entry.image})`)],
         ["workload", (entry) => entry.workload],
@@ -110,7 +110,7 @@ export default function Lab() {
   return h(Page, { title: lab ? `Lab of ${lab.farm}` : "Lab", error,
     aside: h("a", { href: "plugins/bench/metrics" }, "metrics") },
   h(Mirror),
-  lab && lab.testbeds.map((bed) => h(Testbed, { key: bed.testbed, bed, again,
-    gates: (gates ?? []).filter((series) => series.testbed === bed.testbed) })),
+  lab && lab.testbeds.map((testbed) => h(Testbed, { key: testbed.testbed, testbed, again,
+    gates: (gates ?? []).filter((series) => series.testbed === testbed.testbed) })),
   lab && h(Builders, { lab }));
 }

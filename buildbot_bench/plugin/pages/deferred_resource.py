@@ -10,7 +10,7 @@ from twisted.web import server
 from twisted.web.resource import Resource
 
 
-class PageAnswer(Resource):
+class DeferredResource(Resource):
     """A page whose body is made when it is asked for; `body` also sets what headers it wants."""
 
     isLeaf = True
@@ -25,11 +25,11 @@ class PageAnswer(Resource):
 
     def render_GET(self, request: Any) -> int:
         """Have it made, and send it unless nobody waits for it any more."""
-        gone: list[object] = []
-        request.notifyFinish().addErrback(gone.append)
+        disconnected: list[object] = []
+        request.notifyFinish().addErrback(disconnected.append)
         made = Deferred.fromCoroutine(self.body(request))
         made.addErrback(self._failed, request)
-        made.addCallback(lambda body: None if gone else _send(request, body))
+        made.addCallback(lambda body: None if disconnected else _send(request, body))
         made.addErrback(log.err, "while a page was sent")
         return int(server.NOT_DONE_YET)
 
