@@ -24,9 +24,7 @@ def build_ahead(
     ground: Ground, mass: FloatArray, planned: list[int], count: int
 ) -> tuple[int, ...]:
     """The median of the likeliest interval that planned kernels leave open, `count` times over."""
-    able = np.flatnonzero(
-        (ground.ask >= 0) & (ground.kernel == np.arange(ground.n + 1)) & ~ground.built
-    )
+    able = ground.able[~ground.built[ground.able]]
     marks = sorted({0, ground.n, *planned, *np.flatnonzero(ground.built).tolist()})
     chosen: list[int] = []
     while len(chosen) < count:

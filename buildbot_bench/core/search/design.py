@@ -217,8 +217,8 @@ def mixture_information(weight: FloatArray, mean: FloatArray, sd: FloatArray) ->
 
     A share of the values are outliers, which bounds how much any value can tell.
     """
-    top = np.argsort(-weight, kind="stable")[:_MOST_COMPONENTS]
-    top = top[weight[top] > _LEAST_WEIGHT]
+    heavy = np.flatnonzero(weight > _LEAST_WEIGHT)
+    top = heavy[np.argsort(-weight[heavy], kind="stable")[:_MOST_COMPONENTS]]
     weight, mean, sd = weight[top] / weight[top].sum(), mean[top], sd[top]
     y = mean[:, None] + sd[:, None] * _NODES
     z = (y[:, :, None] - mean) / sd

@@ -29,13 +29,14 @@ _ENDS = 2  # kernels: the old and the new one
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ground:
-    """The range 0..n; all arrays are indexed by position and have n + 1 entries.
+    """The range 0..n; all arrays but `able` are indexed by position and have n + 1 entries.
 
-    `kernel` is the first position with the same kernel. `ask` is the position to name when that
-    kernel is to be measured, -1 where that is not possible. `built` tells whether it has an image.
-    `broken` marks the kernels that are known to be untestable. `mass` is the prior probability
-    that the culprit, if there is one, is this commit or an earlier one. `images`: a kernel that was
-    measured can be built anew; if not, `most_boots` of its image leave little but that one's luck.
+    `able` are the kernels that can be measured, ascending. `kernel` is the first position with the
+    same kernel. `ask` is the position to name when that kernel is to be measured, -1 where that is
+    not possible. `built` tells whether it has an image. `broken` marks the kernels that are known
+    to be untestable. `mass` is the prior probability that the culprit, if there is one, is this
+    commit or an earlier one. `images`: a kernel that was measured can be built anew; if not,
+    `most_boots` of its image leave little but that one's luck.
     """
 
     n: int
@@ -44,6 +45,7 @@ class Ground:
     built: BoolArray
     broken: BoolArray
     mass: FloatArray
+    able: IntArray
     images: bool = True
     most_boots: float = math.inf
 
@@ -54,9 +56,8 @@ class Ground:
 
     def candidates(self, old: int, new: int) -> IntArray:
         """The kernels strictly between two others that can be measured."""
-        inside = np.arange(old + 1, new)
-        able: IntArray = inside[(self.kernel[inside] == inside) & (self.ask[inside] >= 0)]
-        return able
+        first, last = np.searchsorted(self.able, (old + 1, new))
+        return self.able[first:last]
 
     def last_with(self, kernel: int) -> int:
         """The last position that has this kernel."""
@@ -64,8 +65,7 @@ class Ground:
 
     def ends(self) -> tuple[int, int] | None:
         """The outermost kernels that can be measured; None when there are not two."""
-        able = np.flatnonzero((self.ask >= 0) & (self.kernel == np.arange(self.n + 1)))
-        return None if len(able) < _ENDS else (int(able[0]), int(able[-1]))
+        return None if len(self.able) < _ENDS else (int(self.able[0]), int(self.able[-1]))
 
 
 def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
@@ -81,13 +81,15 @@ def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
     measured = np.zeros(n + 1, dtype=bool)
     measured[kernel[[m.position for m in evidence.measurements]]] = True
     built = _mask(n, evidence.built)
+    ask = _whom_to_ask(kernel, untestable, built, broken & ~measured)
     return Ground(
         n=n,
         kernel=kernel,
-        ask=_whom_to_ask(kernel, untestable, built, broken & ~measured),
+        ask=ask,
         built=_any_of_kernel(kernel, built) | measured,
         broken=broken & ~measured,
         mass=_prior_mass(n, same, policy.weights),
+        able=np.flatnonzero((ask >= 0) & (kernel == positions)),
         images=policy.images,
         most_boots=_most_boots(policy.sigma_run, policy.sigma_build),
     )

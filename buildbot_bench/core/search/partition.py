@@ -20,6 +20,7 @@ FURTHER_STEP = 0.02
 # Work on one thing comes in several commits: a step is followed at once by another with about this
 # probability. (Of the four steps in the archive's iflib range, two are neighbours.)
 STEP_IN_COMPANY = 0.1
+_LONG = 150  # numbers; measured: from here on the largest is worth finding before the rest
 _TINY = 1e-12  # commits; so that an empty gap does not divide by 0
 
 
@@ -93,12 +94,21 @@ def cut(log_evidence: FloatArray, prior: StepPrior) -> Partition:
     log_cut = prior.log_cut
     weight = log_evidence + prior.company
     weight[0, m - 1] += prior.log_none
+    ending = np.ascontiguousarray(weight.T)
     before = np.zeros(m)
     for i in range(1, m):
-        before[i] = np.logaddexp.reduce(before[:i] + weight[:i, i - 1]) + log_cut[i - 1]
+        before[i] = _log_sum(before[:i] + ending[i - 1, :i]) + log_cut[i - 1]
     after = np.zeros(m)
     for j in range(m - 2, -1, -1):
-        after[j] = np.logaddexp.reduce(after[j + 1 :] + weight[j + 1, j + 1 :]) + log_cut[j]
-    total = float(np.logaddexp.reduce(before + weight[:, m - 1]))
+        after[j] = _log_sum(after[j + 1 :] + weight[j + 1, j + 1 :]) + log_cut[j]
+    total = _log_sum(before + ending[m - 1])
     stretch = np.exp(before[:, None] + weight + after[None, :] - total)
     return Partition(stretch=stretch, step=stretch.sum(axis=0)[:-1], log_evidence=total)
+
+
+def _log_sum(logarithms: FloatArray) -> float:
+    """The logarithm of the sum of what these are logarithms of, (N,); one of them is finite."""
+    if len(logarithms) < _LONG:
+        return float(np.logaddexp.reduce(logarithms))
+    top = float(logarithms.max())
+    return top + float(np.log(np.exp(logarithms - top).sum()))

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.design import mixture_information
 from buildbot_bench.core.search.ground import survey
-from buildbot_bench.core.search.levels import explain
+from buildbot_bench.core.search.levels import _grid, explain
 from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, SearchNoise
 from buildbot_bench.core.search.partition import StepPrior, cut, in_company
 from buildbot_bench.core.search.readings import Readings, read
@@ -45,6 +47,42 @@ def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
     expected = quad(integrand, -0.06, 0.06, points=list(seen.values), limit=500)[0]
     _, log_evidence = explain(seen, noise, prior_sd)
     assert log_evidence[0, 3] == pytest.approx(np.log(expected), abs=0.02)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 70), st.sampled_from([-20.0, 0.0, 0.6])), min_size=2, max_size=14
+    ),
+    st.integers(0, 1000),
+)
+def test_many_boots_and_kernels_are_weighed_as_if_one_by_one(kernels, seed):
+    rng = np.random.default_rng(seed)
+    seen = readings(
+        [
+            (place, 0, level + 0.5 * float(y))
+            for place, (boots, level) in enumerate(kernels)
+            for y in rng.standard_t(3, boots)
+        ]
+    )
+    noise, prior_sd = SearchNoise(run=0.005, build=0.0), 0.1
+    stretches, log_evidence = explain(seen, noise, prior_sd)
+    levels, width = _grid(seen, noise)
+    middle = 0.5 * (seen.values.min() + seen.values.max())
+    of_value = np.log(density(seen.values[:, None] - levels, noise.run))
+    prior = norm.logpdf(levels, loc=middle, scale=prior_sd) + np.log(width)
+    for i in range(len(kernels)):
+        for j in range(i, len(kernels)):
+            inside = (seen.place_of_value >= i) & (seen.place_of_value <= j)
+            log_weight = prior + of_value[inside].sum(axis=0)
+            expected = np.logaddexp.reduce(log_weight)
+            mean = float(np.exp(log_weight - expected) @ levels)
+            alone = float(np.diag(log_evidence)[i : j + 1].sum())
+            if expected > alone - 300:
+                assert log_evidence[i, j] == pytest.approx(expected, abs=1e-6)
+                assert stretches.mean[i, j] == pytest.approx(mean, abs=1e-9)
+            else:
+                assert log_evidence[i, j] < alone - 200
 
 
 def test_two_boots_of_an_image_share_its_offset():
