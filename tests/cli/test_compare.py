@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -144,15 +147,16 @@ def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
     farm.wary = True
     compare(*PAIR, "--no-wait")
     watched = threading.Thread(target=compare, args=("--follow", "3"))
-    watched.start()
-    shown = ""  # a read may end amid a line
-    while "--approve 3" not in shown:
-        assert watched.is_alive()
-        shown += capsys.readouterr().err
-    assert "ann asks to build and run:\n\n--- my.patch ---\n+evil" in shown
-    assert "\x1b" not in shown
-    assert compare("--approve", "3") == 0
-    watched.join()
+    # What pytest captures is emptied as it is read: what is written meanwhile would be lost.
+    with redirect_stderr(StringIO()) as shown:
+        watched.start()
+        while "--approve 3" not in shown.getvalue():
+            assert watched.is_alive()
+            time.sleep(0.01)
+        assert "ann asks to build and run:\n\n--- my.patch ---\n+evil" in shown.getvalue()
+        assert "\x1b" not in shown.getvalue()
+        assert compare("--approve", "3") == 0
+        watched.join()
     assert TEXT in capsys.readouterr().out
 
 
