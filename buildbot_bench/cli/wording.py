@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-import wcwidth
-
 from buildbot_bench.cli.answers import (
     End,
     ForecastSpread,
@@ -20,6 +18,7 @@ from buildbot_bench.cli.answers import (
     RemoteSuspect,
 )
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
+from buildbot_bench.render.layout import column_widths, padded
 
 _SUBJECT_WIDTH = 60
 
@@ -189,6 +188,6 @@ def searches_text(searches: Sequence[RemoteSearch]) -> str:
 
 def table_text(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned columns, as a terminal shows them."""
-    widths = [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(wcwidth.ljust, row, widths)) for row in rows)
+    widths = column_widths(rows)
+    lines = ("  ".join(map(padded, row, widths)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

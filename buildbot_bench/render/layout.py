@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import wcwidth
+
 from buildbot_bench.core.legible import display_width
 
 WIDTH = 78  # two short of 80, so that a quoted mail still fits
@@ -38,18 +40,18 @@ def moment(at_s: float) -> str:
 
 def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
     """How many terminal columns each column of a table takes."""
-    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    return [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
 
 
 def padded(cell: str, width: int) -> str:
     """A cell with blanks behind it."""
-    return cell + " " * (width - display_width(cell))
+    return wcwidth.ljust(cell, width)
 
 
 def aligned(figures: Sequence[str], widths: Sequence[int]) -> str:
     """Figures of a row, each with blanks before it."""
     cells = zip(figures, widths, strict=True)
-    return "  ".join(" " * (width - display_width(figure)) + figure for figure, width in cells)
+    return "  ".join(wcwidth.rjust(figure, width) for figure, width in cells)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:

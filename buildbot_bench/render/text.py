@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from buildbot_bench.core.legible import display_width, shorten
+from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.report import Fact, ProbeRecord, Report, ScopeRow
 from buildbot_bench.core.report.words import duration, extent, quantity, reach, where
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.layout import column_widths, moment, padded, wrap
+from buildbot_bench.render.layout import aligned, column_widths, moment, padded, wrap
 from buildbot_bench.render.why_text import cost_table, symbol_table
 
 _LABEL_COLUMNS = 16
@@ -63,14 +63,14 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
     lines = []
     for testbed, workload, change, summary in cells:
         row = [padded(testbed, widths[0]), padded(workload, widths[1])]
-        row.append(" " * (widths[2] - display_width(change)) + change)
+        row.append(aligned([change], widths[2:3]))
         lines.append(wrap(summary, first="  " + "  ".join(row) + "  "))
     return "\n".join(lines)
 
 
 def setup_table(facts: Sequence[Fact]) -> str:
     """The facts as two columns; one that differs has a mark and a line for each side."""
-    width = max(display_width(fact.name) for fact in facts)
+    (width,) = column_widths([(fact.name,) for fact in facts])
     lines = []
     for fact in facts:
         name = padded(fact.name, width)
@@ -96,12 +96,8 @@ def _cells(probe: ProbeRecord) -> tuple[str, ...]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Figures stand to the right, the name of the revision to the left."""
-    blanks = [
-        " " * (width - display_width(cell)) for cell, width in zip(cells, widths, strict=True)
-    ]
     serial, name, *figures = cells
-    shown = [blanks[0] + serial, name + blanks[1]]
-    shown += [blank + figure for blank, figure in zip(blanks[2:], figures, strict=True)]
+    shown = (aligned([serial], widths[:1]), padded(name, widths[1]), aligned(figures, widths[2:]))
     return ("  " + "  ".join(shown)).rstrip()
 
 

@@ -72,11 +72,14 @@ class EmbeddedDriver:
         self._kernel = home / "boot" / "kernel"
         self._digest = ""
         self._tunables: tuple[str, ...] = ()
+        self._workloads: Mapping[str, EmbeddedWorkload] = extensions.load_all(
+            extensions.EMBEDDED_WORKLOADS
+        )
         self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
 
     def workloads(self) -> tuple[str, ...]:
         """Those that are registered: plain forwarding."""
-        return tuple(self._workloads())
+        return tuple(self._workloads)
 
     def check(self) -> list[CheckFinding]:
         """A compiler, programs that it compiles, and a control that takes traffic."""
@@ -215,14 +218,10 @@ class EmbeddedDriver:
         """Kill everything."""
         self._running.close()
 
-    def _workloads(self) -> Mapping[str, EmbeddedWorkload]:
-        return extensions.load_all(extensions.EMBEDDED_WORKLOADS)
-
     def _workload(self, name: str) -> EmbeddedWorkload:
-        known = self._workloads()
-        if name not in known:
-            raise InfraError(f"no such workload: {name}", hint=nearest(name, known))
-        return known[name]
+        if name not in self._workloads:
+            raise InfraError(f"no such workload: {name}", hint=nearest(name, self._workloads))
+        return self._workloads[name]
 
     @property
     def _environment(self) -> dict[str, str]:

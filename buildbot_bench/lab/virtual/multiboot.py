@@ -20,9 +20,12 @@ _FREEBSDS = (FileKind.ARCHIVE, FileKind.FREEBSD, FileKind.FOREIGN)
 class Multiboot:
     """A system that is one file."""
 
+    def __init__(self) -> None:
+        self._workloads = workloads_of(MULTIBOOT)
+
     def workloads(self) -> Mapping[str, BurstTraffic]:
         """Those that are registered for it: plain forwarding."""
-        return {name: one.traffic for name, one in workloads_of(MULTIBOOT).items()}
+        return {name: one.traffic for name, one in self._workloads.items()}
 
     def check(self) -> list[CheckFinding]:
         """Nothing: a boot sector boots in the same way."""

@@ -32,11 +32,10 @@ class GitHubSite:
     def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
         """A status, or a comment."""
         api, repository = self._settings.api, self._settings.repository
-        match kind:
-            case "github-status":
-                return GitHubStatus(api=api, repository=repository, token=token, page=page)
-            case "github-comment":
-                return GitHubComment(api=api, repository=repository, token=token)
+        if kind == STATUS:
+            return GitHubStatus(api=api, repository=repository, token=token, page=page)
+        if kind == COMMENT:
+            return GitHubComment(api=api, repository=repository, token=token)
         return None
 
     def _notices(self, culprit: NamedCulprit) -> Iterator[WantedNotice]:

@@ -20,7 +20,7 @@ from buildbot_bench.lab.virtual.freebsd.programs import programs
 from buildbot_bench.lab.virtual.freebsd.ufs import make_image
 from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage
-from buildbot_bench.lab.virtual.workloads import VirtualWorkload, workloads_of
+from buildbot_bench.lab.virtual.workloads import workloads_of
 
 _KERNEL_NAME = "/boot/kernel/kernel"
 # loader(8), uart(4), mount(8) of the root; a panic ends the machine at once, and asks nobody.
@@ -59,10 +59,11 @@ class FreeBSD:
     def __init__(self, settings: QemuSettings, home: Path) -> None:
         self._settings = settings
         self._home = home
+        self._workloads = workloads_of(FREEBSD)
 
     def workloads(self) -> Mapping[str, BurstTraffic]:
         """Those that are registered: forwarding of IPv4 and of IPv6, and behind firewalls."""
-        return {name: workload.traffic for name, workload in self._workloads().items()}
+        return {name: workload.traffic for name, workload in self._workloads.items()}
 
     def check(self) -> list[CheckFinding]:
         """That loader and init compile, and that the loader boots a kernel as it should."""
@@ -82,14 +83,14 @@ class FreeBSD:
     def unpack(self, artefact: Path, digest: str, directory: Path) -> BootImage:
         """Its kernel, those modules that the testbed names, and those that a workload may need."""
         modules = self._settings.modules
-        wanted = [one.module for one in self._workloads().values() if one.module]
+        wanted = [one.module for one in self._workloads.values() if one.module]
         return unpack(artefact, digest, directory, modules, tuple(wanted))
 
     def arguments(self, image: BootImage, workload: str, tunables: Sequence[str]) -> list[str]:
         """Our loader as QEMU's kernel, and behind it the files that it loads."""
         made = programs(self._home)
         settings = (*self._settings.sysctls, *tunables)
-        asked = self._workloads()[workload]
+        asked = self._workloads[workload]
         commands = script.commands(asked, self._settings.nic, settings)
         files = {"sbin/init": made.init.read_bytes(), "etc/commands": commands.encode()}
         directory = self._home / "boot"
@@ -117,9 +118,6 @@ class FreeBSD:
         """Where no FreeBSD ever forwarded, none may be able to."""
         del image
         return True
-
-    def _workloads(self) -> Mapping[str, VirtualWorkload]:
-        return workloads_of(FREEBSD)
 
     def _quiet(self) -> dict[str, str]:
         return _QUIET if self._settings.exact else {}
