@@ -1,0 +1,121 @@
+"""When the mirror is brought up to date, how far that is, and who waits; it reads no commit."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.errors import InfraError, NotYetError
+from buildbot_bench.history import MirrorHistory, Progress
+
+# One who asks a farm that has just started waits this long for it to know its newest commits.
+FIRST_LOOK_S = 30.0
+# One who asks while the mirror is made is told after this how far it is, and asks again.
+MOMENT_S = 2.0
+
+
+class Mirroring:
+    """One farm's mirror, from its first clone on."""
+
+    def __init__(self, path: Path, url: str, *, branch: str, reactor: Any) -> None:
+        self.history = MirrorHistory(path, url, branches=(branch,), on_progress=self._take_progress)
+        self._reactor = reactor
+        self._is_ready = self._has_looked = self._is_looking = False
+        self._trouble: InfraError | None = None
+        self._said = f"cloning {self.history.name}"
+        self._waiting: list[Deferred[None]] = []
+
+    def _take_progress(self, progress: Progress) -> None:
+        # In a thread of the history's; all else here runs in the reactor's.
+        self._said = str(progress)
+        self._trouble = None
+
+    def taken_as_it_is(self) -> None:
+        """Let nobody wait: what is asked is asked of the mirror as it is now."""
+        self._is_ready = self._has_looked = True
+        self._tell()
+
+    async def refresh(self) -> None:
+        """Fetch, and read what is new of a long history; who comes meanwhile waits for the same.
+
+        Raises InfraError when the repository cannot be had.
+        """
+        if self._is_looking:
+            while self._is_looking:
+                await self._news()
+            return
+        self._is_looking = True
+        try:
+            await self._look()
+        except Exception as error:
+            self._trouble = error if isinstance(error, InfraError) else InfraError(repr(error))
+            raise
+        else:
+            self._is_ready, self._trouble = True, None
+        finally:
+            self._is_looking, self._has_looked = False, True
+            self._tell()
+
+    async def _look(self) -> None:
+        if not self._is_ready and await deferToThread(lambda: self.history.is_there):
+            # Who asks about what is known need not wait for what is new.
+            with suppress(InfraError):
+                await deferToThread(self.history.index)
+                self._is_ready = True
+                self._tell()
+        await deferToThread(self.history.fetch)
+        await deferToThread(self.history.index)
+
+    async def ready(self) -> None:
+        """Wait until questions can be answered, but not for long.
+
+        After a start, what came since is waited for.
+
+        Raises:
+            NotYetError: The mirror is being made; it says how far it is.
+            InfraError: The mirror cannot be made; it says why.
+        """
+        if not self._has_looked and not self._is_looking:
+            # The broker looks, unless it runs on another master.
+            Deferred.fromCoroutine(self.refresh()).addErrback(lambda _: None)
+        began_s = self._reactor.seconds()
+        while not (self._is_ready and self._has_looked) and not self._trouble:
+            wait_s = FIRST_LOOK_S if self._is_ready else MOMENT_S
+            left_s = began_s + wait_s - self._reactor.seconds()
+            if left_s <= 0:
+                break
+            await self._news(left_s)
+        if self._is_ready:
+            return
+        if self._trouble is not None:
+            raise InfraError(
+                f"there is no mirror of {self.history.name} yet: {self._trouble.message}",
+                hint=self._trouble.hint
+                or "mend `repository` in bench.yml, or what it names; the farm goes on trying",
+            )
+        raise NotYetError(self._said)
+
+    def view(self) -> dict[str, str]:
+        """What a page shows: whether it is `ready`, `begun` or in `trouble`, and how far."""
+        if self._is_ready:
+            return {"state": "ready", "text": ""}
+        if self._trouble is not None:
+            return {"state": "trouble", "text": str(self._trouble)}
+        return {"state": "begun", "text": self._said}
+
+    def _news(self, wait_s: float | None = None) -> Deferred[None]:
+        """Fires at the next change of state, or when the time is up."""
+        waiter: Deferred[None] = Deferred()
+        self._waiting.append(waiter)
+        if wait_s is not None:
+            waiter.addTimeout(wait_s, self._reactor, onTimeoutCancel=lambda *_: None)
+        return waiter
+
+    def _tell(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.callback(None)
