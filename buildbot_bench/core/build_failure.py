@@ -41,6 +41,20 @@ def failure(stages: Stages, found: Diagnosis, *, own_configuration: str) -> Benc
     return UntestableRevision(found.reason)
 
 
+# What a compiler, a linker, make or config(8) says of a source that stays as it is.
+_SAYS_IT_AGAIN = re.compile(
+    r"error: |undefined (?:symbol|reference)|No rule to make|don't know how to make|config\(8\)"
+)
+
+
+def fails_each_time(reason: str) -> bool:
+    """Whether a build that failed for this reason would fail so again: a second one tells nothing.
+
+    A script of the farm's own may fail by accident, and says so in words that are not known here.
+    """
+    return _SAYS_IT_AGAIN.search(reason) is not None
+
+
 def _remedy(reason: str) -> str:
     if header := _HEADER.search(reason):
         return f"install the package that has {header['name']}; {_CHECK}"

@@ -22,6 +22,10 @@ _MOST_CLAIMED = 2  # times the file's size
 # type, flags, address, offset, size, link. For 32 bits and for 64.
 _HEADER = {1: (32, "I", 46, "7I"), 2: (40, "Q", 58, "2I4QI")}
 
+_SYMTAB, _STT_FILE = 2, 4
+# Of a symbol: its size, and where its kind stands; its name's place is the first word.
+_SYMBOL = {1: (16, 12), 2: (24, 4)}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
@@ -70,6 +74,29 @@ def sections(data: bytes) -> tuple[Section, ...]:
     claimed = sum(section.span.stop - section.span.start for section in found)
     whole = all(section.span.stop <= len(data) for section in found)
     return found if whole and claimed <= _MOST_CLAIMED * len(data) else ()
+
+
+def source_names(data: bytes) -> frozenset[str]:
+    """The names, without directories, of the files that a program was compiled from.
+
+    They are its symbols of the kind STT_FILE; none for a program that was stripped.
+    """
+    found = sections(data)
+    names: set[bytes] = set()
+    for table in found:
+        if table.kind == _SYMTAB and table.link < len(found):
+            texts = data[found[table.link].span]
+            names.update(_texts_of_files(data, table, texts))
+    return frozenset(name.rpartition(b"/")[2].decode(errors="replace") for name in names)
+
+
+def _texts_of_files(data: bytes, table: Section, texts: bytes) -> Iterator[bytes]:
+    size, info_at = _SYMBOL[data[4]]
+    order = {1: "<", 2: ">"}[data[5]]
+    for at in range(table.span.start, table.span.stop - size + 1, size):
+        if data[at + info_at] & 0xF == _STT_FILE:
+            (start,) = struct.unpack_from(f"{order}I", data, at)
+            yield texts[start : texts.find(b"\0", start, start + _LONGEST_NAME)]
 
 
 def _sections(data: bytes) -> Iterator[Section]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
+from buildbot_bench.core.model.thresholds import differ
 from buildbot_bench.core.sample import NoiseClass, Sample
 
 
@@ -49,7 +50,7 @@ class Gate:
         if new.metric.noise is not NoiseClass.EXACT:
             return Ruling.OPEN
         before, after = median(old.values), median(new.values)
-        return Ruling.OPEN if abs(after - before) >= self.least * before else Ruling.CLOSED
+        return Ruling.OPEN if differ(before, after, self.least) else Ruling.CLOSED
 
 
 def figures_of(samples: Iterable[Sample], well: Collection[int]) -> dict[int, Sample]:

@@ -10,13 +10,12 @@ import pytest
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Suspicion, judge
-from buildbot_bench.core.noise import COUNTED, learn
+from buildbot_bench.core.model import COUNTED, learn
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack, compare_symbols
-from buildbot_bench.core.report import PROOF_ITERATIONS, compose, proof_iterations
+from buildbot_bench.core.report import compose
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,
     KNOWN_METRICS,
-    PPS,
     Iteration,
     Sample,
 )
@@ -80,6 +79,7 @@ def search(
                 sigma_run=sigma_run,
                 sigma_build=COUNTED.sigma_build,
                 images=False,
+                layout=False,
             ),
         )
         if isinstance(step, Answer):
@@ -242,11 +242,6 @@ def test_a_report_says_what_a_count_cannot_see_and_doubts_no_missing_spread():
     assert "hardware has the last word" in note
     assert "(where lower is better) rose by 0.5%" in report.summary[0]
     assert "from 792.5 to 796.5 instructions/packet" in report.summary[0]
-
-
-def test_boots_that_are_all_alike_prove_a_step_as_soon_as_students_t_takes_them():
-    assert proof_iterations([counted(0, BEFORE)]) == ministat.MIN_VALUES
-    assert proof_iterations([replace(counted(0, BEFORE), metric=PPS)]) == PROOF_ITERATIONS
 
 
 def capture(event: str, **counts: int) -> Profile:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from buildbot_bench.core.noise import Noise, spread_of_images
+from buildbot_bench.core.model import Noise, spread_of_images
 from buildbot_bench.core.sample import Iteration, Sample
 
 NOISE = Noise(sigma_run=0.004, sigma_build=0.003, df_run=100.0, df_build=50.0)
@@ -43,3 +43,10 @@ def test_an_unlucky_layout_widens_what_images_may_differ_by():
 def test_values_that_are_no_measurement_are_passed_over():
     samples = [image(1, 0, 1.0), image(1, 1, 0.0), image(1, 2)]
     assert spread_of_images(samples, NOISE) == NOISE.sigma_build
+
+
+def test_relinked_kernels_that_agree_do_not_dilute_one_that_is_far_off():
+    far = [image(1, 0, 0.97, 0.97, 0.97), image(1, 1, 1.0, 1.0, 1.0)]
+    agree = [image(p, n, 1.0, 1.001, 0.999) for p in range(2, 12) for n in range(3)]
+    assert spread_of_images([*far, *agree], NOISE) == spread_of_images(far, NOISE)
+    assert spread_of_images(far, NOISE) > NOISE.sigma_build

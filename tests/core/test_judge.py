@@ -10,6 +10,7 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.judge import (
     Alarm,
+    Direction,
     JudgePolicy,
     Nothing,
     Remeasure,
@@ -17,11 +18,19 @@ from buildbot_bench.core.judge import (
     Unfit,
     judge,
 )
-from buildbot_bench.core.noise import Bimodal, Noise
+from buildbot_bench.core.model import Bimodal, Noise
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 from tests.fakes.judged_farm import Farm
 
-QUIET = Noise(sigma_run=0.005, sigma_build=0.0005, df_run=200.0, df_build=100.0)
+QUIET = Noise(
+    sigma_run=0.005,
+    sigma_build=0.0005,
+    df_run=200.0,
+    df_build=100.0,
+    far_share=0.004,  # as 150 images teach, none of which was far off
+    far_below=0.002,
+    far_weight=180.0,
+)
 LAYOUT = Noise(sigma_run=0.005, sigma_build=0.01, df_run=200.0, df_build=100.0)
 INSTRUCTIONS = Metric(
     name="cost", unit="instructions/packet", higher_is_better=False, noise=NoiseClass.EXACT
@@ -50,8 +59,10 @@ def test_a_drop_is_an_alarm_once_fresh_boots_of_both_sides_show_it() -> None:
     assert alarm.low < -0.05 < alarm.high
     assert alarm.first == 30
     assert alarm.anchor < 30
-    assert len(farm.boots[30, 0]) >= 6
-    assert len(farm.boots[alarm.anchor, 0]) >= 6
+    fresh_s = farm.boots[30, 0][0].at_s
+    for position in (30, alarm.anchor):
+        boots = [b for (p, _), its in farm.boots.items() if p == position for b in its]
+        assert 3 <= sum(boot.at_s > fresh_s for boot in boots) <= 4  # not five: 5 % are ten sigmas
     assert alarm.comparison is not None
     assert alarm.comparison.significant
 
@@ -217,6 +228,35 @@ def test_three_percent_are_mostly_found_where_images_differ_by_one_and_never_in_
     assert all(isinstance(verdict, Nothing) for verdict in layout)
 
 
+def test_an_alarm_stands_on_the_more_images_the_more_often_they_are_far_off() -> None:
+    level = math.log1p(-0.04)
+    images = []
+    for share in (0.004, 0.03, 0.1):
+        noise = replace(CALM_BUILDS, far_share=share, far_below=share, far_weight=600.0)
+        farm = Farm(noise=noise, level=lambda p: level if p >= 31 else 0.0)
+        assert isinstance(farm.measured(range(1, 32)).settle(31), Alarm)
+        images.append(sum(position == 31 for position, _ in farm.boots))
+    assert images == [2, 3, 4]
+
+
+def test_the_anchor_may_be_the_lucky_one_and_is_built_again() -> None:
+    farm = Farm(noise=CALM_BUILDS)
+    farm.layout = {(1, 0): math.log1p(-0.04)}
+    farm.measured(range(1, 3), times=5)
+    assert isinstance(farm.settle(2), Nothing)
+    assert (1, 1) in farm.boots
+
+
+def test_a_level_that_one_revision_alone_showed_is_not_told_to_have_returned() -> None:
+    farm = Farm(noise=CALM_BUILDS).measured(range(1, 31))
+    farm.layout |= {(31, image): math.log1p(-0.04) for image in range(5)}
+    farm.boot(31)
+    assert isinstance(farm.settle(31), Alarm)  # all that can be asked says so
+    for position in range(32, 40):
+        farm.boot(position)
+        assert isinstance(farm.settle(position), Nothing)
+
+
 def test_what_no_layout_does_is_not_linked_in_another_order() -> None:
     farm = step(-0.2, at=30)
     assert isinstance(farm.settle(30), Alarm)
@@ -258,7 +298,7 @@ def test_five_images_of_a_revision_are_the_most() -> None:
 
 def test_what_is_little_known_needs_more_than_what_is_well_known() -> None:
     farm = Farm(noise=LAYOUT).measured(range(1, 31))
-    farm.layout[31, 0] = -0.06
+    farm.layout[31, 0] = -0.11  # beyond luck
     farm.boot(31, times=5)
     well = farm.look(31)
     farm.noise = replace(LAYOUT, df_build=4.0)
@@ -290,7 +330,35 @@ def test_boots_asked_for_one_revision_do_not_close_the_case_of_the_one_before() 
 
 def test_an_alarm_elsewhere_lowers_what_is_needed_here() -> None:
     assert JudgePolicy().evidence_needed == 3000
-    assert JudgePolicy(corroborated=True).evidence_needed == 15
+    seen = JudgePolicy(corroborated=frozenset({"regression"}))
+    assert seen.evidence_needed == seen.towards("regression").evidence_needed == 15
+
+
+def test_an_alarm_elsewhere_in_the_other_direction_speaks_for_nothing() -> None:
+    seen = JudgePolicy(corroborated=frozenset({"improvement"}))
+    assert seen.towards("regression").evidence_needed == 3000
+
+
+def test_a_drop_is_believed_sooner_when_another_testbed_fell_and_not_when_it_rose() -> None:
+    noise = Noise(sigma_run=0.005, sigma_build=0.008, df_run=100.0, df_build=50.0)
+
+    def needed(direction: Direction | None) -> int:
+        agreed = frozenset[Direction]() if direction is None else frozenset({direction})
+        boots = 0
+        for seed in range(12):
+            farm = Farm(
+                noise=noise,
+                level=lambda p: math.log1p(-0.025) if p >= 30 else 0.0,
+                policy=JudgePolicy(corroborated=agreed),
+                seed=seed,
+            ).measured(range(1, 31))
+            farm.settle(30)
+            boots += sum(map(len, farm.boots.values()))
+        return boots
+
+    alone = needed(None)
+    assert needed("improvement") == alone
+    assert needed("regression") < alone
 
 
 def test_more_series_share_the_budget() -> None:
@@ -403,12 +471,11 @@ def test_a_counted_metric_needs_more_boots_where_it_scatters_as_much_as_its_floo
     ]
     verdict = judge(samples[:-1], samples[-1], COUNTS, JudgePolicy())
     assert isinstance(verdict, Suspicion)
-    assert [r.iterations for r in verdict.remeasure if r.position < 6] == [1]
-    assert all(r.position < 6 for r in verdict.remeasure)  # the new one was repeated already
+    assert [(r.position < 6, r.iterations) for r in verdict.remeasure] == [(True, 1), (False, 1)]
     scattered = replace(COUNTS, sigma_run=0.007)
     verdict = judge(samples[:-1], samples[-1], scattered, JudgePolicy())
     assert isinstance(verdict, Suspicion)
-    assert sorted(r.iterations for r in verdict.remeasure) == [2, 4]
+    assert sorted(r.iterations for r in verdict.remeasure) == [1, 3]
 
 
 def test_a_doubtful_place_moves_the_anchor_back_and_widens_the_interval() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.judge import Alarm, JudgePolicy, Suspicion, Verdict, judge
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import Sample
 from tests.fakes.judged_farm import Farm
 
@@ -73,7 +73,8 @@ def test_it_asks_only_for_what_is_not_there(farm: Farm, images: bool) -> None:
         assert verdict.remeasure
         assert all(request.iterations > 0 for request in verdict.remeasure)
         assert all(
-            (request.position, request.image) in farm.boots or request.position == last(farm)
+            (request.position, request.image) in farm.boots
+            or request.position in {last(farm), verdict.anchor}
             for request in verdict.remeasure
         )
 
@@ -149,12 +150,15 @@ def test_which_image_arrived_last_does_not_matter(farm: Farm) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(farm=farms())
-def test_an_alarm_stands_on_five_fresh_boots_of_the_new_side_and_says_what_it_means(
+def test_an_alarm_stands_on_three_fresh_boots_of_each_side_and_says_what_it_means(
     farm: Farm,
 ) -> None:
+    began_s = farm.boots[last(farm), 0][0].at_s
     verdict = farm.settle(last(farm))
     if isinstance(verdict, Alarm):
-        assert sum(len(b) for (p, _), b in farm.boots.items() if p == last(farm)) >= 6
+        fresh = [(p, b) for (p, _), its in farm.boots.items() for b in its if b.at_s > began_s]
+        assert sum(position == last(farm) for position, _ in fresh) >= 3
+        assert sum(position < verdict.first for position, _ in fresh) >= 3
         assert verdict.low <= verdict.effect <= verdict.high
         assert verdict.anchor < verdict.first <= last(farm)
         assert 0.9 < verdict.probability < 1
@@ -173,3 +177,41 @@ def mirrored(sample: Sample) -> Sample:
 def scaled(sample: Sample, scale: float) -> Sample:
     iterations = tuple(replace(i, value=scale * (i.value or 1.0)) for i in sample.iterations)
     return replace(sample, iterations=iterations)
+
+
+@st.composite
+def denied(draw: st.DrawFn) -> tuple[Farm, bool]:
+    """A change that only the first image of one side shows; as many others of it deny it, or more.
+
+    The second value says whether it is the old side's, which then has no other position.
+    """
+    effect = draw(st.floats(0.01, 0.3)) * draw(st.sampled_from((-1, 1)))
+    noise = draw(NOISES)
+    old = draw(st.booleans())
+    commits = 1 if old else draw(st.integers(1, 30))
+    farm = Farm(noise=noise, seed=draw(st.integers(0, 1000)))
+    seen = JudgePolicy(corroborated=frozenset({"regression", "improvement"}))
+    farm.policy = draw(st.sampled_from((JudgePolicy(), seen)))
+    farm.layout = {(p, 0): 0.0 for p in range(1, commits + 2)}
+    lucky = 1 if old else commits + 1
+    further = draw(st.integers(1, 4))
+    farm.layout |= {(lucky, image): 0.0 for image in range(1, further + 1)}
+    farm.layout[lucky, 0] = math.log1p(effect)
+    quiet = replace(noise, sigma_run=0.0)
+    farm.noise = quiet  # what images are is plain to see; the judge does not know
+    for position, image in sorted(farm.layout):
+        farm.boot(position, image=image, times=draw(st.integers(1, 8)))
+    farm.noise = noise
+    return farm, old
+
+
+@settings(max_examples=300, deadline=None)
+@given(case=denied())
+def test_what_further_images_of_a_side_deny_is_no_alarm(case: tuple[Farm, bool]) -> None:
+    farm, _ = case
+    assert not isinstance(farm.look(last(farm)), Alarm)
+    positions = {position for position, _ in farm.boots}
+    for position in positions:  # nor with any number of fresh boots of what is there
+        for image in {image for p, image in farm.boots if p == position}:
+            farm.boot(position, image=image, times=5)
+    assert not isinstance(farm.look(last(farm)), Alarm)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.noise import ARCHIVE, auto_iterations, learn, spread_of_boots
+from buildbot_bench.core.model import ARCHIVE, auto_iterations, learn, spread_of_boots
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 INSTRUCTIONS = Metric(name="cost", unit="instructions/packet", noise=NoiseClass.EXACT)

@@ -12,7 +12,7 @@ from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import AppliedFix, Report, ReportKind, compose, kind_of
 from buildbot_bench.core.report.words import sureness
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
-from buildbot_bench.core.search import Answer
+from buildbot_bench.core.search import Answer, Slope, SlopePart
 from tests.fakes import reports
 from tests.fakes.reports import SETTING, answer, history, samples, step
 
@@ -231,3 +231,27 @@ def test_a_report_holds_no_text_that_is_not_plain():
 
 def test_levels_are_told_in_the_metrics_unit():
     assert "from 1000 to 750 pps" in composed(answer(step(0, 1, -0.25))).summary[0]
+
+
+def test_a_slope_is_mailed_as_that_and_names_nobody():
+    report = reports.slope()
+    assert report.kind is ReportKind.SLOPE
+    assert report.mailable
+    assert report.headline is None
+    assert report.subject == (
+        "[bench] r311848 to r311856: forwarding -6.1% on apu2, little by little [slope]"
+    )
+    assert "none of them changed 2.0% by itself" in report.summary[0]
+
+
+def test_a_slope_that_made_it_faster_is_not_mailed():
+    whole = SlopePart(old=0, new=2, effect=0.06, low=0.05, high=0.07)
+    report = composed(answer(slopes=(Slope(whole=whole, parts=(whole,)),)))
+    assert report.kind is ReportKind.SLOPE
+    assert not report.mailable
+
+
+def test_a_step_that_is_not_separated_from_layout_is_suspected_not_found():
+    report = composed(answer(replace(step(0, 1, -0.04), separated=False)))
+    assert report.kind is ReportKind.INCONCLUSIVE
+    assert report.headline is None

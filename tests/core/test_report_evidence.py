@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.report import (
     Context,
     ControlRecord,
     Report,
+    SeriesSamples,
     compose,
     replay_stages,
     runners_up,
 )
 from buildbot_bench.core.report.stages import MOST_STAGES
+from buildbot_bench.core.report.words import reach as reach_in_words
 from buildbot_bench.core.sample import Iteration
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Suspect
 from tests.fakes import reports
@@ -73,9 +76,14 @@ def test_a_report_without_a_culprit_checks_nothing():
 
 @pytest.mark.parametrize(
     ("new", "told"),
-    [(LESS, "passed"), (LESS[:4], "not made"), ((1000.0, 1001, 999, 1000, 1001), "failed")],
+    [
+        (LESS, "passed"),
+        (LESS[:3], "passed"),
+        (LESS[:2], "not made"),
+        ((1000.0, 1001, 999, 1000, 1001), "failed"),
+    ],
 )
-def test_both_sides_are_proved_by_five_boots_each_and_students_t(new, told):
+def test_both_sides_are_proved_by_three_boots_each_and_students_t(new, told):
     assert outcome(composed(values={0: FIVE, 1: new}), "both sides proved") == told
 
 
@@ -212,6 +220,33 @@ def test_scope_borrows_from_further_revisions_until_students_t_has_enough():
     assert row.reach.value == "changed"
 
 
+@pytest.mark.parametrize(
+    ("standing", "reach", "words"),
+    [
+        (Standing.CONFIRMED, "changed", "changed, confirmed"),
+        (Standing.DENIED, "no change", "no change, its own change lies elsewhere"),
+        (Standing.UNCLEAR, "unclear", "unclear, not confirmed"),
+    ],
+)
+def test_scope_tells_of_each_series_of_an_incident_what_boots_of_both_sides_say(
+    standing, reach, words
+):
+    member = SeriesSamples(
+        testbed="apu2", workload="pf", standing=standing, effect=-0.1, low=-0.11, high=-0.09
+    )
+    (_, row) = composed(series=(member,)).scope
+    assert (row.standing, row.reach.value, reach_in_words(row)) == (standing, reach, words)
+    assert (row.old, row.new, row.commits) == ("r311848", "r311849", 1)
+    assert (row.effect, row.error) == (-0.1, pytest.approx(0.01))
+
+
+def test_scope_says_of_a_series_that_waits_that_it_does():
+    values = {0: FIVE, 1: LESS}
+    waiting = replace(series("apu2", "pf", values), standing=Standing.WAITING)
+    (_, row) = composed(series=(waiting,)).scope
+    assert reach_in_words(row) == "changed, being confirmed"
+
+
 def test_a_farm_with_one_workload_on_one_testbed_has_no_scope():
     assert composed().scope == ()
 
@@ -261,7 +296,7 @@ def test_suspicion_is_on_all_until_both_ends_are_measured_and_narrows_then():
     likeliest = [stage.suspects[0] for stage in stages[1:]]
     assert [one.new - one.old for one in likeliest] == [16, 16, 16, 8, 4, 2, 1, 1]
     # What one boot cleared, which may have been an outlier, is suspected again while it matters.
-    assert left[4:] == [8, 4, 6, 1, 1]
+    assert left[4:] == [8, 12, 6, 1, 1]
     assert [stage.position for stage in stages] == [position for position, _ in HALVED]
 
 

@@ -46,7 +46,8 @@ buildkernel:
 \tset -e; test -n "$(NO_MODULES)" || for m in $(MODULES_OVERRIDE); do \\
 \t    echo "===> $$m (all)"; \\
 \t    ssp=$$(sed -n '$(SSP)' $(CONF)); \\
-\t    $(CC) $$ssp $(CONF_CFLAGS) -c -o $(OBJ)/$$m.ko $(HERE)/sys/modules/$$m/module.c || { \\
+\t    $(CC) $$ssp $(CONF_CFLAGS) -MD -MF $(OBJ)/.depend.$$m.o \\
+\t    -c -o $(OBJ)/$$m.ko $(HERE)/sys/modules/$$m/module.c || { \\
 \t    echo "bmake[4]: stopped in $(HERE)/sys/modules/$$m"; exit 1; }; done
 
 $(OBJ)/commands:
@@ -54,14 +55,15 @@ $(OBJ)/commands:
 
 $(OBJ)/ip_fastfwd.o: $(CONF) $(OBJ)/commands sys/netinet/ip_fastfwd.c
 \t@echo "Building $(OBJ)/ip_fastfwd.o"
-\t$(CC) $(CONF_CFLAGS) -c -o $@ $(HERE)/sys/netinet/ip_fastfwd.c
+\t$(CC) $(CONF_CFLAGS) -MD -MF $(OBJ)/.depend.ip_fastfwd.o -c -o $@ \\
+\t    $(HERE)/sys/netinet/ip_fastfwd.c
 
 $(OBJ)/kernel: $(CONF) $(OBJ)/commands sys/kern/main.c $(OBJ)/ip_fastfwd.o
 \techo compiled >> $(OBJ)/kernel.log
 \t@echo "Building $(OBJ)/main.o"
 \t$(CC) $$(sed -n '$(OPTIONS)' $(CONF)) -Wno-error=format $(CONF_CFLAGS) \\
 \t    $$(sed -n '$(DEBUG)' $(CONF) | sed 's/-gline-tables-only/-g1/') \\
-\t    -c -o $(OBJ)/main.o $(HERE)/sys/kern/main.c
+\t    -MD -MF $(OBJ)/.depend.main.o -c -o $(OBJ)/main.o $(HERE)/sys/kern/main.c
 \t$(CC) -nostdlib -static -o $(OBJ)/kernel $(OBJ)/main.o $(OBJ)/ip_fastfwd.o \\
 \t    $$(sed -n '$(LINK)' $(CONF) | sed 's|[$$]{KERNCONFDIR}|$(KERNCONFDIR)|')
 \tcp $(OBJ)/kernel $(OBJ)/kernel.debug

@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.incident import Breakage, Ending, Standing
+from buildbot_bench.core.read_files import ReadFiles, pack_read_files
+from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest, VerdictGrounds
+from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     AbTestState,
@@ -18,6 +21,7 @@ from buildbot_bench.plugin.db.states import (
     MarkKind,
     ProfileState,
     ReportState,
+    SearchKind,
     SearchState,
 )
 from tests.fakes.control import CONTROLLED, PLAIN
@@ -35,6 +39,8 @@ DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 FOUND = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 OPEN = replace(FOUND, steps=(), unresolved=((2, 5),), reason="two suspects are left")
 NOTHING = replace(FOUND, steps=(), reproduced=False, reason="the ends do not differ")
+PART = SlopePart(old=2, new=5, effect=-0.03, low=-0.04, high=-0.02)
+SLOPE = replace(OPEN, slopes=(Slope(whole=PART, parts=(PART,)),), reason="it slopes")
 # What PostgreSQL, SQLite, JSON and a spreadsheet would stumble over.
 HOSTILE = "\0=cmd|' /C calc'!A0 \ud800 \u202e<script>%s{0}"
 SAMPLED = "main;ip_input 700\ncpu_idle 300\n"
@@ -63,6 +69,20 @@ async def _images(past: Past) -> None:
         await past.farm.store.keep_artefact(digest=image.digest, size=9, now=past.farm.now())
     manifest = {"compiler": HOSTILE, "flags": ["-O2"]}
     await past.image(OLD, ordinal=1, manifest=manifest, build_s=12.5)
+    await _read_files(past)
+
+
+async def _read_files(past: Past) -> None:
+    """What one build read, and a commit that touches nothing of it."""
+    store = past.farm.store
+    image = await store.image_of(past.shas[OLD], 0)
+    newest = await store.newest_commit("main")
+    assert image is not None
+    assert newest is not None
+    read = pack_read_files(ReadFiles(names=frozenset({"sys/kernel.c"})))
+    digest = await store.keep_read_files(read)
+    await store.change_image(image, now=past.farm.now(), read_files=digest)
+    await store.presume_no_ops({newest.id: HOSTILE})
 
 
 async def _measurements(past: Past) -> None:
@@ -144,8 +164,10 @@ async def _searches(past: Past) -> None:
         values = boots(1e6 if side == OLD else 0.8e6, series=70 + side)
         await past.measured(side, values, reason="search", search_id=search.id, epoch="2")
         await _profile(past, side, ProfileState.DONE, search_id=search.id)
+    await _other_series(past, search.id)
     await past.answered(OPEN, "inconclusive")
     await past.answered(NOTHING, "not-reproduced")
+    await past.answered(SLOPE, "slope")
     for state in (SearchState.FAILED, SearchState.CANCELLED):
         await past.search(state=state, detail=HOSTILE, ended_at=past.farm.now())
     await past.search(state=SearchState.CANCELLING)
@@ -159,6 +181,39 @@ async def _searches(past: Past) -> None:
     await past.probe(8, reason="search", search_id=running.id)
     for state in ProfileState:
         await _profile(past, 9, state, search_id=running.id)
+    await _breakages(past)
+
+
+async def _breakages(past: Past) -> None:
+    """One that runs, of the boots; one that was found, and one that is over, of the builds."""
+    await past.search(3, 9, kind="boot", requester="", reason="alarm")
+    told = Breakage(ending=Ending.BROKEN, old=1, new=2, reason=HOSTILE, before=0, detail=HOSTILE)
+    new = past.shas[9]
+    over = Recovery(
+        old_sha=past.shas[8],
+        old_label="r8",
+        old_position=8,
+        new_sha=new,
+        new_label="r9",
+        new_position=9,
+        at_s=past.farm.now(),
+    )
+    found = {"kind": "build", "testbed": "", "state": "found", "breakage": told}
+    found |= {"ended_at": past.farm.now(), "detail": HOSTILE, "requester": "", "reason": "alarm"}
+    for recovery in (None, over):
+        row = await past.search(3, 9, **found, recovery=recovery)
+        await past.farm.store.change_search(row, workload="")
+
+
+async def _other_series(past: Past, search_id: int) -> None:
+    """One series of the incident in each standing; what was denied has a search of its own."""
+    own = await past.answered(NOTHING, "not-reproduced")
+    said = {"effect": -0.1, "low": -0.11, "high": -0.09, "reason": HOSTILE, "ended_at": 9.0}
+    for standing in Standing:
+        columns = {} if standing is Standing.WAITING else said | {"standing": standing}
+        if standing is Standing.DENIED:
+            columns["own_search_id"] = own.id
+        await past.joined(search_id, f"{standing} {HOSTILE}", **columns)
 
 
 async def _profile(past: Past, position: int, state: ProfileState, **asked: int) -> None:
@@ -263,7 +318,7 @@ async def _mails(past: Past) -> None:
 
 async def _marks_and_notices(past: Past) -> None:
     store, now = past.farm.store, past.farm.now()
-    (found,) = [s for s in await store.searches() if s.state == SearchState.FOUND]
+    (found,) = await store.searches(states=[SearchState.FOUND], kinds=[SearchKind.EFFECT])
     (verdict,) = await store.judgements(JudgementState.REGRESSION)
     fix = past.farm.history.resolve("r9")
     for kind in MarkKind:

@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import JudgePolicy, Suspicion, Verdict, judge
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.judge import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Settled,
+    Suspicion,
+    Verdict,
+    judge,
+)
+from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 
@@ -18,7 +26,7 @@ def flat(_position: int) -> float:
 
 @dataclass(kw_only=True)
 class Farm:
-    """`level(position)` is the logarithm of the code's level; the rest as in core.noise."""
+    """`level(position)` is the logarithm of the code's level; the rest as in core.model."""
 
     noise: Noise
     level: Callable[[int], float] = flat
@@ -30,6 +38,7 @@ class Farm:
     clock_s: float = 0.0
     boot_s: float = 60.0
     rounds: int = 0
+    settled: list[Settled] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -68,7 +77,7 @@ class Farm:
 
     def look(self, position: int) -> Verdict:
         history, new = self.split(position)
-        return judge(history, new, self.noise, self.policy)
+        return judge(history, new, self.noise, self.policy, self.settled)
 
     def settle(self, position: int, *, images: bool = True) -> Verdict:
         """Measure what is asked for until the judge is content, as the broker does."""
@@ -82,4 +91,6 @@ class Farm:
                 else:
                     self.boot(request.position, request.image, request.iterations)
             verdict = self.look(position)
+        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
+            self.settled.append(Settled(began=verdict.began, judged=position))
         return verdict

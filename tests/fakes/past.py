@@ -12,6 +12,7 @@ from random import Random
 
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, NewSearch, SearchRow
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, NewIncidentSeries
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
@@ -174,16 +175,39 @@ class Past:
         ended = {"state": state, "answer": answer, "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
 
+    async def joined(self, search_id: int, workload: str, **columns) -> IncidentSeriesRow:
+        """A series whose alarm joined the incident of a search; it waits."""
+        joining = NewIncidentSeries(
+            search_id=search_id,
+            testbed=TESTBED,
+            workload=workload,
+            unit="pps",
+            old_sha=self.shas[1],
+            old_position=1,
+            new_sha=self.shas[11],
+            new_position=11,
+            claimed=-0.2,
+        )
+        member = await self.farm.store.join_incident(joining, now=self.farm.now())
+        if not columns:
+            return member
+        changed = await self.farm.store.change_incident_series(member, **columns)
+        assert changed is not None
+        return changed
+
     async def judgement(self, old: int, new: int, **columns) -> JudgementRow:
         """A verdict on a revision, by default that it made things worse."""
+        asked = {
+            "testbed": TESTBED,
+            "workload": WORKLOAD,
+            "unit": "pps",
+            "state": JudgementState.REGRESSION,
+        }
         new_one = NewJudgement(
-            testbed=TESTBED,
-            workload=WORKLOAD,
-            unit="pps",
             old_sha=self.shas[old],
             old_position=old,
             new_sha=self.shas[new],
             new_position=new,
-            **{"state": JudgementState.REGRESSION} | columns,
+            **asked | columns,
         )
         return await self.farm.store.ensure_judgement(new_one, now=self.farm.now())

@@ -104,6 +104,7 @@ class FakeSearch:
             "images_built": self.done,
             "forecast": cost,
             "marks": self.marks,
+            "incident": [],
             "suspects": [
                 {"old": f"r{old}", "new": f"r{new}", "probability": p, "effect": effect}
                 for old, new, p, effect in suspects

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.read_files import FileChange, ReadFiles
 from buildbot_bench.core.report import (
     Capture,
     Captures,
@@ -28,7 +29,8 @@ from buildbot_bench.core.report import (
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Sample
-from buildbot_bench.core.search import Answer, Step, Suspect
+from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step, Suspect
+from buildbot_bench.core.touched import CommitPrior, commit_prior
 from tests.core.profiles import SIMPLE_TX, recorded
 
 FIRST_SVN = 311848
@@ -202,7 +204,16 @@ def besides() -> Context:
         ),
         runners_up=(Suspect(old=1, new=1055, probability=0.0021, effect=-0.03),),
         control=CONTROL,
+        prior=touching(),
     )
+
+
+def touching() -> CommitPrior:
+    """A fifth of 1600 commits touch the kernel, some of them what runs; r311849 is one of these."""
+    paths = ["sys/net/iflib.c" if n % 80 == 1 else f"sys/{n % 5}.c" for n in range(1, 1601)]
+    changes = [[FileChange(path=path, edited=True)] for path in paths]
+    read = ReadFiles(names=frozenset({"sys/net/iflib.c", "sys/3.c"}))
+    return commit_prior(changes, read, {"sys/net/iflib.c"})
 
 
 def iflib() -> Report:
@@ -338,6 +349,11 @@ def hostile() -> Report:
             series=(series(HOSTILE, HOSTILE, values), series(HOSTILE, "pf", {})),
             tip=revision(2, subject=HOSTILE),
             captures=hostile_captures(),
+            prior=commit_prior(
+                [[FileChange(path=HOSTILE, edited=True)], []],
+                ReadFiles(names=frozenset({HOSTILE})),
+                {HOSTILE},
+            ),
         ),
     )
 
@@ -363,6 +379,27 @@ def inconclusive() -> Report:
             step(3, 4, -0.2559, 0.614),
             unresolved=((0, 8),),
             reason="12 measurements were not enough",
+        ),
+        samples=samples(values),
+        setting=SETTING,
+        probes=log(values),
+    )
+
+
+def slope() -> Report:
+    """The ends differ, no commit by itself; and an image that its siblings deny."""
+    values = {0: IFLIB[0], 4: (600100.0, 602000.0, 601200.0), 8: (584000.0, 585100.0, 583900.0)}
+    whole = SlopePart(old=0, new=8, effect=-0.0612, low=-0.0655, high=-0.0569)
+    parts = (
+        SlopePart(old=0, new=4, effect=-0.0351, low=-0.0394, high=-0.0308),
+        SlopePart(old=4, new=8, effect=-0.0270, low=-0.0313, high=-0.0227),
+    )
+    return compose(
+        range=history(8),
+        answer=answer(
+            slopes=(Slope(whole=whole, parts=parts),),
+            odd_images=(OddImage(position=4, image=0, effect=-0.0408),),
+            reason="the ends differ, but no commit by itself changes as much as is searched for",
         ),
         samples=samples(values),
         setting=SETTING,

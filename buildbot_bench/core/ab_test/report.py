@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, SeriesValues, Verdict
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 
@@ -70,6 +71,6 @@ def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> V
         return Verdict.TOO_FEW
     if not comparison.significant:
         return Verdict.NOT_PROVEN
-    if abs(comparison.difference_percent) < 100 * min_effect:
+    if not is_change(comparison.difference_percent / 100, min_effect):
         return Verdict.NEGLIGIBLE
     return Verdict.BETTER if (comparison.difference > 0) == higher_is_better else Verdict.WORSE

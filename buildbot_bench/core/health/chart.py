@@ -32,12 +32,9 @@ from buildbot_bench.core.health.model import (
     Signal,
     Span,
 )
-from buildbot_bench.core.noise import ARCHIVE, Prior, learn, robust_level
+from buildbot_bench.core.model import Prior, constants, learn, robust_level
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
-# The archive never measured one image on many days. Half the spread of boots is assumed between
-# rounds until the rounds tell, of which two weigh as much.
-_PRIOR = Prior(sigma_run=ARCHIVE.sigma_run, sigma_build=ARCHIVE.sigma_run / 2)
 _MOST = 30.0  # a score beyond which no probability is told from 0
 _SILENT_ROUNDS = 2  # so many without a value, and none before that had one, are no accident
 _LOG_MOST = math.log(sys.float_info.max)
@@ -48,9 +45,11 @@ def learn_spread(rounds: Sequence[Round], metric: Metric = PPS) -> RoundSpread:
     """How far rounds stray while the testbed is well; rounds in which it was not are left out.
 
     It is the noise model's estimate with rounds for images: outliers and single leaps among them
-    weigh little.
+    weigh little. Until the rounds tell, of which two weigh as much, CONTROL_SPREAD is assumed.
     """
-    noise = learn([_sample(place, one, metric) for place, one in enumerate(rounds)], prior=_PRIOR)
+    boots = constants.RUN_NOISE
+    prior = Prior(sigma_run=boots, sigma_build=constants.CONTROL_SPREAD * boots)
+    noise = learn([_sample(place, one, metric) for place, one in enumerate(rounds)], prior=prior)
     return RoundSpread(
         boot=noise.sigma_run, between=noise.sigma_build, df=min(noise.df_run, noise.df_build)
     )

@@ -1,23 +1,27 @@
 """Whether a new sample means that the code changed; it measures, stores and mails nothing."""
 
 from buildbot_bench.core.judge.decide import judge
-from buildbot_bench.core.judge.layout import BEYOND_LAYOUT
 from buildbot_bench.core.judge.model import (
     Alarm,
+    Direction,
     JudgePolicy,
     Nothing,
     Remeasure,
+    Settled,
     Suspicion,
     Unfit,
     Verdict,
 )
+from buildbot_bench.core.model.constants import BEYOND_LAYOUT
 
 __all__ = [
     "BEYOND_LAYOUT",
     "Alarm",
+    "Direction",
     "JudgePolicy",
     "Nothing",
     "Remeasure",
+    "Settled",
     "Suspicion",
     "Unfit",
     "Verdict",

@@ -1,6 +1,6 @@
 """How strongly a row of image levels speaks for one change of level; it decides nothing.
 
-Model (see core.noise): the level of an image is that of its code plus build noise plus the mean
+Model (see core.model): the level of an image is that of its code plus build noise plus the mean
 of its boots' noise, so it weighs w = 1 / (sigma_build² + sigma_run²/boots). For each place where
 the code may have changed, D is the weighted mean after it minus that before it, V = 1/W_after +
 1/W_before its variance, z = D/√V.
@@ -27,14 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from buildbot_bench.core.judge.images import Image
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model.thresholds import change_in_logs, expected_sizes
 
 Floats = NDArray[np.float64]
 Indexes = NDArray[np.int64]
 
-EFFECT_SCALES = (1.0, 5.0, 12.5)  # times min_effect: 2, 10 and 25 % by default
-RECENT = 20  # positions among which a change may have come; older ones were judged before
-MEMORY = 60  # positions that tell the present level
 _SMALLER = 2.576  # standard errors: a change is small only if 99 % sure to be below min_effect
 
 
@@ -82,10 +80,10 @@ class Row:
         """The span before each of `end` that is looked at, and where it may be split.
 
         The first array is the beginning of the span, of the shape of `end`; the second has a
-        further axis: the last RECENT positions, with 0 for those that leave no older one.
+        further axis: the last constants.RECENT positions, with 0 for those that leave no older one.
         """
-        begin = np.maximum(start, end - MEMORY)
-        place = end[..., None] - 1 - np.arange(RECENT)
+        begin = np.maximum(start, end - constants.MEMORY)
+        place = end[..., None] - 1 - np.arange(constants.RECENT)
         return begin, np.where(place > begin[..., None], place, 0)
 
     def split(self, begin: Indexes, place: Indexes, end: Indexes) -> Splits:
@@ -111,7 +109,7 @@ class Row:
             variance=variance,
             build_variance=build,
             df=df,
-            log_evidence=np.where(reach < math.log1p(self.min_effect), -np.inf, evidence),
+            log_evidence=np.where(reach < change_in_logs(self.min_effect), -np.inf, evidence),
         )
 
     def log_totals(self, start: int) -> Floats:
@@ -144,8 +142,8 @@ def log_bayes_factor(difference: Floats, variance: Floats, df: Floats, min_effec
     """The logarithm of B of the module's text, averaged over the scales of effect."""
     square = difference**2 / variance
     terms = []
-    for scale in EFFECT_SCALES:
-        g = (scale * min_effect) ** 2 / variance
+    for size in expected_sizes(min_effect):
+        g = size**2 / variance
         ratio = np.log1p(square / df) - np.log1p(square / (df * (1 + g)))
         terms.append((df + 1) / 2 * ratio - np.log1p(g) / 2)
     return np.asarray(np.logaddexp.reduce(terms, axis=0) - math.log(len(terms)))

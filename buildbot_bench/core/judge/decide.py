@@ -17,30 +17,41 @@ from buildbot_bench.core.judge.images import Image, images_of
 from buildbot_bench.core.judge.layout import in_words, is_layout
 from buildbot_bench.core.judge.model import (
     Alarm,
+    Direction,
     JudgePolicy,
     Nothing,
     Remeasure,
+    Settled,
     Suspicion,
     Unfit,
     Verdict,
 )
-from buildbot_bench.core.judge.rounds import LAST_ROUND, is_proven, next_round
-from buildbot_bench.core.judge.segment import present_level
+from buildbot_bench.core.judge.rounds import LAST_ROUND, is_denied, is_proven, next_round
+from buildbot_bench.core.judge.segment import is_return, segment_of, typical_newest
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.thresholds import change_in_logs, usable_effect
 from buildbot_bench.core.sample import NoiseClass, Sample
 
 _PLAIN = 4.0  # standard errors of a counted change at its floor; the last round's boots are double
-BEYOND_USE = 5.0  # times min_effect: what a bimodal testbed must still be able to show
+
+_RETURNED = "the level is what it was before the last change, which one revision alone showed"
 
 
-def judge(history: Sequence[Sample], new: Sample, noise: Noise, policy: JudgePolicy) -> Verdict:
+def judge(
+    history: Sequence[Sample],
+    new: Sample,
+    noise: Noise,
+    policy: JudgePolicy,
+    settled: Sequence[Settled] = (),
+) -> Verdict:
     """Judge a new sample by the samples at its position and before.
 
     `history` may hold other images of the new sample's position; samples of another testbed,
     workload or metric are passed over, and so are values that are not positive. Order matters in
     neither. A metric that is counted needs no further images, and as many fresh boots of each side
-    as show its floor. Raises UsageError for a confidence that ministat does not know.
+    as show its floor. `settled` are the changes that were dealt with at earlier positions: they are
+    not told again. Raises UsageError for a confidence that ministat does not know.
     """
     if new.metric.noise is NoiseClass.EXACT:
         policy = replace(policy, fresh=_boots_that_show(policy, noise), images=False)
@@ -50,18 +61,49 @@ def judge(history: Sequence[Sample], new: Sample, noise: Noise, policy: JudgePol
     images = images_of([*samples, new], noise.sigma_run)
     if reason := _unfit(kin, samples, new, images):
         return Unfit(comparison=comparison, reason=reason)
-    began = present_level(images, noise, replace(policy, corroborated=False))
-    segment = [image for image in images if image.position >= began]
-    levels = row(segment, noise, policy.min_effect)
-    finding = strongest(segment, levels, 0, levels.length)
+    alone = replace(policy, corroborated=frozenset())
+    segment = segment_of(images, noise, alone, settled)
+    finding = _strongest(segment, noise, policy)
+    if finding is not None and is_return(finding, images, noise, alone, settled):
+        return Nothing(comparison=comparison, reason=_RETURNED)
+    better = _higher_is_better(new, policy)
+    if finding is not None:
+        policy = policy.towards(_direction(finding.difference, better))
     if finding is not None and is_proven(finding, noise, policy):
-        return _alarm(finding, comparison, _higher_is_better(new, policy))
-    if finding is not None and (requests := next_round(finding, noise, policy)):
+        told = _strongest(typical_newest(segment, noise), noise, policy) or finding
+        return _alarm(told, comparison, better)
+    unused = 0 if finding is None else _unused(images, finding.anchor.position)
+    if finding is not None and (requests := next_round(finding, noise, policy, unused)):
         return _suspicion(finding, comparison, requests)
+    return _no_change(finding, segment, comparison, noise, policy)
+
+
+def _strongest(segment: Sequence[Image], noise: Noise, policy: JudgePolicy) -> Finding | None:
+    levels = row(segment, noise, policy.min_effect)
+    return strongest(segment, levels, 0, levels.length)
+
+
+def _no_change(
+    finding: Finding | None,
+    segment: Sequence[Image],
+    comparison: Comparison | None,
+    noise: Noise,
+    policy: JudgePolicy,
+) -> Unfit | Nothing:
     if blind := _blind(noise, policy):
         return Unfit(comparison=comparison, reason=blind)
-    quiet = _quiet(segment, policy) if finding is None else _doubt(finding, policy)
-    return Nothing(comparison=comparison, reason=quiet)
+    if finding is None:
+        return Nothing(comparison=comparison, reason=_quiet(segment, policy))
+    return Nothing(
+        comparison=comparison,
+        reason=_doubt(finding, policy),
+        began=finding.began if is_denied(finding, noise, policy) else None,
+    )
+
+
+def _unused(images: Sequence[Image], position: int) -> int:
+    """The number of the next image of a position."""
+    return 1 + max(image.image for image in images if image.position == position)
 
 
 def _boots_that_show(policy: JudgePolicy, noise: Noise) -> int:
@@ -80,9 +122,14 @@ def _alarm(finding: Finding, comparison: Comparison | None, higher_is_better: bo
         low=low,
         high=high,
         probability=finding.probability,
-        direction="improvement" if (effect > 0) is higher_is_better else "regression",
+        direction=_direction(effect, higher_is_better),
         first=finding.first,
+        began=finding.began,
     )
+
+
+def _direction(difference: float, higher_is_better: bool) -> Direction:
+    return "improvement" if (difference > 0) is higher_is_better else "regression"
 
 
 def _suspicion(
@@ -161,7 +208,7 @@ def _blind(noise: Noise, policy: JudgePolicy) -> str:
         )
     boots = LAST_ROUND * policy.fresh
     smallest = math.sqrt(4 / boots * math.log(policy.evidence_needed)) * noise.sigma_run
-    if noise.bimodal is not None and smallest > BEYOND_USE * policy.min_effect:
+    if noise.bimodal is not None and smallest > usable_effect(policy.min_effect):
         return (
             f"boots fall into two modes {noise.bimodal.separation:.0%} apart: "
             f"changes below {smallest:.0%} cannot be told from them"
@@ -175,7 +222,7 @@ def _quiet(segment: Sequence[Image], policy: JudgePolicy) -> str:
     old = [image.level for image in segment if image.position < position]
     if not old:
         return "there is no earlier sample at this level to compare with"
-    stands_out = abs(new[0].level - fmean(old)) >= math.log1p(policy.min_effect)
+    stands_out = abs(new[0].level - fmean(old)) >= change_in_logs(policy.min_effect)
     if stands_out and is_layout(new, fmean(old)):
         return in_words(new, fmean(old))
     return "the sample lies within what runs and builds vary by"

@@ -16,10 +16,9 @@ from scipy.special import stdtr, stdtrit
 from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
 from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
 from buildbot_bench.core.judge.layout import is_layout, is_sure_layout
-from buildbot_bench.core.judge.model import CHANGES_PER_COMMIT
-from buildbot_bench.core.noise import Noise, robust_level, spread_of_boots
+from buildbot_bench.core.judge.votes import Votes, is_beyond_luck, votes
+from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
 
-SUSPICIOUS = 0.4  # the Bayes factor of a single place at which a few boots more are well spent
 _PLACE_DOUBT = 0.005  # of the probability of place lies before `first`
 _ANCHOR_REACH = 5  # images among which the one nearest to the old level is the anchor
 _MAX_PROBABILITY = 0.9999  # no model of a lab is better than that
@@ -29,15 +28,17 @@ _MAX_PROBABILITY = 0.9999  # no model of a lab is better than that
 class Finding:
     """A place where the level may have changed, and all that speaks for and against it.
 
-    `start` is the number of the first position at the new level, `first` the earliest position
-    at which the change may have come. `new` are the images that are judged, `old_level` is the
-    mean of those before the change. `difference` is in logarithms; `standard_error` and `df` are
-    its. `log_evidence` sums over places, `log_best` is that of the best place, `log_limit` what it
-    could become with endless boots of the images at hand. `old_fresh` and `new_fresh` are the
-    fresh boots of both sides, `older_fresh` counts those of all earlier positions.
+    `began` is the first position at the new level, `start` its number, `first` the earliest
+    position at which the change may have come. `new` are the images that are judged, `old_level`
+    is the mean of those before the change. `difference` is in logarithms; `standard_error` and
+    `df` are its. `old_votes` and `new_votes` are those of each side's images. `log_evidence` sums
+    over places, `log_best` is that of the best place, `log_limit` what it could become with endless
+    boots of the images at hand. `old_fresh` and `new_fresh` are the fresh boots of both sides,
+    `older_fresh` counts those of all earlier positions.
     """
 
     start: int
+    began: int
     first: int
     anchor: Image
     new: tuple[Image, ...]
@@ -45,6 +46,8 @@ class Finding:
     difference: float
     standard_error: float
     df: float
+    old_votes: Votes
+    new_votes: Votes
     log_evidence: float
     log_best: float
     log_limit: float
@@ -61,20 +64,29 @@ class Finding:
 
     @property
     def probability(self) -> float:
-        """The probability of a change: prior odds times evidence."""
-        odds = CHANGES_PER_COMMIT * math.exp(min(self.log_evidence, 50.0))
+        """The probability of a change: prior odds times evidence, luck with images allowed for."""
+        against = math.exp(-min(self.log_evidence, 50.0)) + self.luck
+        odds = constants.CHANGES_PER_COMMIT / against
         return min(odds / (1 + odds), _MAX_PROBABILITY)
+
+    @property
+    def luck(self) -> float:
+        """By how much luck with the images of a side is likelier than the change."""
+        if is_beyond_luck(self.difference):
+            return 0.0
+        return self.old_votes.luck + self.new_votes.luck
 
     def shown_again(self, noise: Noise) -> float:
         """How sure fresh boots of both sides alone are of a change of this sign (0..1, by t)."""
-        sides = (self.new_fresh, self.old_fresh)
-        variance = sum(spread_of_boots(logs, noise.sigma_run) ** 2 / len(logs) for logs in sides)
-        towards = self._fresh_difference(noise) / math.sqrt(variance)
+        towards = self._fresh_difference(noise) / self._fresh_error(noise)
         return float(stdtr(noise.df_run, towards))
 
-    def denied(self, noise: Noise) -> bool:
-        """Whether fresh boots of both sides differ by less than half of what was suspected."""
-        return self._fresh_difference(noise) < abs(self.difference) / 2
+    def denied(self, noise: Noise) -> float:
+        """How sure they are that it is less than half of what was suspected."""
+        missing = abs(self.difference) / 2 - self._fresh_difference(noise)
+        layout = noise.sigma_build * math.sqrt(1 + 1 / len(self.new))  # the anchor's, and these
+        error = math.hypot(self._fresh_error(noise), layout)
+        return float(stdtr(min(noise.df_run, noise.df_build), missing / error))
 
     @property
     def is_layout(self) -> bool:
@@ -84,6 +96,12 @@ class Finding:
     def is_sure_layout(self, noise: Noise) -> bool:
         """Whether it is, and further images would say the same."""
         return is_sure_layout(self.new, self.old_level, noise.sigma_build)
+
+    def _fresh_error(self, noise: Noise) -> float:
+        sides = (self.new_fresh, self.old_fresh)
+        return math.sqrt(
+            sum(spread_of_boots(logs, noise.sigma_run) ** 2 / len(logs) for logs in sides)
+        )
 
     def _fresh_difference(self, noise: Noise) -> float:
         """By how much the sides differ in fresh boots, positive in the suspected direction."""
@@ -105,7 +123,7 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
         return None
     splits = levels.split(begin, place, np.asarray(end))
     best = int(np.argmax(splits.log_evidence))
-    if splits.log_evidence[best] < math.log(SUSPICIOUS):
+    if splits.log_evidence[best] < math.log(constants.SUSPICIOUS):
         return None
     total = float(np.logaddexp.reduce(splits.log_evidence))
     share = np.exp(splits.log_evidence - total)
@@ -114,18 +132,31 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
     old = images[levels.index(int(begin)) : levels.index(earliest)]
     new = images[levels.index(end - 1) : levels.index(end)]
     since_s = screened_at_s(new)
+    difference = float(splits.difference[best])
+    old_level = fmean(image.level for image in old)
+    began = levels.index(int(place[best]))
+    old_votes, new_votes = votes(
+        old,
+        images[began : levels.index(end)],
+        old_level + difference / 2,
+        levels.noise,
+        falls=difference < 0,
+    )
     return Finding(
         start=int(place[best]),
+        began=images[began].position,
         first=old[-1].position + 1,
         anchor=_anchor(old, since_s),
         new=tuple(new),
-        old_level=fmean(image.level for image in old),
-        difference=float(splits.difference[best]),
+        old_level=old_level,
+        difference=difference,
         standard_error=math.hypot(
             _standard_error(splits, best, share),
-            _drift(float(splits.difference[best]), old, new, levels.noise),
+            _drift(difference, old, new, levels.noise),
         ),
         df=float(splits.df[best]),
+        old_votes=old_votes,
+        new_votes=new_votes,
         log_evidence=total,
         log_best=float(splits.log_evidence[best]),
         log_limit=_limit(splits, best, levels),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.noise import robust_level, spread_of_boots
+from buildbot_bench.core.model import robust_level, spread_of_boots
 from buildbot_bench.core.sample import Sample
 
 
@@ -79,12 +79,3 @@ def fresh_boots(image: Image, since_s: float) -> tuple[float, ...]:
 def screened_at_s(images: Sequence[Image]) -> float:
     """When the first of their boots was measured."""
     return min(boot.at_s for image in images for boot in image.boots)
-
-
-def known_before(images: Sequence[Image], since_s: float, sigma_run: float) -> tuple[Image, ...]:
-    """The images as they were known at a time; without clock times all of their boots are."""
-    return tuple(
-        _image(image.position, image.image, boots, sigma_run)
-        for image in images
-        if (boots := [boot for boot in image.boots if boot.at_s <= since_s])
-    )

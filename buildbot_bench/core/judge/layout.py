@@ -13,18 +13,19 @@ from statistics import fmean
 
 from buildbot_bench.core.judge.images import Image
 
-BEYOND_LAYOUT = 0.1  # the archive has neighbouring builds 1 to 5 % apart (core.noise.ARCHIVE)
 _FEWEST = 2  # further images; one of them may have a luck of its own
 _SURE = 2.0  # standard errors
 
 
 def is_layout(new: Sequence[Image], old_level: float) -> bool:
-    """Whether a revision's further images show less than half of what its first one does.
+    """Whether as many images of a revision deny what its first one shows as show it.
 
-    `old_level` is the level (of logarithms) before the revision.
+    An image denies it that shows less than half. `old_level` is the level (of logarithms) before
+    the revision.
     """
     first, *further = (image.level - old_level for image in new)
-    return bool(further) and math.copysign(1.0, first) * fmean(further) < abs(first) / 2
+    denied = sum(math.copysign(1.0, first) * effect < abs(first) / 2 for effect in further)
+    return denied > 0 and 2 * denied >= len(new)
 
 
 def is_sure_layout(new: Sequence[Image], old_level: float, sigma_build: float) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.ministat import Comparison
+from buildbot_bench.core.model import constants
 
-CHANGES_PER_COMMIT = 1 / 200
-"""How often the level changes: the prior of the probabilities that are told (the archive's year
-series have one change of 4 % in about 8000 commits, but most changes are smaller)."""
+Direction = Literal["regression", "improvement"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +20,9 @@ class JudgePolicy:
     the smallest change, as a fraction, that somebody wants to hear of. `false_alarms_per_1000`
     commits is shared by `series` many (testbed, workload). An alarm stands on `fresh` boots of
     each side, measured after the suspicion arose. `images` is False when no second image of a
-    revision can be had. `higher_is_better` None: as the sample's metric says. `corroborated`:
-    another testbed raised an alarm for some of the same commits. (Not another workload of this
+    revision can be had. `higher_is_better` None: as the sample's metric says. `corroborated`: in
+    which directions the same workload on another testbed raised an alarm for some of the same
+    commits; only a change in one of them needs less evidence. (Not another workload of this
     testbed: that boots the same image, whose layout may slow both.)
     """
 
@@ -33,7 +33,7 @@ class JudgePolicy:
     series: int = 3
     fresh: int = 5
     images: bool = True
-    corroborated: bool = False
+    corroborated: frozenset[Direction] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse what would divide by zero.
@@ -56,10 +56,27 @@ class JudgePolicy:
     def evidence_needed(self) -> float:
         """By how much the evidence must favour a change: one judgement in so many may err.
 
-        A change seen elsewhere is as likely as not here, instead of once in 200 commits.
+        A change seen elsewhere is as likely as not here, instead of once in 200 commits; whoever
+        weighs one keeps its own direction alone (`towards`).
         """
         needed = 1000.0 * self.series / self.false_alarms_per_1000
-        return max(needed * CHANGES_PER_COMMIT, 1.0) if self.corroborated else needed
+        return max(needed * constants.CHANGES_PER_COMMIT, 1.0) if self.corroborated else needed
+
+    def towards(self, direction: Direction) -> JudgePolicy:
+        """The policy for a change in that direction: an alarm in the other speaks for none."""
+        return replace(self, corroborated=self.corroborated & {direction})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """A change that was dealt with when `judged`, a position, was new.
+
+    It was an alarm, or fresh boots of both sides denied it: then the lab stands elsewhere since.
+    `began` is the first position at the new level.
+    """
+
+    began: int
+    judged: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,10 +90,15 @@ class Remeasure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nothing:
-    """No change that is worth a mail, as far as can be known."""
+    """No change that is worth a mail, as far as can be known.
+
+    `began` is the first position since which the lab stands elsewhere, when fresh boots of both
+    sides denied a change of the code there; else None.
+    """
 
     comparison: Comparison | None
     reason: str
+    began: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,8 +136,8 @@ class Suspicion:
 class Alarm:
     """The level changed somewhere in (anchor, position of the new sample].
 
-    `first` is the earliest position at which the change may have come; other fields as those of
-    `Suspicion`.
+    `first` is the earliest position at which the change may have come, `began` the likeliest;
+    other fields as those of `Suspicion`.
     """
 
     comparison: Comparison | None
@@ -125,8 +147,9 @@ class Alarm:
     low: float
     high: float
     probability: float
-    direction: Literal["regression", "improvement"]
+    direction: Direction
     first: int
+    began: int
 
 
 Verdict = Nothing | Suspicion | Alarm | Unfit

@@ -3,55 +3,102 @@
 Each round has a fixed goal, so that they end:
 
 1. up to 3 boots of the new image: was the first an outlier? (If more boots could tell at all.)
-2. while build noise could explain what is seen: a further image of the new revision, at most 5,
-   unless two of them say surely that it is layout;
-3. `fresh` boots of the anchor and of the new revision, side by side;
-4. a further image, if there is none yet and layout may do that much: history tells how much
-   images differ mostly, not how unlucky one can be; more, as in 2, if that shows no change;
-5. twice as many boots as in 3, if that left it open.
+2. while build noise, or luck (see `votes`), could explain what is seen: a further image of the new
+   revision, at most 5, unless two of them deny it; as few boots of it as tell the levels apart.
+   Where the old side's images could be the lucky ones: a further image of the anchor;
+3. fresh boots of the anchor and of the new revision, side by side, so many as show the change
+   (`boots_needed`);
+4. `fresh` boots of each side, then twice as many, if that left it open.
 
-An alarm needs evidence that only one judgement in `evidence_needed` reaches by chance, and fresh
-boots of both sides and further images that show the change again.
+They end when fresh boots of both sides are sure to deny what history says.
+
+An alarm needs evidence that only one judgement in `evidence_needed` reaches by chance, luck with
+images on either side to be as rare (they share the false alarms: _WAYS_TO_ERR), and fresh boots of
+both sides that show the change again.
 """
 
 from __future__ import annotations
 
 import math
 
+from scipy.special import ndtri
+
 from buildbot_bench.core.judge.finding import Finding
 from buildbot_bench.core.judge.images import Image
-from buildbot_bench.core.judge.layout import BEYOND_LAYOUT
 from buildbot_bench.core.judge.model import JudgePolicy, Remeasure
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.judge.votes import Votes, is_beyond_luck
+from buildbot_bench.core.ministat import MIN_VALUES
+from buildbot_bench.core.model import Noise, constants
 
-MAX_IMAGES = 5  # of the new revision
-_IMAGES_THAT_DIFFER = 2  # images that show how far apart they lie: the fewest that can
+MAX_IMAGES = 5  # of one revision
+_WAYS_TO_ERR = 3  # noise, luck with new images, luck with old ones: they share the false alarms
+_TWO = 2  # images that each side of a change within luck stands on; boots of each of them
 ENOUGH_FOR_OUTLIERS = 3  # boots, of which one may be an outlier
 FAIR = 1.0  # the Bayes factor at which a change is as likely as at any other commit
-SHOWN_AGAIN = 0.99  # how sure fresh boots alone must be: history may have drifted, they have not
+_DENIED = 0.99  # how sure they must be to end the matter
+_RATHER = 0.5  # the same when there will be no more of them
+_LIKELY = 1.0  # standard errors to spare, so that most changes are shown by the first fresh boots
+_APART = 3.0  # standard errors from the middle at which a boot tells two levels apart
 LAST_ROUND = 2  # times `fresh`
 TOO_MANY = 8  # times `fresh`, of earlier positions: the place of the change moves to and fro
+
+Requests = tuple[Remeasure, ...]
 
 
 def is_proven(finding: Finding, noise: Noise, policy: JudgePolicy) -> bool:
     """Whether to raise the alarm."""
     enough = finding.log_evidence >= math.log(policy.evidence_needed)
-    return enough and is_confirmed(finding, noise, policy) and not _lacks_image(finding, policy)
+    return enough and not is_luck(finding, policy) and is_confirmed(finding, noise, policy)
 
 
 def is_confirmed(finding: Finding, noise: Noise, policy: JudgePolicy) -> bool:
-    """Whether fresh boots of both sides are there and show the change again, in all layouts."""
-    enough = _fewer_side(finding) >= policy.fresh and not finding.is_layout
-    return enough and finding.shown_again(noise) >= SHOWN_AGAIN
+    """Whether fresh boots of both sides are there and show the change again."""
+    if _fewer_side(finding) < boots_needed(finding.difference, noise, policy):
+        return False
+    return not _booted_once(finding) and finding.shown_again(noise) >= constants.SHOWN_AGAIN
 
 
-def is_exhausted(finding: Finding, policy: JudgePolicy) -> bool:
-    """Whether the last round was run."""
-    return _fewer_side(finding) >= LAST_ROUND * policy.fresh
+def is_luck(finding: Finding, policy: JudgePolicy) -> bool:
+    """Whether luck with the images of a side is likelier than the policy bears.
+
+    Where no further image can be had, only those that are there may deny it.
+    """
+    sides = (finding.old_votes, finding.new_votes)
+    if finding.is_layout or any(side.show <= side.deny for side in sides):
+        return True
+    if is_beyond_luck(finding.difference) or not policy.images:
+        return False
+    return any(_stands_on_too_few(side, policy) for side in sides)
 
 
-def next_round(finding: Finding, noise: Noise, policy: JudgePolicy) -> tuple[Remeasure, ...]:
-    """What to measure next; nothing when more boots and images would not decide it."""
+def is_denied(finding: Finding, noise: Noise, policy: JudgePolicy) -> bool:
+    """Whether fresh boots of both sides deny what history says: then the lab stands elsewhere.
+
+    They do when they are sure of it, or when all that are asked for rather deny it than not.
+    """
+    boots = _fewer_side(finding)
+    if finding.log_evidence < math.log(policy.evidence_needed):
+        return False
+    if boots < boots_needed(finding.difference, noise, policy):
+        return False
+    sure = _DENIED if boots < LAST_ROUND * policy.fresh else _RATHER
+    return finding.denied(noise) >= sure
+
+
+def boots_needed(difference: float, noise: Noise, policy: JudgePolicy) -> int:
+    """So many fresh boots of each side as show the difference, not fewer than Student's t needs.
+
+    n = 2·((z + 1)·sigma_run/difference)² with z the quantile of SHOWN_AGAIN, at most `fresh`.
+    """
+    reach = (float(ndtri(constants.SHOWN_AGAIN)) + _LIKELY) * noise.sigma_run
+    return min(policy.fresh, max(MIN_VALUES, math.ceil(2 * (reach / difference) ** 2)))
+
+
+def next_round(finding: Finding, noise: Noise, policy: JudgePolicy, unused: int) -> Requests:
+    """What to measure next; nothing when more boots and images would not decide it.
+
+    `unused` is the number of the anchor's next image.
+    """
     missing = min(ENOUGH_FOR_OUTLIERS, policy.fresh + 1) - sum(
         len(image.boots) for image in finding.new
     )
@@ -61,29 +108,63 @@ def next_round(finding: Finding, noise: Noise, policy: JudgePolicy) -> tuple[Rem
         return ()
     if finding.older_fresh >= TOO_MANY * policy.fresh or finding.is_sure_layout(noise):
         return ()
-    needed = math.log(policy.evidence_needed)
-    if max(finding.log_evidence, finding.log_limit) < needed or finding.is_layout:
-        return _further_image(finding, policy)
-    if is_confirmed(finding, noise, policy) and _lacks_image(finding, policy):
-        return _further_image(finding, policy)
-    goal = policy.fresh if _fewer_side(finding) < policy.fresh else LAST_ROUND * policy.fresh
-    sides = ((finding.anchor, finding.old_fresh), (finding.new[0], finding.new_fresh))
-    return tuple(_ask(image, goal - len(have)) for image, have in sides if len(have) < goal)
-
-
-def _further_image(finding: Finding, policy: JudgePolicy) -> tuple[Remeasure, ...]:
-    """Another build of the new revision: more boots of the same would not do."""
-    if not policy.images or len(finding.new) >= MAX_IMAGES:
+    if is_denied(finding, noise, policy):
         return ()
-    unused = max(image.image for image in finding.new) + 1
-    return (
-        Remeasure(position=finding.new[0].position, image=unused, iterations=ENOUGH_FOR_OUTLIERS),
+    needed = math.log(policy.evidence_needed)
+    if max(finding.log_evidence, finding.log_limit) < needed or is_luck(finding, policy):
+        return _further_image(finding, noise, policy, unused)
+    return _fresh_boots(finding, noise, policy)
+
+
+def _further_image(finding: Finding, noise: Noise, policy: JudgePolicy, unused: int) -> Requests:
+    """Another build of the new revision, or of the anchor: more boots of the same would not do."""
+    position = finding.anchor.position
+    if not _is_old_side_short(finding, policy):
+        position, unused = finding.new[0].position, max(image.image for image in finding.new) + 1
+    if not policy.images or unused >= MAX_IMAGES:
+        return ()
+    boots = _boots_that_tell(finding.difference, noise)
+    return (Remeasure(position=position, image=unused, iterations=boots),)
+
+
+def _fresh_boots(finding: Finding, noise: Noise, policy: JudgePolicy) -> Requests:
+    """Boots of both sides up to the next goal; each of the new images is booted twice at least."""
+    have = _fewer_side(finding)
+    goals = (
+        boots_needed(finding.difference, noise, policy),
+        policy.fresh,
+        LAST_ROUND * policy.fresh,
     )
+    goal = next((goal for goal in goals if have < goal), 0)
+    once = _booted_once(finding)
+    of_old = goal - len(finding.old_fresh)
+    beside = 1 if of_old > 0 and not once else 0  # the lab may have changed since the last ones
+    missing = (
+        (finding.anchor, of_old),
+        (finding.new[0], max(goal - len(finding.new_fresh) - len(once), beside)),
+        *((image, 1) for image in once),
+    )
+    return tuple(_ask(image, boots) for image, boots in missing if boots > 0)
 
 
-def _lacks_image(finding: Finding, policy: JudgePolicy) -> bool:
-    small = abs(finding.difference) < BEYOND_LAYOUT
-    return small and policy.images and len(finding.new) < _IMAGES_THAT_DIFFER
+def _booted_once(finding: Finding) -> tuple[Image, ...]:
+    """Those of the new images whose only boot may have gone wrong."""
+    return tuple(image for image in finding.new if len(image.boots) < _TWO)
+
+
+def _is_old_side_short(finding: Finding, policy: JudgePolicy) -> bool:
+    short = _stands_on_too_few(finding.old_votes, policy)
+    return short and not finding.is_layout and not _stands_on_too_few(finding.new_votes, policy)
+
+
+def _stands_on_too_few(side: Votes, policy: JudgePolicy) -> bool:
+    return side.show < _TWO or side.luck * _WAYS_TO_ERR * policy.evidence_needed > 1
+
+
+def _boots_that_tell(difference: float, noise: Noise) -> int:
+    """So many that the level of a further image is told from that of the other side."""
+    boots = math.ceil((2 * _APART * noise.sigma_run / difference) ** 2)
+    return min(ENOUGH_FOR_OUTLIERS, max(1, boots))
 
 
 def _fewer_side(finding: Finding) -> int:

@@ -1,64 +1,161 @@
-"""Where the present level began: the changes in history that were dealt with are not told again.
+"""Which images the newest are compared with: those since the level last changed, without far ones.
 
-The judge keeps no memory of its alarms. It judges history once more, position by position, with
-the evidence that there was before the new revision was measured.
+What was settled comes from the tables: an alarm, or a change that fresh boots denied, after which
+the lab stands elsewhere. A change of long ago that nobody judged, as in an imported history, begins
+a level too. An old image that lies far off by luck (core.model.image_luck), where its neighbours or
+other images of its revision say so, tells nothing of the level.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 
-from buildbot_bench.core.judge.change import RECENT, Row, row
+import numpy as np
+
+from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
-from buildbot_bench.core.judge.images import Image, known_before, screened_at_s
-from buildbot_bench.core.judge.model import JudgePolicy
-from buildbot_bench.core.judge.rounds import is_confirmed, is_exhausted
-from buildbot_bench.core.noise import Noise
+from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
+from buildbot_bench.core.judge.model import JudgePolicy, Settled
+from buildbot_bench.core.judge.votes import is_beyond_luck
+from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model.image_luck import PlacedImage, strays
 
-_SLACK = 2.0  # as the noise is known better, the evidence (ln) of an old alarm shrinks or grows
+_SOON = (
+    5  # positions that show whether the level is what it was; fewer than are looked at for changes
+)
+_MAJORITY = 3  # images of which one that is far off is told from the others
+_STRAYS = 4.0  # standard deviations: a normal image strays as far once in 16 000
+_EVEN = 0.5  # the probability to be far above which an image is left out
 
 
-def present_level(images: Sequence[Image], noise: Noise, policy: JudgePolicy) -> int:
-    """The position at which the level began that the last position is to be compared with."""
+def segment_of(
+    images: Sequence[Image], noise: Noise, policy: JudgePolicy, settled: Sequence[Settled]
+) -> tuple[Image, ...]:
+    """The images to compare with each other, the newest position's among them, all of these."""
     position = images[-1].position
-    older = [image for image in images if image.position < position]
-    since_s = screened_at_s([image for image in images if image.position == position])
-    known = known_before(older, since_s, noise.sigma_run)
-    if not known:
-        return images[0].position
-    levels = row(known, noise, policy.min_effect)
-    start = judged = 0
-    while (change := _next_closed(known, levels, start, judged, policy)) is not None:
-        start, judged = change
-    return known[levels.index(start)].position
+    known = [image for image in images if image.position < position]
+    for one in _before(position, settled):
+        older, since = _parted(known, one.began)
+        after = [image for image in since if image.position > one.judged]
+        returned = _is_lone(one) and _agree(older, after, noise, policy)
+        known = [*older, *after] if returned else since
+    newest = [image for image in images if image.position == position]
+    kept = _without_far([*known, *newest], noise)
+    return kept[_unjudged(kept, noise, policy) :]
 
 
-def _next_closed(
-    known: Sequence[Image], levels: Row, start: int, judged: int, policy: JudgePolicy
-) -> tuple[int, int] | None:
-    """The first change since `start` that was dealt with: where it began, when it was judged."""
-    totals = levels.log_totals(start)
-    needed = math.log(policy.evidence_needed)
-    for end in range(max(judged, start) + 1, levels.length + 1):
-        if totals[end] < needed - _SLACK:
-            continue
-        finding = strongest(known, levels, start, end)
-        if finding is None:
-            continue
-        bygone = finding.start <= levels.length - RECENT and finding.log_evidence >= needed
-        if bygone or _closed(finding, levels.noise, policy):
-            return finding.start, end
-    return None
+def is_return(
+    finding: Finding,
+    images: Sequence[Image],
+    noise: Noise,
+    policy: JudgePolicy,
+    settled: Sequence[Settled],
+) -> bool:
+    """Whether the newest level is that from before the last settled change, within luck.
 
-
-def _closed(finding: Finding, noise: Noise, policy: JudgePolicy) -> bool:
-    """Whether it was an alarm, or fresh boots of both sides denied it (then the lab drifted).
-
-    The judge ends before the last round only with an alarm. Where it ended there, the evidence
-    was enough at that time, although it may seem a little less by what is known now.
+    Where one revision alone showed that change, luck with all of its images explains both the
+    change and the return: to tell the return as well would be one false mail more.
     """
-    enough = finding.log_evidence >= math.log(policy.evidence_needed)
-    if is_confirmed(finding, noise, policy):
-        return enough or not is_exhausted(finding, policy)
-    return enough and is_exhausted(finding, policy) and finding.denied(noise)
+    earlier = _before(images[-1].position, settled)
+    if not earlier or not _is_lone(earlier[-1]) or finding.old_votes.positions > 1:
+        return False
+    if is_beyond_luck(finding.difference) or not finding.old_votes.luck:
+        return False
+    older, since = _parted(images, earlier[-1].began)
+    if len(earlier) > 1:
+        _, older = _parted(older, earlier[-2].began)
+    newest = [image for image in since if image.position == images[-1].position]
+    return _agree(older, newest, noise, policy)
+
+
+def typical_newest(images: Sequence[Image], noise: Noise) -> tuple[Image, ...]:
+    """The images without those of the newest position that lie far off its others.
+
+    They vote on whether there was a change; how large it was they do not tell. Of fewer than three
+    images nobody knows which one is far off.
+    """
+    newest = [image for image in images if image.position == images[-1].position]
+    if len(newest) < _MAJORITY:
+        return tuple(images)
+    far = set()
+    for image in newest:
+        others = [other.level for other in newest if other is not image]
+        variance = noise.sigma_build**2 * (1 + 1 / len(others)) + image.variance
+        if abs(image.level - median(others)) > _STRAYS * math.sqrt(variance):
+            far.add(image.image)
+    return tuple(image for image in images if image not in newest or image.image not in far)
+
+
+def _before(position: int, settled: Sequence[Settled]) -> list[Settled]:
+    return sorted((one for one in settled if one.judged < position), key=lambda one: one.judged)
+
+
+def _parted(images: Sequence[Image], began: int) -> tuple[list[Image], list[Image]]:
+    return (
+        [image for image in images if image.position < began],
+        [image for image in images if image.position >= began],
+    )
+
+
+def _is_lone(one: Settled) -> bool:
+    """Whether one revision alone showed it."""
+    return one.began == one.judged
+
+
+def _agree(
+    before: Sequence[Image], after: Sequence[Image], noise: Noise, policy: JudgePolicy
+) -> bool:
+    """Whether images of some positions do not differ from those of a few that came later."""
+    positions = sorted({image.position for image in after})[:_SOON]
+    if not before or not positions:
+        return False
+    soon = [image for image in after if image.position <= positions[-1]]
+    segment = _without_far([*before[-constants.MEMORY :], *soon], noise)
+    levels = row(segment, noise, policy.min_effect)
+    return levels.length > 1 and strongest(segment, levels, 0, levels.length) is None
+
+
+def _without_far(images: Sequence[Image], noise: Noise) -> tuple[Image, ...]:
+    """Without those that lie far off.
+
+    The newest position is what is judged, and what was booted again since tells of today's lab.
+    """
+    position = images[-1].position
+    since_s = screened_at_s([image for image in images if image.position == position])
+    placed = [
+        PlacedImage(position=image.position, logs=np.array([boot.log for boot in image.boots]))
+        for image in images
+    ]
+    off = strays(placed, noise.sigma_run, noise.sigma_build, noise.df_build, noise.far_share)
+    return tuple(
+        image
+        for image, stray in zip(images, off, strict=True)
+        if stray < _EVEN or image.position == position or _is_booted_since(image, since_s)
+    )
+
+
+def _is_booted_since(image: Image, since_s: float) -> bool:
+    return since_s > 0 and bool(fresh_boots(image, since_s))
+
+
+def _unjudged(images: Sequence[Image], noise: Noise, policy: JudgePolicy) -> int:
+    """The number of the first image since the last change that is too old to be judged."""
+    needed = math.log(policy.evidence_needed)
+    older = [image for image in images if image.position < images[-1].position]
+    if not older:
+        return 0
+    levels = row(older, noise, policy.min_effect)
+    start = 0
+    while True:
+        ends = np.flatnonzero(levels.log_totals(start) >= needed)
+        changes = (strongest(older, levels, start, int(end)) for end in ends if end > start)
+        bygone = (
+            change
+            for change in changes
+            if change is not None and change.start <= levels.length - constants.RECENT
+        )
+        if (change := next(bygone, None)) is None:
+            return levels.index(start)
+        start = change.start

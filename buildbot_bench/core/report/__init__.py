@@ -1,7 +1,6 @@
 """What a mail, a page and a JSON file say of a finished search; it renders and sends nothing."""
 
 from buildbot_bench.core.report.changed_files import ChangedFile, Line
-from buildbot_bench.core.report.checks import PROOF_ITERATIONS, proof_iterations
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import (
     Context,
@@ -50,7 +49,6 @@ from buildbot_bench.core.report.why import (
 )
 
 __all__ = [
-    "PROOF_ITERATIONS",
     "AddedSection",
     "AppliedFix",
     "BootedImage",
@@ -92,7 +90,6 @@ __all__ = [
     "Why",
     "compose",
     "kind_of",
-    "proof_iterations",
     "replay_stages",
     "runners_up",
 ]

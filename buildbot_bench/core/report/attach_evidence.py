@@ -16,9 +16,11 @@ from buildbot_bench.core.report.evidence_model import (
     Fact,
     ImageValues,
     Level,
+    Touched,
 )
 from buildbot_bench.core.report.model import ProbeRecord, Report, StepReport
 from buildbot_bench.core.report.steps import levels
+from buildbot_bench.core.report.touched import describe_prior
 from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Sample
@@ -42,6 +44,7 @@ def attach_evidence(
         cost=cost(report.probes, known.images),
         probes=_with_left(report, known.stages),
         stages=known.stages,
+        touched=_touched(report, between, known),
     )
     step = report.headline
     samples = _of_metric(report, samples)
@@ -71,6 +74,12 @@ def attach_evidence(
         measured=_measured(samples, before, after),
         why=_why(known, _counted(report, samples, old, new)),
     )
+
+
+def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:
+    suspects = report.headline.suspects if report.headline else ()
+    places = {between.revisions.index(suspect): suspect.label for suspect in suspects}
+    return describe_prior(known.prior, report.setting.workload, places)
 
 
 def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report.context import ImageRecord, SeriesSamples
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
@@ -24,6 +26,11 @@ from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
 from buildbot_bench.core.sample import Sample
 
 NOT_REPORTED = "(not told)"
+
+_CONFIRMED: dict[Standing | None, Reach] = {
+    Standing.CONFIRMED: Reach.CHANGED,
+    Standing.DENIED: Reach.UNCHANGED,
+}
 
 _FACT_COLUMNS = 24
 _NAME_COLUMNS = 40
@@ -95,7 +102,7 @@ def scope(
 
     `old` and `new` are the positions of the step.
     """
-    others = [_row(series, old, new, setting) for series in all_series]
+    others = [_row(series, step, old, new, setting) for series in all_series]
     if not others:
         return ()
     reported = ScopeRow(
@@ -112,12 +119,23 @@ def scope(
     return (reported, *sorted(others, key=lambda row: (row.testbed, row.workload)))
 
 
-def _row(series: SeriesSamples, old: int, new: int, setting: Setting) -> ScopeRow:
+def _row(series: SeriesSamples, step: StepReport, old: int, new: int, setting: Setting) -> ScopeRow:
     row = ScopeRow(
         testbed=one_line(series.testbed, columns=_NAME_COLUMNS),
         workload=one_line(series.workload, columns=_NAME_COLUMNS),
         reach=Reach.NOT_MEASURED,
+        standing=series.standing,
     )
+    if series.effect is not None and series.low is not None and series.high is not None:
+        return replace(
+            row,
+            reach=_CONFIRMED.get(series.standing, Reach.UNCLEAR),
+            effect=series.effect,
+            error=(series.high - series.low) / 2,
+            old=step.old.label,
+            new=step.new.label,
+            commits=new - old,
+        )
     before = _nearest(sorted(_up_to(series.samples, old), key=lambda sample: -sample.position))
     after = _nearest(sorted(_from(series.samples, new), key=lambda sample: sample.position))
     try:
@@ -137,9 +155,9 @@ def _row(series: SeriesSamples, old: int, new: int, setting: Setting) -> ScopeRo
 
 
 def _reach(effect: float, error: float, significant: bool, min_effect: float) -> Reach:
-    if significant and abs(effect) >= min_effect:
+    if significant and is_change(effect, min_effect):
         return Reach.CHANGED
-    if abs(effect) + error < min_effect:
+    if not is_change(abs(effect) + error, min_effect):
         return Reach.UNCHANGED
     return Reach.UNCLEAR
 

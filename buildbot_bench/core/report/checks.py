@@ -16,10 +16,8 @@ from buildbot_bench.core.report.evidence_model import Check, Outcome
 from buildbot_bench.core.report.model import StepReport
 from buildbot_bench.core.report.words import count, duration, few, percent, size
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.sample import NoiseClass, Sample
+from buildbot_bench.core.sample import Sample
 
-# Fewer boots say little of their own spread (see core.ministat's warning).
-PROOF_ITERATIONS = 5
 # What still shows half of the step is nearer to the new level than to the old one.
 _PRESENT_SHARE = 0.5
 # A single round of the control image has nothing to be compared with.
@@ -61,19 +59,13 @@ def make_checks(here: StepContext) -> tuple[Check, ...]:
     )
 
 
-def proof_iterations(samples: Iterable[Sample]) -> int:
-    """How many boots of each side prove a step; of a metric that never varies, Student's least."""
-    exact = any(sample.metric.noise is NoiseClass.EXACT for sample in samples)
-    return ministat.MIN_VALUES if exact else PROOF_ITERATIONS
-
-
 def ends_proved(here: StepContext) -> Check:
     """Whether both sides of the step were booted often enough, and differ by Student's t."""
     name = "both sides proved"
     held = here.step.contrast
     boots = count(len(held.old.values), "boot")
     summary = f"{boots} of {held.old.label} and {len(held.new.values)} of {held.new.label}"
-    comparison, needed = held.comparison, proof_iterations(here.samples)
+    comparison, needed = held.comparison, ministat.MIN_VALUES
     if comparison is None or min(len(held.old.values), len(held.new.values)) < needed:
         detail = f"{summary}; {needed} of each are asked for"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)

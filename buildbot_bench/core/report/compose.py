@@ -20,6 +20,11 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.opinions import harmless_opinion
+from buildbot_bench.core.report.slopes import (
+    SlopeReport,
+    describe_odd_images,
+    describe_slopes,
+)
 from buildbot_bench.core.report.steps import (
     contrast_ends,
     describe_steps,
@@ -82,10 +87,16 @@ def _finding(
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
     reason = harmless_reason(answer.reason)
+    better = setting.metric.higher_is_better
+    slopes = tuple(describe_slopes(between, answer, higher_is_better=better))
+    if headline is not None:
+        summary = words.what_changed(headline, setting), words.how_sure(headline, between)
+    else:
+        summary = _without_culprit(kind, slopes, between, setting), words.sentence(reason)
     return Report(
         kind=kind,
-        subject=words.subject_line(kind, headline, between, setting),
-        summary=_with_fix(_summary(kind, headline, between, reason, setting), setting),
+        subject=words.subject_line(kind, headline, slopes, between, setting),
+        summary=_with_fix(summary, setting),
         headline=headline,
         ends=None if headline else contrast_ends(between, values, setting),
         steps=steps,
@@ -98,21 +109,23 @@ def _finding(
         new=between.new,
         commits=between.n,
         setting=setting,
+        slopes=slopes,
+        left_out=answer.left_out,
+        odd_images=tuple(describe_odd_images(between, answer)),
     )
 
 
-def _summary(
-    kind: ReportKind,
-    headline: StepReport | None,
-    between: RevisionRange,
-    reason: str,
-    setting: Setting,
-) -> tuple[str, str]:
-    if headline is not None:
-        return words.what_changed(headline, setting), words.how_sure(headline, between)
-    if kind is ReportKind.NOT_REPRODUCED:
-        return words.nothing_found(between, setting), words.sentence(reason)
-    return words.no_answer(between, setting), words.sentence(reason)
+def _without_culprit(
+    kind: ReportKind, slopes: Sequence[SlopeReport], between: RevisionRange, setting: Setting
+) -> str:
+    """The first sentence of a report that names nobody."""
+    match kind:
+        case ReportKind.SLOPE:
+            return words.what_sloped(slopes[0], setting)
+        case ReportKind.NOT_REPRODUCED:
+            return words.nothing_found(between, setting)
+        case _:
+            return words.no_answer(between, setting)
 
 
 def _with_fix(summary: tuple[str, str], setting: Setting) -> tuple[str, str]:

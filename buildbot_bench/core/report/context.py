@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Captures
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Suspect
+from buildbot_bench.core.touched import CommitPrior
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,11 +39,19 @@ class ImageRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesSamples:
-    """What another workload or testbed measured in and around the range."""
+    """What another workload or testbed measured in and around the range.
+
+    `standing` tells whether the step was confirmed there, None where its level raised no alarm;
+    `effect` and its interval `low` to `high`, fractions of the old level, are those boots'.
+    """
 
     testbed: str
     workload: str
     samples: tuple[Sample, ...] = ()
+    standing: Standing | None = None
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +93,8 @@ class Context:
     where a step is likeliest. `opinion` is the last word on the report, `record` how often the
     farm was right before. `captures` tell where the cycles went, None where that is not sampled.
     `control` is None for a testbed without a control image. `one_order`: a further image of some
-    revision came out as its first one again.
+    revision came out as its first one again. `prior` is that of the search's commits, None where
+    it was flat.
     """
 
     images: tuple[ImageRecord, ...] = ()
@@ -97,6 +108,7 @@ class Context:
     captures: Captures | None = None
     control: ControlRecord | None = None
     one_order: bool = False
+    prior: CommitPrior | None = None
 
 
 NO_CONTEXT = Context()

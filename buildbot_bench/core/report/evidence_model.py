@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.touched import Touch, TouchClass
 
 
 class Outcome(StrEnum):
@@ -47,7 +49,8 @@ class ScopeRow:
 
     `effect` and the half width `error` of its interval are fractions of the old level, None when
     it was not measured. It lies somewhere in the `commits` from `old` to `new`, two labels.
-    `reported` marks the row that the report is about.
+    `reported` marks the row that the report is about; `standing` tells of a series that raised an
+    alarm, too, whether boots of both sides of the step confirmed it, None of all others.
     """
 
     testbed: str
@@ -59,6 +62,7 @@ class ScopeRow:
     new: str = ""
     commits: Count = 0
     reported: bool = False
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,3 +127,16 @@ class Cost:
     lab_s: float
     images: Count = 0
     build_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Touched:
+    """How many commits touch what, and with which share of the prior the search began.
+
+    `suspect` is what the headline's only suspect touches, None without one. `reasons` say all this
+    in sentences.
+    """
+
+    classes: tuple[TouchClass, ...]
+    suspect: Touch | None
+    reasons: tuple[str, ...]

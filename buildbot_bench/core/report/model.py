@@ -20,17 +20,20 @@ from buildbot_bench.core.report.evidence_model import (
     Fact,
     ImageValues,
     ScopeRow,
+    Touched,
 )
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
+from buildbot_bench.core.report.slopes import OddImageReport, SlopeReport
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Metric
 
 
 class ReportKind(StrEnum):
-    """What a search came to; only a culprit is ever mailed."""
+    """What a search came to; only a culprit or a slope is ever mailed."""
 
     CULPRIT = "culprit"
+    SLOPE = "slope"
     NOT_REPRODUCED = "not-reproduced"
     INCONCLUSIVE = "inconclusive"
 
@@ -120,7 +123,8 @@ class StepReport:
     `old` is the last revision known to be on the old level, `new` the first on the new one.
     `suspects` are the commits that may have made the step, oldest first: one is the culprit,
     several are what untestable revisions left. `effect` and its 95 % interval `low` to `high` are
-    fractions of the old level. `sure` tells whether `probability` reaches what was asked for.
+    fractions of the old level. `sure` tells whether `probability` reaches what was asked for, and
+    `separated` whether enough images show it that it is not one's luck with layout.
     """
 
     old: Revision
@@ -133,6 +137,7 @@ class StepReport:
     sure: bool
     regression: bool
     contrast: Contrast
+    separated: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,10 +178,13 @@ class Report:
     among them. `ends` holds the two ends of the range against each other when there is no
     headline. `setup` and `artefacts` are of the headline's two sides. `measured` is every value in
     the order of the range, `stages` how the suspicion narrowed down, `why`
-    where the cycles went on both sides, None where that is not sampled. `reproduce` are commands,
+    where the cycles went on both sides, None where that is not sampled. `touched` is what the
+    commits touch, None where that is not known. `reproduce` are commands,
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
     word that somebody said of it, `record` how often the farm was right so far. `added` are the
-    sections of installed packages. `version` is raised when a key of the JSON changes its meaning.
+    sections of installed packages. `slopes` are stretches that changed little by little;
+    `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
+    `version` is raised when a key of the JSON changes its meaning.
     """
 
     version: Literal[1] = 1
@@ -205,9 +213,13 @@ class Report:
     measured: tuple[ImageValues, ...] = ()
     stages: tuple[SearchStage, ...] = ()
     why: Why | None = None
+    touched: Touched | None = None
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE
     added: tuple[AddedSection, ...] = ()
+    slopes: tuple[SlopeReport, ...] = ()
+    left_out: Share = 0.0
+    odd_images: tuple[OddImageReport, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:
@@ -216,5 +228,7 @@ class Report:
 
     @property
     def mailable(self) -> bool:
-        """Whether a person is to be told by mail: a sure culprit that made things worse."""
-        return self.headline is not None and self.headline.regression
+        """Whether a person is to be told by mail: a sure culprit or a slope that made it worse."""
+        if self.headline is not None:
+            return self.headline.regression
+        return self.kind is ReportKind.SLOPE and any(slope.regression for slope in self.slopes)

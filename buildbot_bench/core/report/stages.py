@@ -12,9 +12,9 @@ import numpy as np
 
 from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.search import Answer, Costs, Evidence, SearchPolicy, Suspect, suspects
-from buildbot_bench.core.search.belief import believe
-from buildbot_bench.core.search.ground import survey
+from buildbot_bench.core.search.inference import infer
 from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.search_range import build_range
 
 # Each stage costs a plan: tens of milliseconds for a long range.
 MOST_STAGES = 60
@@ -55,11 +55,11 @@ def runners_up(
     n: int, evidence: Evidence, policy: SearchPolicy, answer: Answer, *, most: int = 1
 ) -> tuple[Suspect, ...]:
     """Where a step is likeliest besides the places that the answer names, likeliest first."""
-    ground = survey(n, evidence, policy)
+    ground = build_range(n, evidence, policy)
     measured = {int(ground.kernel[one.position]) for one in evidence.measurements}
     if len(measured) < _KERNELS_OF_A_STEP:
         return ()
-    belief = believe(ground, read(ground, evidence.measurements), policy)
+    belief = infer(ground, read(ground, evidence.measurements), policy)
     kernels = belief.readings.kernels
     named = {step.new for step in answer.steps}
     gaps = [gap for gap in range(len(kernels) - 1) if int(kernels[gap + 1]) not in named]

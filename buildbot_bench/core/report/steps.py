@@ -93,6 +93,8 @@ def kind_of(answer: Answer, *, error: float) -> ReportKind:
     """
     if any(_is_sure(step, error) for step in answer.steps):
         return ReportKind.CULPRIT
+    if answer.slopes:
+        return ReportKind.SLOPE
     proved_equal = not (answer.reproduced or answer.steps or answer.unresolved)
     return ReportKind.NOT_REPRODUCED if proved_equal else ReportKind.INCONCLUSIVE
 
@@ -122,6 +124,7 @@ def describe_steps(
             sure=sure,
             regression=(step.effect < 0) == setting.metric.higher_is_better,
             contrast=contrast(old, new, metric=setting.metric, confidence=setting.confidence),
+            separated=step.separated,
         )
 
 
@@ -138,7 +141,7 @@ def contrast_ends(between: RevisionRange, values: Values, setting: Setting) -> C
 
 
 def _is_sure(step: Step, error: float) -> bool:
-    return step.probability >= 1 - error - _ROUNDING
+    return step.separated and step.probability >= 1 - error - _ROUNDING
 
 
 def levels(answer: Answer, old: int, new: int, n: int) -> tuple[list[int], list[int]]:

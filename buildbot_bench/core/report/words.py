@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.report.changed_files import ChangedFile
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
@@ -15,9 +16,17 @@ from buildbot_bench.core.report.model import (
     Setting,
     StepReport,
 )
+from buildbot_bench.core.report.slopes import SlopeReport
 from buildbot_bench.core.revision import Revision, RevisionRange
 
 SUBJECT_SHA_LENGTH = 10
+
+_STANDINGS = {
+    Standing.WAITING: "being confirmed",
+    Standing.CONFIRMED: "confirmed",
+    Standing.DENIED: "its own change lies elsewhere",
+    Standing.UNCLEAR: "not confirmed",
+}
 
 _MOST_NAMED = 8
 _MOST_SURE = 99  # no model of a lab earns more; 100 is never claimed
@@ -94,9 +103,19 @@ def span(revisions: Sequence[Revision]) -> str:
 
 
 def subject_line(
-    kind: ReportKind, headline: StepReport | None, between: RevisionRange, setting: Setting
+    kind: ReportKind,
+    headline: StepReport | None,
+    slopes: Sequence[SlopeReport],
+    between: RevisionRange,
+    setting: Setting,
 ) -> str:
     """The mail's subject, `[bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]`."""
+    if headline is None and kind is ReportKind.SLOPE:
+        whole = slopes[0].whole
+        return (
+            f"[bench] {whole.old.label} to {whole.new.label}: {setting.workload} "
+            f"{percent(whole.effect)} on {setting.testbed}, little by little [slope]"
+        )
     if headline is None:
         outcome = "no change" if kind is ReportKind.NOT_REPRODUCED else "no culprit yet"
         return (
@@ -136,6 +155,18 @@ def what_changed(step: StepReport, setting: Setting) -> str:
         f"{_subject_matter(setting)}{direction} {verb} by {size(step.effect)} "
         f"(95% interval {percent(step.low)} to {percent(step.high)})"
         f"{_levels(step.contrast, setting)}, {_since(step.suspects)}."
+    )
+
+
+def what_sloped(slope: SlopeReport, setting: Setting) -> str:
+    """The first sentence of a slope: what, by how much, where, over how many commits."""
+    whole = slope.whole
+    verb = "fell" if whole.effect < 0 else "rose"
+    return (
+        f"{_subject_matter(setting)} {verb} by {size(whole.effect)} (95% interval "
+        f"{percent(whole.low)} to {percent(whole.high)}) over {count(whole.commits, 'commit')}, "
+        f"{whole.old.label} to {whole.new.label}, and none of them changed "
+        f"{size(setting.min_effect)} by itself."
     )
 
 
@@ -183,7 +214,10 @@ def extent(row: ScopeRow) -> str:
 
 def reach(row: ScopeRow) -> str:
     """The word for a row of the scope."""
-    return "this report" if row.reported else row.reach.value
+    if row.reported:
+        return "this report"
+    said = None if row.standing is None else _STANDINGS[row.standing]
+    return f"{row.reach.value}, {said}" if said else row.reach.value
 
 
 def where(row: ScopeRow) -> str:

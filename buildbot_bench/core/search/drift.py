@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from buildbot_bench.core.search.expectation import CLAIM_IS_TRUE, EndsClaim
-from buildbot_bench.core.search.ground import BoolArray, FloatArray, IntArray
-from buildbot_bench.core.search.levels import Normal
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, SearchNoise
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.level_prior import EndsClaim
+from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior
 from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray
+from buildbot_bench.core.search.segments import Normal
 
-# Rooms warm up and cool down within hours.
-_TIME_S = 4 * 3600.0
 # A second uncertain step is thought of beside so many of the likeliest first ones.
 _FIRST_STEPS = 12
 _NEGLIGIBLE = 1e-7  # a posterior weight; chosen: far below any error that a policy may ask for
@@ -47,24 +46,26 @@ class Drifting:
     now_variance: float
 
 
-def follow(readings: Readings, noise: SearchNoise, sd: float, heard: BoolArray) -> Drifting:
-    """Integrate the drift out of the values; those that are not `heard` (N,) are outliers."""
-    values, at_s = readings.values[heard], readings.at_s[heard]
-    image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[heard]
-    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / _TIME_S)
+def follow(readings: Readings, noise: SearchNoise, sd: float, inliers: BoolArray) -> Drifting:
+    """Integrate the drift out of the values; those that are not `inliers` (N,) are outliers."""
+    values, at_s = readings.values[inliers], readings.at_s[inliers]
+    image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[inliers]
+    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / constants.DRIFT_TIME_S)
     layout = noise.build**2 * (image[:, None] == image)
     factor = cho_factor(drift + layout + noise.run**2 * np.eye(len(values)), lower=True)
-    of_kernel = (readings.place_of_value[heard][:, None] == np.arange(len(readings.kernels))) * 1.0
+    of_kernel = (
+        readings.place_of_value[inliers][:, None] == np.arange(len(readings.kernels))
+    ) * 1.0
     now = drift[:, np.argmax(at_s)]
     weighted = cho_solve(factor, np.column_stack([of_kernel, values, now]))
     spread = 2 * np.log(np.diag(factor[0])).sum() + len(values) * np.log(2 * np.pi)
-    outliers = np.log(OUTLIER_SHARE / OUTLIER_SPAN) * np.count_nonzero(~heard)
+    outliers = np.log(constants.OUTLIER_SHARE / constants.OUTLIER_SPAN) * np.count_nonzero(~inliers)
     return Drifting(
         precision=_summed(_summed(of_kernel.T @ weighted[:, :-2]).T),
         pull=_summed(of_kernel.T @ weighted[:, -2]),
         log_at_zero=float(
             -0.5 * (values @ weighted[:, -2] + spread)
-            + np.log(1 - OUTLIER_SHARE) * len(values)
+            + np.log(1 - constants.OUTLIER_SHARE) * len(values)
             + outliers
         ),
         now=float(now @ weighted[:, -2]),
@@ -89,7 +90,10 @@ class LevelPrior:
         told, told_sds = means.copy(), sds.copy()
         told[[0, -1]] = self.ends.old, self.ends.new
         told_sds[[0, -1]] = self.ends.spread
-        return [(1 - CLAIM_IS_TRUE, means, sds), (CLAIM_IS_TRUE, told, told_sds)]
+        return [
+            (1 - constants.CLAIM_IS_TRUE, means, sds),
+            (constants.CLAIM_IS_TRUE, told, told_sds),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,7 +208,7 @@ def _sum(weighed: list[_Weighed], m: int) -> Followed:
 def _add(
     sums: FloatArray, at: tuple[IntArray, ...], weight: FloatArray, what: Normal, kept: BoolArray
 ) -> None:
-    """Add the weights, and what they weigh with its square, where it belongs."""
+    """Add the weights, and what they average_noise_models with its square, where it belongs."""
     mean, variance = what.mean[kept], what.variance[kept]
     for part, moment in zip(sums, (np.ones_like(mean), mean, variance + mean**2), strict=True):
         np.add.at(part, at, weight * moment)

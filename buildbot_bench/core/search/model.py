@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from buildbot_bench.core.model import thresholds
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
@@ -55,8 +57,9 @@ class SearchPolicy:
     `error` is the accepted probability of a wrong answer. `min_effect`, `claimed` (the signed
     effect that started the search), `sigma_run` and `sigma_build` (standard deviations between
     boots of one image, and between images of unchanged code) are fractions of the level.
+    `far_share` is the share of images that lie far beyond the build noise (None: the archive's).
     `weights` is the prior weight of each commit 1..n to be the culprit. `images` is False when no
-    second image of a revision can be had.
+    second image of a revision can be had; `layout` when the metric does not depend on link order.
     """
 
     error: float = 0.01
@@ -65,16 +68,30 @@ class SearchPolicy:
     higher_is_better: bool = True
     sigma_run: float | None = None
     sigma_build: float | None = None
+    far_share: float | None = None
     max_measurements: int = 2000
     weights: tuple[float, ...] | None = None
     images: bool = True
+    layout: bool = True
+
+    @property
+    def relevant_effect(self) -> float:
+        """The least effect, as a fraction, that the search does not let pass."""
+        return thresholds.relevant_effect(self.min_effect, self.claimed)
+
+    @property
+    def sought_effect(self) -> float:
+        """The least difference of the ends whose absence makes a search "not reproduced"."""
+        return thresholds.sought_effect(self.min_effect, self.claimed)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """A change of level that lies in (old, new]; new == old + 1 unless untestable between.
 
-    `effect` is relative to the level at `old`, with its interval low..high.
+    `effect` is relative to the level at `old`, with its interval low..high. `separated` is False
+    where one image of a side may owe it to luck with layout and no other image can be had: such a
+    step is suspected, not found.
     """
 
     old: int
@@ -83,6 +100,38 @@ class Step:
     low: float
     high: float
     probability: float
+    separated: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlopePart:
+    """What the level changed by in (old, new]: `effect` with its 95 % interval low..high."""
+
+    old: int
+    new: int
+    effect: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slope:
+    """A stretch whose ends differ, though no commit in it changes enough by itself.
+
+    `parts` are the places in it that changed, oldest first.
+    """
+
+    whole: SlopePart
+    parts: tuple[SlopePart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OddImage:
+    """An image that reads `effect` off the level of its own code: luck with layout."""
+
+    position: int
+    image: int
+    effect: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,16 +145,21 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """The steps found, oldest first; an empty tuple with reproduced=False: the ends do not differ.
+    """What may be mailed: the steps found, oldest first; both sides of each are proved.
 
-    `unresolved` are ranges (old, new] in which a step may lie that could not be narrowed down;
-    `reason` says in a sentence why the search ended.
+    No steps with reproduced=False: the ends do not differ. `unresolved` are ranges (old, new] in
+    which a step may lie that could not be narrowed down; `slopes` are stretches that changed by
+    little at a time; `left_out` is the probability that another step lies elsewhere;
+    `odd_images` were not believed. `reason` says in a sentence why it ended.
     """
 
     steps: tuple[Step, ...]
     reproduced: bool
     unresolved: tuple[tuple[int, int], ...]
     reason: str
+    slopes: tuple[Slope, ...] = ()
+    left_out: float = 0.0
+    odd_images: tuple[OddImage, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,20 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.model import SearchPolicy
 
-# Share of runs that say nothing of the level, and over how wide a span (in ln) they fall.
-OUTLIER_SHARE = 0.03
-OUTLIER_SPAN = 0.5  # in ln
-
-# The netbenches archive: run noise has its median at 0.8 % and its 90th percentile at 3.8 %.
-RUN_MEDIAN = 0.008
 _RUN_SPREAD = 1.1  # deviation of ln(run noise): a normal whose 90th percentile is near that
 _RUN_FACTOR = 1.7  # from one run noise that is thought of to the next
 _RUN_STEPS = range(-7, 7)  # of that factor, about the median
 
 # What is told comes from a sample and may be out of date: (factor, weight) around it.
-_RUN_AROUND = ((0.85, 0.1), (1.0, 0.8), (1.2, 0.088), (1.7, 0.01), (3.0, 0.002))
+_RUN_AROUND = ((0.85, 0.1), (1.0, 0.77), (1.2, 0.09), (1.7, 0.03), (3.0, 0.01))
 # Build noise when nothing is told: none, or as on the archive's good, middling and small machines.
 _BUILD_UNKNOWN = ((0.0, 0.8), (0.003, 0.14), (0.01, 0.04), (0.03, 0.02))
 # No noise at all would divide by zero; metrics that repeat exactly get this much.
@@ -34,11 +29,7 @@ _LEAST_NOISE = 1e-6
 # The share of boots in the rarer mode, and how far it lies from the other: (run noises, weight).
 # More than machines have near ones, for what was measured there before seldom comes with the range.
 # That a culprit's boots may all be of a second mode, the search's end sees to (search/stop.py).
-_MODE_SHARE = 0.25
 _MODES = ((2.5, 0.015), (3.5, 0.015), (5.0, 0.002), (8.0, 0.001))  # (run noises, weight)
-# Whether the lab drifts in the hours of a search, and how far, in run noises.
-DRIFT_WEIGHT = 0.1
-DRIFT_SD = 2.0  # run noises
 # Two modes taken for one look about this much wider than each is.
 _MODES_WIDEN = 1.5
 
@@ -47,13 +38,15 @@ _MODES_WIDEN = 1.5
 class SearchNoise:
     """Standard deviations in ln(value): of boots of one image, of images of unchanged code.
 
-    A share `mode_share` of the boots reads `mode_offset` more.
+    A share `mode_share` of the boots reads `mode_offset` more; a share `far` of the images lies far
+    from their code's level (core.search.far_images).
     """
 
     run: float
     build: float
     mode_share: float = 0.0
     mode_offset: float = 0.0
+    far: float = 0.0
 
     @property
     def total(self) -> float:
@@ -69,16 +62,27 @@ class Hypothesis:
     weight: float
 
 
-def ladders(policy: SearchPolicy) -> list[list[Hypothesis]]:
-    """For each possible build noise, hypotheses with ascending run noise."""
-    builds = _BUILD_UNKNOWN if policy.sigma_build is None else ((policy.sigma_build, 1.0),)
+def ladders(policy: SearchPolicy, far: float = 0.0) -> list[list[Hypothesis]]:
+    """For each possible build noise, hypotheses with ascending run noise; `far` of all images."""
     return [
         [
-            Hypothesis(noise=SearchNoise(run=run, build=build), weight=run_weight * build_weight)
+            Hypothesis(
+                noise=SearchNoise(run=run, build=build, far=far), weight=run_weight * build_weight
+            )
             for run, run_weight in _runs(policy)
         ]
-        for build, build_weight in builds
+        for build, build_weight in _builds(policy)
     ]
+
+
+def _builds(policy: SearchPolicy) -> tuple[tuple[float, float], ...]:
+    """Build noises with their weights: what is told may be too little, as few builds taught it."""
+    if not policy.layout:
+        return ((policy.sigma_build or 0.0, 1.0),)
+    if policy.sigma_build is None:
+        return _BUILD_UNKNOWN
+    wider = max(constants.BUILD_WIDER * policy.sigma_build, policy.sigma_run or constants.RUN_NOISE)
+    return ((policy.sigma_build, 1 - constants.WIDER_WEIGHT), (wider, constants.WIDER_WEIGHT))
 
 
 def narrow(policy: SearchPolicy, best: Hypothesis) -> Hypothesis:
@@ -89,7 +93,8 @@ def narrow(policy: SearchPolicy, best: Hypothesis) -> Hypothesis:
     if policy.sigma_run is None:
         return best
     told = replace(best.noise, run=max(policy.sigma_run, _LEAST_NOISE))
-    return next(h for ladder in ladders(policy) for h in ladder if h.noise == told)
+    found = (h for ladder in ladders(policy, told.far) for h in ladder if h.noise == told)
+    return next(found)
 
 
 def bimodal(policy: SearchPolicy, best: Hypothesis) -> list[Hypothesis]:
@@ -99,7 +104,7 @@ def bimodal(policy: SearchPolicy, best: Hypothesis) -> list[Hypothesis]:
     one = replace(alone.noise, run=run)
     return [
         Hypothesis(
-            noise=replace(one, mode_share=_MODE_SHARE, mode_offset=sign * offset * run),
+            noise=replace(one, mode_share=constants.MODE_SHARE, mode_offset=sign * offset * run),
             weight=weight * alone.weight,
         )
         for offset, weight in _MODES
@@ -112,6 +117,6 @@ def _runs(policy: SearchPolicy) -> list[tuple[float, float]]:
         told = max(policy.sigma_run, _LEAST_NOISE)
         return [(told * factor, weight) for factor, weight in _RUN_AROUND]
     steps = np.array(_RUN_STEPS)
-    sigmas = RUN_MEDIAN * _RUN_FACTOR**steps
+    sigmas = constants.RUN_NOISE * _RUN_FACTOR**steps
     weights = np.exp(-0.5 * (steps * np.log(_RUN_FACTOR) / _RUN_SPREAD) ** 2)
     return list(zip(sigmas.tolist(), (weights / weights.sum()).tolist(), strict=True))

@@ -13,13 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma
 
-from buildbot_bench.core.search.ground import FloatArray, IntArray
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.search_range import FloatArray, IntArray
 
-# A range with one step has a further one with about this probability, wherever it is.
-FURTHER_STEP = 0.02
-# Work on one thing comes in several commits: a step is followed at once by another with about this
-# probability. (Of the four steps in the archive's iflib range, two are neighbours.)
-STEP_IN_COMPANY = 0.1
 _LONG = 150  # numbers; measured: from here on the largest is worth finding before the rest
 _TINY = 1e-12  # commits; so that an empty gap does not divide by 0
 
@@ -36,63 +32,65 @@ class Partition:
     log_evidence: float
 
 
-def in_company(mass: FloatArray, commits: int) -> FloatArray:
+def clustering_of(prior_cdf: FloatArray, commits: int) -> FloatArray:
     """How much likelier a step is for the step before it: ln of a ratio ≥ 1, (m, m).
 
     Entry [i, j] speaks of steps in the gaps i - 1 and j, which the stretch i..j keeps apart. The
-    distance of steps in company is d commits with probability 1 / (d (d + 1)), beyond d with
-    1 / (d + 1); summed over the commits of two gaps that is four harmonic numbers. `mass` (m,) is
-    the cumulated prior of the commits up to each measured kernel.
+    distance of clustered steps is d commits with probability 1 / (d (d + 1)), beyond d with
+    1 / (d + 1); summed over the commits of two gaps that is four harmonic numbers. `prior_cdf`
+    (m,) is the cumulated prior of the commits up to each measured kernel.
     """
-    place = mass * commits
+    place = prior_cdf * commits
     harmonic = digamma(np.maximum(place[None, :] - place[:, None], 0.0) + 1.0)
     pairs = harmonic[:-1, :-1] - harmonic[1:, :-1] - harmonic[:-1, 1:] + harmonic[1:, 1:]
     gap = np.maximum(np.diff(place), _TINY)
-    followed = STEP_IN_COMPANY * pairs / gap[:, None]
-    anywhere = FURTHER_STEP * gap / max(commits, 1)
-    ratio: FloatArray = np.zeros((len(mass), len(mass)))
+    followed = constants.CLUSTERED_STEP * pairs / gap[:, None]
+    anywhere = constants.FURTHER_STEP * gap / max(commits, 1)
+    ratio: FloatArray = np.zeros((len(prior_cdf), len(prior_cdf)))
     ratio[1:-1, 1:-1] = np.log1p(np.triu(np.maximum(followed / anywhere, 0.0), 1)[:-1, 1:])
     return ratio
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepPrior:
-    """Where steps are expected: `gap_mass` (m - 1,) is the prior mass between measured kernels.
+    """Where steps are expected.
 
-    `company` (m, m) is what in_company says of them; `none` the probability, before anything is
-    measured, that nothing changed in the range.
+    `gap_prior` (m - 1,) is the prior mass between measured kernels.
+
+    `clustering` (m, m) is what clustering_of says of them; `none` the probability, before
+    anything is measured, that nothing changed in the range.
     """
 
-    gap_mass: FloatArray
-    company: FloatArray
+    gap_prior: FloatArray
+    clustering: FloatArray
     none: float
 
     @property
     def log_cut(self) -> FloatArray:
         """Of a step in each gap beside others, (m - 1,)."""
         with np.errstate(divide="ignore"):
-            log_cut: FloatArray = np.log(FURTHER_STEP * self.gap_mass)
+            log_cut: FloatArray = np.log(constants.FURTHER_STEP * self.gap_prior)
         return log_cut
 
     @property
     def log_none(self) -> float:
         """Of no step at all, beside any that there may be."""
-        return float(np.log(self.none * FURTHER_STEP / (1 - self.none)))
+        return float(np.log(self.none * constants.FURTHER_STEP / (1 - self.none)))
 
     def log_of(self, cuts: IntArray) -> FloatArray:
         """Of P partitions with K steps each, by their gaps in ascending order: (P, K) to (P,)."""
         if not cuts.shape[1]:
             return np.full(len(cuts), self.log_none)
-        together = self.company[cuts[:, :-1] + 1, cuts[:, 1:]].sum(axis=1)
+        together = self.clustering[cuts[:, :-1] + 1, cuts[:, 1:]].sum(axis=1)
         total: FloatArray = together + self.log_cut[cuts].sum(axis=1)
         return total
 
 
-def cut(log_evidence: FloatArray, prior: StepPrior) -> Partition:
+def partition_posterior(log_evidence: FloatArray, prior: StepPrior) -> Partition:
     """Sum over all partitions of m measured kernels."""
     m = len(log_evidence)
     log_cut = prior.log_cut
-    weight = log_evidence + prior.company
+    weight = log_evidence + prior.clustering
     weight[0, m - 1] += prior.log_none
     ending = np.ascontiguousarray(weight.T)
     before = np.zeros(m)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from buildbot_bench.core.search.ahead import build_ahead, commit_mass
-from buildbot_bench.core.search.belief import Belief, believe
-from buildbot_bench.core.search.design import Probe, best, probes_at, probes_inside
-from buildbot_bench.core.search.ground import Ground, survey
+from buildbot_bench.core.search.ahead import build_ahead, commit_cdf
+from buildbot_bench.core.search.inference import AveragedPosterior, infer
+from buildbot_bench.core.search.information import Probe, best, probes_at, probes_inside
 from buildbot_bench.core.search.model import (
     Answer,
     Costs,
@@ -21,17 +20,19 @@ from buildbot_bench.core.search.model import (
     Suspect,
 )
 from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.search_range import SearchRange, build_range
 from buildbot_bench.core.search.stop import (
-    Outlook,
+    StopState,
+    classify_gaps,
     conclude,
     ends_are_equal,
-    look,
+    ends_differ,
     not_reproduced,
     suspected,
 )
 
-# Below this probability of any step, the ends are proved first.
-_WORTH_LOOKING_INSIDE = 0.1
+# Below this probability of a relevant step, the ends are proved first.
+_WORTH_LOOKING_INSIDE = 0.25
 # A testbed that would idle boots what is expected to tell at least this much, in nats.
 _WORTH_A_BOOT = 0.02
 
@@ -45,30 +46,34 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     A measured image is taken to be still there, so that booting it again costs no build.
     Raises UsageError for evidence that contradicts n.
     """
-    ground = survey(n, evidence, policy)
-    ends = ground.ends()
+    search_range = build_range(n, evidence, policy)
+    ends = search_range.ends()
     if ends is None:
-        return _nothing_to_compare(ground)
-    for end, is_there in zip(ends, _ends_measured(ground, evidence, ends), strict=True):
+        return _nothing_to_compare(search_range)
+    for end, is_there in zip(ends, _ends_measured(search_range, evidence, ends), strict=True):
         if not is_there:
-            return _measure_end(ground, end, costs, set(ends))
-    belief = believe(ground, read(ground, evidence.measurements), policy)
-    if ends_are_equal(belief, policy):
-        return not_reproduced(ground, belief)
-    outlook = look(ground, belief, policy)
-    reason = _why_stop(belief, outlook, policy)
-    probes = [] if reason else _probes(ground, belief, outlook, costs)
-    probe = best(belief, ground, probes)
+            return _measure_end(search_range, end, costs, set(ends))
+    posterior = infer(search_range, read(search_range, evidence.measurements), policy)
+    if ends_are_equal(posterior, policy):
+        return not_reproduced(search_range, posterior)
+    state = classify_gaps(search_range, posterior, policy)
+    reason = _why_stop(posterior, state, policy)
+    probes = [] if reason else _probes(search_range, posterior, state, costs)
+    probe = best(posterior, search_range, probes)
     if probe is None:
-        return conclude(ground, belief, outlook, reason or "nothing is left that could be measured")
-    return _measure(ground, belief, probe, costs)
+        reason = reason or "nothing is left that could be measured"
+        return conclude(search_range, posterior, state, policy, reason)
+    return _measure(search_range, posterior, probe, costs)
 
 
-def _why_stop(belief: Belief, outlook: Outlook, policy: SearchPolicy) -> str:
+def _why_stop(posterior: AveragedPosterior, state: StopState, policy: SearchPolicy) -> str:
     """The reason to answer now; empty when the search goes on."""
-    if outlook.found and not outlook.open and not outlook.unconfirmed:
-        return f"each step is located; the answer is wrong with probability {outlook.doubt:.2g}"
-    if len(belief.readings.values) >= policy.max_measurements:
+    if state.found and not state.open and not state.unproved:
+        return f"each step is located; the answer is wrong with probability {state.doubt:.2g}"
+    nothing_open = not state.open and not state.unproved
+    if not state.found and nothing_open and ends_differ(posterior, policy):
+        return "the ends differ, but no commit by itself changes as much as what is searched for"
+    if len(posterior.readings.values) >= policy.max_measurements:
         return f"{policy.max_measurements} measurements were not enough"
     return ""
 
@@ -85,51 +90,55 @@ def meanwhile(
     `pending` are the (position, image) that are being built or measured already. None when no
     image at hand is worth a boot; the prefetch of the answer is empty.
     """
-    state = _state(n, evidence, policy)
-    if state is None:
+    known = _known(n, evidence, policy)
+    if known is None:
         return None
-    ground, belief = state
-    outlook = look(ground, belief, policy)
-    taken = {(int(ground.kernel[position]), image) for position, image in pending}
+    search_range, posterior = known
+    state = classify_gaps(search_range, posterior, policy)
+    taken = {(int(search_range.kernel[position]), image) for position, image in pending}
     probes = [
         probe
-        for probe in _probes(ground, belief, outlook, costs)
-        if (probe.known_image or (ground.built[probe.kernel] and probe.place is None))
+        for probe in _probes(search_range, posterior, state, costs)
+        if (probe.known_image or (search_range.built[probe.kernel] and probe.place is None))
         and (probe.kernel, probe.image) not in taken
     ]
-    probe = best(belief, ground, probes, least=_WORTH_A_BOOT)
+    probe = best(posterior, search_range, probes, least=_WORTH_A_BOOT)
     if probe is None:
         return None
-    return Measure(position=int(ground.ask[probe.kernel]), image=probe.image, prefetch=())
+    return Measure(position=int(search_range.ask[probe.kernel]), image=probe.image, prefetch=())
 
 
 def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> tuple[Suspect, ...]:
     """What may hold a step, the likeliest first; nothing before both ends are measured."""
     del costs
-    state = _state(n, evidence, policy)
-    if state is None:
+    known = _known(n, evidence, policy)
+    if known is None:
         return ()
-    ground, belief = state
-    return suspected(ground, belief, look(ground, belief, policy))
+    search_range, posterior = known
+    return suspected(search_range, posterior, classify_gaps(search_range, posterior, policy))
 
 
-def _state(n: int, evidence: Evidence, policy: SearchPolicy) -> tuple[Ground, Belief] | None:
+def _known(
+    n: int, evidence: Evidence, policy: SearchPolicy
+) -> tuple[SearchRange, AveragedPosterior] | None:
     """What is known of the range; None before both ends are measured."""
-    ground = survey(n, evidence, policy)
-    ends = ground.ends()
-    if ends is None or not all(_ends_measured(ground, evidence, ends)):
+    search_range = build_range(n, evidence, policy)
+    ends = search_range.ends()
+    if ends is None or not all(_ends_measured(search_range, evidence, ends)):
         return None
-    return ground, believe(ground, read(ground, evidence.measurements), policy)
+    return search_range, infer(search_range, read(search_range, evidence.measurements), policy)
 
 
-def _ends_measured(ground: Ground, evidence: Evidence, ends: tuple[int, int]) -> tuple[bool, bool]:
-    measured = {int(ground.kernel[m.position]) for m in evidence.measurements}
+def _ends_measured(
+    search_range: SearchRange, evidence: Evidence, ends: tuple[int, int]
+) -> tuple[bool, bool]:
+    measured = {int(search_range.kernel[m.position]) for m in evidence.measurements}
     old, new = ends
     return min(measured, default=new) <= old, max(measured, default=old) >= new
 
 
-def _nothing_to_compare(ground: Ground) -> Answer:
-    if (ground.kernel == 0).all():
+def _nothing_to_compare(search_range: SearchRange) -> Answer:
+    if (search_range.kernel == 0).all():
         return Answer(
             steps=(),
             reproduced=False,
@@ -139,35 +148,49 @@ def _nothing_to_compare(ground: Ground) -> Answer:
     return Answer(
         steps=(),
         reproduced=False,
-        unresolved=((0, ground.n),),
+        unresolved=((0, search_range.n),),
         reason="fewer than two revisions of the range can be tested",
     )
 
 
-def _measure_end(ground: Ground, end: int, costs: Costs, ends: set[int]) -> Measure:
+def _measure_end(search_range: SearchRange, end: int, costs: Costs, ends: set[int]) -> Measure:
     planned = [*ends]
-    other = [int(ground.ask[e]) for e in sorted(ends) if e != end and not ground.built[e]]
+    other = [
+        int(search_range.ask[e]) for e in sorted(ends) if e != end and not search_range.built[e]
+    ]
     count = max(costs.builders, 1)
-    more = build_ahead(ground, ground.mass, planned, count)
-    return Measure(position=int(ground.ask[end]), image=0, prefetch=(*other, *more)[:count])
+    more = build_ahead(search_range, search_range.prior_cdf, planned, count)
+    return Measure(position=int(search_range.ask[end]), image=0, prefetch=(*other, *more)[:count])
 
 
-def _measure(ground: Ground, belief: Belief, probe: Probe, costs: Costs) -> Measure:
-    mass = commit_mass(ground, belief)
-    prefetch = build_ahead(ground, mass, [probe.kernel], max(costs.builders, 1))
-    return Measure(position=int(ground.ask[probe.kernel]), image=probe.image, prefetch=prefetch)
+def _measure(
+    search_range: SearchRange, posterior: AveragedPosterior, probe: Probe, costs: Costs
+) -> Measure:
+    prior_cdf = commit_cdf(search_range, posterior)
+    prefetch = build_ahead(search_range, prior_cdf, [probe.kernel], max(costs.builders, 1))
+    return Measure(
+        position=int(search_range.ask[probe.kernel]), image=probe.image, prefetch=prefetch
+    )
 
 
-def _probes(ground: Ground, belief: Belief, outlook: Outlook, costs: Costs) -> list[Probe]:
-    """All that could close what is open: in and beside its gaps; else at the ends."""
-    gaps = outlook.open
-    if not outlook.found and (not gaps or float(belief.step.sum()) < _WORTH_LOOKING_INSIDE):
-        return probes_at(belief, ground, costs, _end_booted_less(belief))
-    places = sorted({place for gap in gaps for place in (gap, gap + 1)}.union(outlook.unconfirmed))
-    at = [probe for place in places for probe in probes_at(belief, ground, costs, place)]
-    return at + [probe for gap in gaps for probe in probes_inside(belief, ground, costs, gap)]
+def _probes(
+    search_range: SearchRange, posterior: AveragedPosterior, state: StopState, costs: Costs
+) -> list[Probe]:
+    """All that could close what is open: in and beside its gaps; else what proof lacks, or ends."""
+    gaps = state.open
+    look_inside = state.sloping or float(posterior.relevant.sum()) >= _WORTH_LOOKING_INSIDE
+    if not state.found and not (look_inside and (gaps or state.unproved)):
+        return probes_at(posterior, search_range, costs, _end_booted_less(posterior))
+    if not gaps:
+        wanted = state.unproved[0]
+        at = probes_at(posterior, search_range, costs, wanted.place)
+        return [probe for probe in at if not (wanted.anew and probe.known_image)]
+    places = sorted({place for gap in gaps for place in (gap, gap + 1)})
+    at = [probe for place in places for probe in probes_at(posterior, search_range, costs, place)]
+    inside = [probe for gap in gaps for probe in probes_inside(posterior, search_range, costs, gap)]
+    return at + inside
 
 
-def _end_booted_less(belief: Belief) -> int:
-    boots = np.bincount(belief.readings.place_of_value)
+def _end_booted_less(posterior: AveragedPosterior) -> int:
+    boots = np.bincount(posterior.readings.place_of_value)
     return 0 if boots[0] <= boots[-1] else len(boots) - 1

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.search.ground import FloatArray, Ground, IntArray
 from buildbot_bench.core.search.model import Measurement
+from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange
 
 # A run that passed nothing has no logarithm; it is taken as this share of the median.
 _LEAST_SHARE = 1e-3
@@ -23,7 +23,8 @@ class Readings:
     """N values of I images of m measured kernels, sorted by kernel, image and time.
 
     `kernels` (m,) are positions; `values` (N,) are ln(value / median); `first_of_image` (I,)
-    indexes values, `image` (I,) is the image's number, `place` (I,) indexes kernels.
+    indexes values, `image` (I,) is the image's number, `place` (I,) indexes kernels,
+    `level_of_image` (I,) is the median of its values; `place_of_value` (N,) indexes kernels.
     """
 
     kernels: IntArray
@@ -32,23 +33,20 @@ class Readings:
     first_of_image: IntArray
     image: IntArray
     place: IntArray
+    level_of_image: FloatArray
+    place_of_value: IntArray
 
     @property
     def boots_of_image(self) -> IntArray:
         """How many values each image has, (I,)."""
         return np.diff(np.append(self.first_of_image, len(self.values)))
 
-    @property
-    def place_of_value(self) -> IntArray:
-        """Which of the measured kernels each value belongs to, (N,)."""
-        return np.repeat(self.place, self.boots_of_image)
-
     def next_image(self, place: int) -> int:
         """The first number that no image of this kernel has."""
         return int(self.image[self.place == place].max(initial=-1)) + 1
 
 
-def read(ground: Ground, measurements: tuple[Measurement, ...]) -> Readings:
+def read(search_range: SearchRange, measurements: tuple[Measurement, ...]) -> Readings:
     """Sort and group what was measured.
 
     Raises:
@@ -60,7 +58,9 @@ def read(ground: Ground, measurements: tuple[Measurement, ...]) -> Readings:
                 f"position {m.position} measured {m.value}: neither a number nor positive",
                 hint="a failed run is not a measurement; leave it out",
             )
-    rows = sorted((int(ground.kernel[m.position]), m.image, m.at_s, m.value) for m in measurements)
+    rows = sorted(
+        (int(search_range.kernel[m.position]), m.image, m.at_s, m.value) for m in measurements
+    )
     kernel, image, at_s, value = (np.array(column) for column in zip(*rows, strict=True))
     new_image = np.ones(len(rows), dtype=bool)
     new_image[1:] = (np.diff(kernel) != 0) | (np.diff(image) != 0)
@@ -68,11 +68,22 @@ def read(ground: Ground, measurements: tuple[Measurement, ...]) -> Readings:
     kernels, place = np.unique(kernel[first], return_inverse=True)
     positive = value[value > 0]
     unit = float(np.median(positive)) if len(positive) else 1.0
+    values = np.log(np.maximum(value / unit, _LEAST_SHARE))
     return Readings(
         kernels=kernels,
-        values=np.log(np.maximum(value / unit, _LEAST_SHARE)),
+        values=values,
         at_s=at_s.astype(float),
         first_of_image=first,
         image=image[first],
         place=place,
+        level_of_image=_medians(values, first),
+        place_of_value=np.repeat(place, np.diff(np.append(first, len(values)))),
     )
+
+
+def _medians(values: FloatArray, first: IntArray) -> FloatArray:
+    """The median of each run of values (N,) that begins at `first` (I,)."""
+    count = np.diff(np.append(first, len(values)))
+    run = np.repeat(np.arange(len(first)), count)
+    ordered = values[np.lexsort((values, run))]
+    return np.asarray(0.5 * (ordered[first + (count - 1) // 2] + ordered[first + count // 2]))

@@ -9,145 +9,204 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import log1p
 
 import numpy as np
 
-from buildbot_bench.core.search.belief import Belief
-from buildbot_bench.core.search.ground import Ground, IntArray
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
+from buildbot_bench.core.search.proof import (
+    Lacking,
+    doubtful_ends,
+    ends_unproved,
+    is_denied,
+    is_separated,
+    lacking,
+)
+from buildbot_bench.core.search.search_range import BoolArray, FloatArray, SearchRange
+from buildbot_bench.core.search.slopes import odd_images, slopes_between
 
-# On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
-# that was seen such a machine looks like any other. Each halving of the range is a chance to take a
-# slow boot for a change; so many of one kernel in a row are slow in about one of 150 searches. The
-# mean of k boots may lie further off than the mode, by _UNSURE / sqrt(k) deviations of the noise.
-# Where it lies further than that, one more boot confirms the first.
-_BOOTS_AGAINST_A_MODE = 4
-_MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
-_BOOTS = 2  # of a kernel beside a step; chosen: one boot may be an outlier
 _BOOTS_OF_END = 3  # boots; chosen: one may be an outlier, and two must agree
+# Ends whose difference is known to this share of what is sought will not be told apart any better.
+_KNOWN = 0.1
 _LIKELY = 0.5  # a probability: rather a step than none
 _NORMAL_95 = 1.959964  # standard deviations: ndtri(0.975)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outlook:
+class StopState:
     """Which gaps hold a step that needs nothing more, and which need what.
 
-    `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unconfirmed`:
-    measured kernels beside found gaps that were booted too seldom. `doubt` is the probability that
-    the answer would be wrong if it were given now.
+    `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unproved`: what
+    found steps lack before they may be mailed; `denied`: gaps whose step the images of a side
+    contradict to the last. `doubt` is the probability that a stated step is wrong, or that the
+    answer leaves out what was searched for; `left_out` that another step lies elsewhere. `sloping`:
+    the ends differ, and no gap is likely to hold a relevant step.
     """
 
     found: tuple[int, ...]
     open: tuple[int, ...]
-    unconfirmed: tuple[int, ...]
+    unproved: tuple[Lacking, ...]
+    denied: tuple[int, ...]
     doubt: float
+    left_out: float
+    sloping: bool
 
 
-def look(ground: Ground, belief: Belief, policy: SearchPolicy) -> Outlook:
+def classify_gaps(
+    search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy
+) -> StopState:
     """Sort the gaps between measured kernels into found, open and idle ones."""
-    kernels = belief.readings.kernels
-    narrow = np.array([not len(ground.candidates(int(a), int(b))) for a, b in pairwise(kernels)])
-    large = belief.relevant > 0.5 * belief.step
-    likely = narrow & large & (belief.step > _LIKELY)
-    # The error is for the whole answer: several steps share it.
-    found = likely & (belief.step >= 1 - policy.error / max(int(likely.sum()), 1))
+    found, denied = _found(search_range, posterior, policy)
+    places = tuple(np.flatnonzero(found).tolist())
     # Less than min_effect is sought only until a step is found that explains a claim as small.
-    explained = bool((found & (belief.change * (policy.claimed or 0.0) > 0)).any())
-    missed = np.where(found, 0.0, belief.further if explained else belief.relevant)
-    # What a found step lacks is what others have: the same doubt, seen twice.
-    doubt = max(float(missed.sum()), float((1 - belief.step[found]).sum()))
-    order = np.argsort(-missed, kind="stable")
-    left_over = missed.sum() - np.cumsum(missed[order])
-    needed = 1 + int(np.argmax(left_over <= policy.error / 2))
-    is_open = order[:needed] if missed.sum() > policy.error else order[:0]
-    return Outlook(
-        found=tuple(np.flatnonzero(found).tolist()),
-        open=tuple(sorted(is_open.tolist())),
-        unconfirmed=tuple(sorted(_booted_too_seldom(belief, policy, np.flatnonzero(found)))),
-        doubt=doubt,
+    claimed = policy.claimed or 0.0
+    explained = bool((found & ((posterior.change * claimed > 0) | (claimed == 0))).any())
+    missed = np.where(found, 0.0, posterior.further if explained else posterior.relevant)
+    missed[denied] = 0.0
+    spread_out = float(missed.max()) < _LIKELY and ends_differ(posterior, policy)
+    allowed = (
+        constants.LEFT_OUT if explained else constants.LEFT_IN_SLOPE if spread_out else policy.error
+    )
+    wrong = float((1 - posterior.step[found]).sum())
+    return StopState(
+        found=places,
+        open=_likeliest(missed, allowed),
+        unproved=(
+            *dict.fromkeys(one for g in places for one in lacking(posterior, policy, g)),
+            *(ends_unproved(posterior) if spread_out and not places else ()),
+            *doubtful_ends(posterior, policy),
+        ),
+        denied=tuple(denied),
+        doubt=wrong if explained else max(wrong, float(missed.sum())),
+        left_out=min(float(missed.sum()), 1.0),
+        sloping=spread_out and not places,
     )
 
 
-def _booted_too_seldom(belief: Belief, policy: SearchPolicy, found: IntArray) -> set[int]:
-    """The slower kernels beside found steps whose boots may all have been slow ones by chance."""
-    level = belief.views[0].levels()[0]
-    wanting = set()
-    for gap in map(int, found):
-        is_new_slower = (level[gap + 1] < level[gap]) == policy.higher_is_better
-        slower, faster = (gap + 1, gap) if is_new_slower else (gap, gap + 1)
-        values = belief.readings.values[belief.readings.place_of_value == slower]
-        away = abs(float(values.mean()) - float(level[faster])) / belief.views[0].noise.total
-        is_near = away < _MODE + _UNSURE / np.sqrt(len(values))
-        may_be_slow = is_near and belief.may_have_modes
-        if len(values) < (_BOOTS_AGAINST_A_MODE if may_be_slow else _BOOTS):
-            wanting.add(slower)
-    return wanting
+def _found(
+    search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy
+) -> tuple[BoolArray, list[int]]:
+    """Which gaps hold a sure step between neighbours, (m - 1,); and those that images deny."""
+    kernels = posterior.readings.kernels
+    narrow = np.array(
+        [not len(search_range.worth_building(int(a), int(b))) for a, b in pairwise(kernels)]
+    )
+    large = posterior.relevant > 0.5 * posterior.step
+    likely = narrow & large & (posterior.step > _LIKELY)
+    denied = [g for g in map(int, np.flatnonzero(likely)) if is_denied(posterior, policy, g)]
+    likely[denied] = False
+    # The error is for the whole answer: several steps share it.
+    found = likely & (posterior.step >= 1 - policy.error / max(int(likely.sum()), 1))
+    return found, denied
 
 
-def ends_are_equal(belief: Belief, policy: SearchPolicy) -> bool:
+def _likeliest(missed: FloatArray, allowed: float) -> tuple[int, ...]:
+    """The gaps without which no more than half of what is allowed would be missed, ascending."""
+    if missed.sum() <= allowed:
+        return ()
+    order = np.argsort(-missed, kind="stable")
+    left_over = missed.sum() - np.cumsum(missed[order])
+    needed = 1 + int(np.argmax(left_over <= allowed / 2))
+    return tuple(sorted(order[:needed].tolist()))
+
+
+def ends_are_equal(posterior: AveragedPosterior, policy: SearchPolicy) -> bool:
     """Whether it is proved that nothing relevant changed: no step inside, no difference outside."""
-    boots = np.bincount(belief.readings.place_of_value)
+    boots = np.bincount(posterior.readings.place_of_value)
     return (
-        belief.ends_differ <= policy.error
-        and float(belief.sought.sum()) <= policy.error
+        (posterior.ends_differ <= policy.error or _ends_known(posterior, policy) is False)
+        and float(posterior.sought.sum()) <= policy.error
         and min(boots[0], boots[-1]) >= _BOOTS_OF_END
     )
 
 
-def suspected(ground: Ground, belief: Belief, outlook: Outlook) -> tuple[Suspect, ...]:
+def ends_differ(posterior: AveragedPosterior, policy: SearchPolicy) -> bool:
+    """Whether the ends differ by what is searched for, wherever that comes from."""
+    known = _ends_known(posterior, policy)
+    return posterior.ends_differ >= 1 - policy.error or known is True
+
+
+def _ends_known(posterior: AveragedPosterior, policy: SearchPolicy) -> bool | None:
+    """Whether they differ by it, once more boots would not tell any better; None before that."""
+    level, variance = posterior.models[0].levels()
+    sd = float(np.sqrt(variance[0] + variance[-1]))
+    if sd > _KNOWN * policy.sought_effect:
+        return None
+    return bool(abs(level[-1] - level[0]) >= log1p(policy.sought_effect))
+
+
+def suspected(
+    search_range: SearchRange, posterior: AveragedPosterior, state: StopState
+) -> tuple[Suspect, ...]:
     """The places that may hold a step, the likeliest first."""
-    gaps = sorted({*outlook.found, *outlook.open}, key=lambda g: (-belief.step[g], g))
+    gaps = sorted({*state.found, *state.open}, key=lambda g: (-posterior.step[g], g))
     return tuple(
         Suspect(
-            old=_old(ground, belief, g),
-            new=int(belief.readings.kernels[g + 1]),
-            probability=min(float(belief.step[g]), 1.0),
-            effect=float(np.expm1(belief.change[g])),
+            old=_old(search_range, posterior, g),
+            new=int(posterior.readings.kernels[g + 1]),
+            probability=min(float(posterior.step[g]), 1.0),
+            effect=float(np.expm1(posterior.change[g])),
         )
         for g in gaps
     )
 
 
-def conclude(ground: Ground, belief: Belief, outlook: Outlook, reason: str) -> Answer:
+def conclude(
+    search_range: SearchRange,
+    posterior: AveragedPosterior,
+    state: StopState,
+    policy: SearchPolicy,
+    reason: str,
+) -> Answer:
     """The answer as things stand."""
-    steps = tuple(_step(ground, belief, g) for g in outlook.found)
+    steps = tuple(_step(search_range, posterior, policy, g) for g in state.found)
     inside = _joined(
-        (_old(ground, belief, g), int(belief.readings.kernels[g + 1])) for g in outlook.open
+        (_old(search_range, posterior, g), int(posterior.readings.kernels[g + 1]))
+        for g in sorted({*state.open, *state.denied})
     )
+    slopes = () if inside else slopes_between(search_range, posterior, state.found, policy)
     return Answer(
         steps=steps,
-        reproduced=bool(steps or inside),
-        unresolved=_with_ends(ground, belief, inside),
+        reproduced=bool(steps or inside or slopes),
+        unresolved=_with_ends(search_range, posterior, inside),
         reason=reason,
+        slopes=slopes,
+        left_out=state.left_out,
+        odd_images=odd_images(search_range, posterior),
     )
 
 
-def not_reproduced(ground: Ground, belief: Belief) -> Answer:
+def not_reproduced(search_range: SearchRange, posterior: AveragedPosterior) -> Answer:
     """The answer when nothing that matters changed between the ends."""
     return Answer(
         steps=(),
         reproduced=False,
-        unresolved=_with_ends(ground, belief, []),
+        unresolved=_with_ends(search_range, posterior, []),
         reason="the ends do not differ by as much as what was searched for",
+        odd_images=odd_images(search_range, posterior),
     )
 
 
-def _step(ground: Ground, belief: Belief, gap: int) -> Step:
-    change, sd = float(belief.change[gap]), float(belief.change_sd[gap])
+def _step(
+    search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy, gap: int
+) -> Step:
+    change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
     return Step(
-        old=_old(ground, belief, gap),
-        new=int(belief.readings.kernels[gap + 1]),
+        old=_old(search_range, posterior, gap),
+        new=int(posterior.readings.kernels[gap + 1]),
         effect=float(np.expm1(change)),
         low=float(np.expm1(change - _NORMAL_95 * sd)),
         high=float(np.expm1(change + _NORMAL_95 * sd)),
-        probability=min(float(belief.step[gap]), 1.0),
+        probability=min(float(posterior.step[gap]), 1.0),
+        separated=is_separated(posterior, policy, gap),
     )
 
 
-def _old(ground: Ground, belief: Belief, gap: int) -> int:
+def _old(search_range: SearchRange, posterior: AveragedPosterior, gap: int) -> int:
     """The last position with the kernel at the gap's old side."""
-    return ground.last_with(int(belief.readings.kernels[gap]))
+    return search_range.last_with(int(posterior.readings.kernels[gap]))
 
 
 def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -162,10 +221,14 @@ def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _with_ends(
-    ground: Ground, belief: Belief, inside: list[tuple[int, int]]
+    search_range: SearchRange, posterior: AveragedPosterior, inside: list[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
     """The unresolved ranges, with what lies beyond ends that cannot be tested."""
-    first, last = int(belief.readings.kernels[0]), int(belief.readings.kernels[-1])
+    first, last = int(posterior.readings.kernels[0]), int(posterior.readings.kernels[-1])
     before = [(0, first)] if first > 0 else []
-    after = [(ground.last_with(last), ground.n)] if ground.last_with(last) < ground.n else []
+    after = (
+        [(search_range.last_with(last), search_range.n)]
+        if search_range.last_with(last) < search_range.n
+        else []
+    )
     return (*before, *inside, *after)

@@ -13,7 +13,6 @@ from buildbot_bench.core.search import (
     Measure,
     Measurement,
     SearchPolicy,
-    forecast,
     meanwhile,
     plan,
     suspects,
@@ -62,7 +61,11 @@ def test_a_single_commit_is_confirmed():
 )
 def test_the_slower_side_is_booted_until_no_slow_mode_explains_it(levels, is_higher_better, slower):
     policy = SearchPolicy(
-        sigma_run=0.005, sigma_build=0.0, min_effect=0.01, higher_is_better=is_higher_better
+        sigma_run=0.005,
+        sigma_build=0.0,
+        min_effect=0.01,
+        higher_is_better=is_higher_better,
+        layout=False,
     )
     boots = {slower: 3, 1 - slower: 12}
     known = [
@@ -151,7 +154,7 @@ def test_samples_already_known_are_used():
     known = tuple(lab.boot(0) for _ in range(40)) + tuple(lab.boot(256) for _ in range(10))
     answer, evidence = search(lab, QUIET, known)
     assert pairs(answer) == [(99, 100)]
-    assert len(evidence.measurements) - len(known) <= 14
+    assert len(evidence.measurements) - len(known) <= 18
 
 
 def test_the_noise_is_learnt_when_nothing_is_told():
@@ -204,41 +207,6 @@ def test_suspects_are_none_before_both_ends_are_known():
 def test_evidence_that_cannot_be_is_refused(evidence, policy):
     with pytest.raises(UsageError):
         plan(64, evidence, COSTS, policy)
-
-
-def test_the_forecast_grows_with_the_noise_and_the_range():
-    quiet = forecast(256, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
-    noisy = forecast(256, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.02, sigma_build=0.0))
-    longer = forecast(1600, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
-    assert quiet.iterations[0] < longer.iterations[0] < noisy.iterations[0]
-    assert quiet.images[0] < longer.images[0]
-    assert all(median <= p90 for median, p90 in (quiet.images, quiet.iterations, quiet.hours))
-
-
-@pytest.mark.parametrize(
-    ("steps", "sigma_build"),
-    [({40: -0.05}, 0.0), ({40: -0.015}, 0.0), ({40: -0.05}, 0.008)],
-)
-def test_the_forecast_is_what_searches_take(steps, sigma_build):
-    claimed = min(steps.values())
-    policy = SearchPolicy(claimed=claimed, sigma_run=0.005, sigma_build=sigma_build)
-    labs = [Lab(n=64, steps=steps, sigma_build=sigma_build, seed=seed) for seed in range(12)]
-    took = [len(search(lab, policy)[1].measurements) for lab in labs]
-    median, nine_of_ten = forecast(64, COSTS, policy).iterations
-    assert median == pytest.approx(sorted(took)[6], rel=0.3)
-    assert sum(count <= nine_of_ten for count in took) >= 9
-
-
-def test_without_a_claim_the_forecast_allows_for_small_steps_and_for_several():
-    claimed = forecast(1600, COSTS, SearchPolicy(claimed=-0.1, sigma_run=0.005, sigma_build=0.01))
-    unclaimed = forecast(1600, COSTS, SearchPolicy(sigma_run=0.005, sigma_build=0.01))
-    assert unclaimed.iterations[0] < 1.5 * claimed.iterations[0]
-    assert unclaimed.iterations[1] > 1.3 * claimed.iterations[1]
-    ends = tuple(Measurement(position=p, value=v) for p, v in ((0, 100.0), (1600, 90.0)))
-    seen = forecast(
-        1600, COSTS, SearchPolicy(sigma_run=0.005, sigma_build=0.01), Evidence(measurements=ends)
-    )
-    assert seen.iterations == pytest.approx(claimed.iterations, rel=0.05)
 
 
 def test_an_idle_testbed_boots_a_built_image_that_tells_something():

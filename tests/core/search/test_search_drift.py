@@ -11,11 +11,11 @@ from simulated_lab import Lab, search
 
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
-from buildbot_bench.core.search.ground import survey
+from buildbot_bench.core.search.noise_average import average_noise_models
 from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.partition import Partition, StepPrior, in_company
+from buildbot_bench.core.search.partition import Partition, StepPrior, clustering_of
 from buildbot_bench.core.search.readings import Readings, read
-from buildbot_bench.core.search.weighing import weigh
+from buildbot_bench.core.search.search_range import build_range
 
 NOISE, SD, PRIOR_SD = 0.005, 0.01, 0.02
 POLICY = SearchPolicy(sigma_run=NOISE, sigma_build=0.0)
@@ -28,12 +28,14 @@ def readings(values: np.ndarray, places: list[int], hour_s: float = 3600.0) -> R
         Measurement(position=p, value=float(np.exp(y)), at_s=hour_s * k)
         for k, (p, y) in enumerate(zip(places, values, strict=True))
     )
-    return read(survey(max(places), Evidence(), POLICY), rows)
+    return read(build_range(max(places), Evidence(), POLICY), rows)
 
 
 def prior(places: np.ndarray) -> StepPrior:
     mass = places / places[-1]
-    return StepPrior(gap_mass=np.diff(mass), company=in_company(mass, int(places[-1])), none=0.5)
+    return StepPrior(
+        gap_prior=np.diff(mass), clustering=clustering_of(mass, int(places[-1])), none=0.5
+    )
 
 
 def posterior(seen: Readings, certain: np.ndarray = NONE) -> Partition:
@@ -71,7 +73,7 @@ def test_a_drift_is_seen_in_values_that_follow_the_time_and_not_in_noise():
     noise, swing = rng.normal(0, NOISE, 30), 0.015 * np.sin(np.arange(30) / 3)
     for values, least, most in ((noise, 0.0, 0.05), (noise + swing, 0.95, 1.0)):
         seen = readings(values, places)
-        views = weigh(survey(90, Evidence(), POLICY), seen, POLICY)
+        views = average_noise_models(build_range(90, Evidence(), POLICY), seen, POLICY)
         drifting = sum(v.weight for v in views if v.ahead is not v.stretches)
         assert least <= drifting <= most
 

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
-from buildbot_bench.core.search.design import mixture_information
-from buildbot_bench.core.search.ground import survey
-from buildbot_bench.core.search.levels import _grid, explain
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, SearchNoise
-from buildbot_bench.core.search.partition import StepPrior, cut, in_company
+from buildbot_bench.core.search.information import mixture_information
+from buildbot_bench.core.search.noise_model import SearchNoise
+from buildbot_bench.core.search.partition import StepPrior, clustering_of, partition_posterior
 from buildbot_bench.core.search.readings import Readings, read
+from buildbot_bench.core.search.search_range import build_range
+from buildbot_bench.core.search.segments import _grid, segment_evidence
 
 
 def readings(rows: list[tuple[int, int, float]]) -> Readings:
@@ -26,12 +27,14 @@ def readings(rows: list[tuple[int, int, float]]) -> Readings:
     measurements = tuple(
         Measurement(position=p, image=i, value=100 * float(np.exp(y / 100))) for p, i, y in rows
     )
-    ground = survey(max(p for p, _, _ in rows), Evidence(), SearchPolicy())
+    ground = build_range(max(p for p, _, _ in rows), Evidence(), SearchPolicy())
     return read(ground, measurements)
 
 
 def density(away: Any, sd: float) -> Any:
-    return (1 - OUTLIER_SHARE) * norm.pdf(away, scale=sd) + OUTLIER_SHARE / OUTLIER_SPAN
+    return (1 - constants.OUTLIER_SHARE) * norm.pdf(
+        away, scale=sd
+    ) + constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
 
 
 def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
@@ -45,7 +48,7 @@ def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
         return float(likelihood * norm.pdf(level, loc=middle, scale=prior_sd))
 
     expected = quad(integrand, -0.06, 0.06, points=list(seen.values), limit=500)[0]
-    _, log_evidence = explain(seen, noise, prior_sd)
+    _, log_evidence = segment_evidence(seen, noise, prior_sd)
     assert log_evidence[0, 3] == pytest.approx(np.log(expected), abs=0.02)
 
 
@@ -66,7 +69,7 @@ def test_many_boots_and_kernels_are_weighed_as_if_one_by_one(kernels, seed):
         ]
     )
     noise, prior_sd = SearchNoise(run=0.005, build=0.0), 0.1
-    stretches, log_evidence = explain(seen, noise, prior_sd)
+    stretches, log_evidence = segment_evidence(seen, noise, prior_sd)
     levels, width = _grid(seen, noise)
     middle = 0.5 * (seen.values.min() + seen.values.max())
     of_value = np.log(density(seen.values[:, None] - levels, noise.run))
@@ -101,7 +104,7 @@ def test_two_boots_of_an_image_share_its_offset():
 
     both = image(seen.values[:2]) * image(seen.values[2:])
     expected = float(both @ norm.pdf(levels, loc=middle, scale=prior_sd) * step)
-    stretches, log_evidence = explain(seen, noise, prior_sd)
+    stretches, log_evidence = segment_evidence(seen, noise, prior_sd)
     assert log_evidence[0, 0] == pytest.approx(np.log(expected), abs=0.1)
     # Four boots of two images know the level no better than two images allow.
     assert np.sqrt(stretches.variance[0, 0]) == pytest.approx(0.015 / np.sqrt(2), rel=0.1)
@@ -109,7 +112,7 @@ def test_two_boots_of_an_image_share_its_offset():
 
 def test_an_outlier_moves_the_level_little():
     seen = readings([(0, 0, 0.0), (1, 0, 0.1), (2, 0, -0.1), (3, 0, -12.0)])
-    stretches, _ = explain(seen, SearchNoise(run=0.005, build=0.0), 0.05)
+    stretches, _ = segment_evidence(seen, SearchNoise(run=0.005, build=0.0), 0.05)
     assert stretches.mean[0, 3] == pytest.approx(np.median(seen.values), abs=0.003)
 
 
@@ -117,25 +120,27 @@ def test_the_posterior_of_partitions_is_the_sum_over_all_of_them():
     rng = np.random.default_rng(1)
     m = 5
     log_evidence = np.where(np.tri(m, k=-1) > 0, -np.inf, rng.normal(0, 2, (m, m)))
-    gap_mass = np.array([0.1, 0.2, 0.3, 0.4])
-    result = cut(log_evidence, StepPrior(gap_mass=gap_mass, company=np.zeros((m, m)), none=0.4))
+    gap_prior = np.array([0.1, 0.2, 0.3, 0.4])
+    result = partition_posterior(
+        log_evidence, StepPrior(gap_prior=gap_prior, clustering=np.zeros((m, m)), none=0.4)
+    )
     total, step = 0.0, np.zeros(m - 1)
     for cuts in product([False, True], repeat=m - 1):
         edges = [0, *(g + 1 for g in range(m - 1) if cuts[g]), m]
         stretches = sum(log_evidence[a, b - 1] for a, b in pairwise(edges))
         # P(no step) is 40 %; one step shares the rest; each further one has 2 %.
         count = sum(cuts)
-        prior = 0.4 if count == 0 else 0.6 * 0.02 ** (count - 1) * np.prod(gap_mass[list(cuts)])
+        prior = 0.4 if count == 0 else 0.6 * 0.02 ** (count - 1) * np.prod(gap_prior[list(cuts)])
         weight = prior * np.exp(stretches)
         total += weight
         step += weight * np.array(cuts)
     assert result.step == pytest.approx(step / total)
 
 
-def test_a_step_in_company_is_the_likelier_the_nearer():
+def test_a_step_clustering_of_is_the_likelier_the_nearer():
     # Measured kernels at 0, 10, 11, 12, 40, 100: gaps of (0, 10], (10, 11], (11, 12], …
     place = np.array([0, 10, 11, 12, 40, 100])
-    likelier = np.exp(in_company(place / 100, 100))
+    likelier = np.exp(clustering_of(place / 100, 100))
     followed = sum(1 / (d * (d + 1)) for d in range(1, 29))
     # One commit on: half of the steps in company, against a hundredth of those that are anywhere.
     assert likelier[2, 2] == pytest.approx(1 + 0.1 * 0.5 / (0.02 / 100))
@@ -148,7 +153,9 @@ def test_a_step_in_company_is_the_likelier_the_nearer():
 def test_a_claim_says_how_far_apart_the_ends_lie_and_nothing_of_a_single_level():
     seen = readings([(0, 0, 0.4), (4, 0, 0.1), (8, 0, -0.6)])
     noise = SearchNoise(run=0.005, build=0.0)
-    (_, plain), (levels, told) = (explain(seen, noise, 0.05, claimed) for claimed in (0.0, -0.01))
+    (_, plain), (levels, told) = (
+        segment_evidence(seen, noise, 0.05, claimed) for claimed in (0.0, -0.01)
+    )
     upper = np.triu_indices(3)
     gain = np.zeros((3, 3))
     gain[upper] = told[upper] - plain[upper]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.demo
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.core.search import Answer, Costs, Evidence, Measure, Measurement, plan
 from buildbot_bench.core.search.model import SearchPolicy
@@ -77,5 +77,6 @@ def test_a_step_right_behind_a_larger_one_is_found_or_told(tmp_path, sigma_build
     found = {(FIRST + step.old, FIRST + step.new): step.effect for step in request.steps}
     assert found[BIG] == pytest.approx(0.23, abs=0.03)
     open_ends = [(FIRST + old, FIRST + new) for old, new in request.unresolved]
-    assert SMALL in found or any(old < SMALL[1] <= new for old, new in open_ends)
+    is_open = any(old < SMALL[1] <= new for old, new in open_ends)
+    assert SMALL in found or is_open or request.left_out > policy.error
     assert set(found) <= {BIG, SMALL}

@@ -1,17 +1,23 @@
-"""How far images of one revision lie apart, where several were measured; it judges no change."""
+"""How far images of one revision lie apart, where several were measured; it judges no change.
+
+The spread of a position's m images is s² = Σ(level - mean)²/(m - 1). It counts where it is plainly
+larger than what build noise and boots explain together; of several such positions the widest
+counts, so that other relinked kernels that agree do not dilute one that is far off.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
 from math import hypot, log, sqrt
-from statistics import fmean
+from statistics import stdev
 
-from buildbot_bench.core.noise.model import Noise
-from buildbot_bench.core.noise.spread import robust_level
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.model.spread import robust_level
 from buildbot_bench.core.sample import Sample
 
 _PLAINLY = 2.5  # times what noise explains
+_FEWEST = 2  # images of a position: the fewest that have a spread
 
 
 def spread_of_images(samples: Iterable[Sample], noise: Noise) -> float:
@@ -25,13 +31,14 @@ def spread_of_images(samples: Iterable[Sample], noise: Noise) -> float:
         if logs := [log(value) for value in sample.values if value > 0]:
             level = robust_level(logs, noise.sigma_run)
             levels.append((sample.position, level, len(logs)))
-    squares, df, shares = 0.0, 0, [0.0]
+    widest = noise.sigma_build
     for _, group in groupby(sorted(levels), key=lambda level: level[0]):
         here = list(group)
-        middle = fmean(level for _, level, _ in here)
-        squares += sum((level - middle) ** 2 for _, level, _ in here)
-        df += len(here) - 1
-        shares += [1 / boots for _, _, boots in here if len(here) > 1]
-    own = sqrt(squares / df) if df else 0.0
-    explained = hypot(noise.sigma_build, noise.sigma_run * sqrt(max(shares)))
-    return own if own > _PLAINLY * explained else noise.sigma_build
+        if len(here) < _FEWEST:
+            continue
+        own = stdev(level for _, level, _ in here)
+        boots = min(boots for _, _, boots in here)
+        explained = hypot(noise.sigma_build, noise.sigma_run / sqrt(boots))
+        if own > _PLAINLY * explained:
+            widest = max(widest, own)
+    return widest

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from buildbot_bench.core.search.belief import Belief
-from buildbot_bench.core.search.ground import FloatArray, Ground
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.far_images import far_odds
+from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Costs
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN
-from buildbot_bench.core.search.views import View
+from buildbot_bench.core.search.posterior import Posterior
+from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 
 # Of the prior mass inside a gap, where kernels are tried: the median halves it; the others are
 # chosen about it, for where it is broken or another kernel is cheaper.
@@ -32,7 +33,7 @@ _IMAGES_TO_BOOT = 3
 # Builds go on beside boots, and many are made ahead: this share of a build's time is waited for.
 _BUILD_FELT = 0.03
 # Views of the noise by which a probe is judged: the likeliest ones, for each doubles the time.
-_VIEWS = 2
+_MODELS = 2
 # Gauss-Hermite nodes: 9 integrate polynomials of degree 17 exactly.
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
@@ -55,11 +56,13 @@ class Probe:
     known_image: bool = False
 
 
-def probes_at(belief: Belief, ground: Ground, costs: Costs, place: int) -> list[Probe]:
+def probes_at(
+    posterior: AveragedPosterior, search_range: SearchRange, costs: Costs, place: int
+) -> list[Probe]:
     """Boot each image of a measured kernel again, or build it anew if that makes another one."""
-    readings = belief.readings
+    readings = posterior.readings
     kernel = int(readings.kernels[place])
-    if ground.ask[kernel] < 0:
+    if search_range.ask[kernel] < 0:
         return []
     boot = costs.boot_s + costs.run_s
     here = readings.place == place
@@ -68,8 +71,8 @@ def probes_at(belief: Belief, ground: Ground, costs: Costs, place: int) -> list[
         Probe(kernel=kernel, image=int(i), cost_s=boot, place=place, known_image=True)
         for i in readings.image[here][rarest]
     ]
-    if not ground.images:
-        return again if readings.boots_of_image[here].sum() < ground.most_boots else []
+    if not search_range.images:
+        return again if readings.boots_of_image[here].sum() < search_range.most_boots else []
     anew = readings.next_image(place)
     return [
         *again,
@@ -77,66 +80,81 @@ def probes_at(belief: Belief, ground: Ground, costs: Costs, place: int) -> list[
     ]
 
 
-def probes_inside(belief: Belief, ground: Ground, costs: Costs, gap: int) -> list[Probe]:
+def probes_inside(
+    posterior: AveragedPosterior, search_range: SearchRange, costs: Costs, gap: int
+) -> list[Probe]:
     """Kernels inside a gap: near the quantiles of the prior, and built ones near its median."""
-    old, new = (int(k) for k in belief.readings.kernels[gap : gap + 2])
-    inside = ground.candidates(old, new)
+    old, new = (int(k) for k in posterior.readings.kernels[gap : gap + 2])
+    inside = search_range.worth_building(old, new)
     if not len(inside):
         return []
-    mass = ground.mass[inside]
-    low, high = ground.mass[old], ground.mass[new]
-    wanted = {int(inside[np.argmin(np.abs(mass - (low + q * (high - low))))]) for q in _QUANTILES}
-    ready = inside[ground.built[inside]]
+    prior_cdf = search_range.prior_cdf[inside]
+    low, high = search_range.prior_cdf[old], search_range.prior_cdf[new]
+    wanted = {
+        int(inside[np.argmin(np.abs(prior_cdf - (low + q * (high - low))))]) for q in _QUANTILES
+    }
+    ready = inside[search_range.built[inside]]
     if len(ready):
-        at = np.argsort(np.abs(ground.mass[ready] - 0.5 * (low + high)), kind="stable")
+        at = np.argsort(np.abs(search_range.prior_cdf[ready] - 0.5 * (low + high)), kind="stable")
         wanted.update(int(k) for k in ready[at[:2]])
-    wanted.update(_off_the_broken(ground, inside))
+    wanted.update(_off_the_broken(search_range, inside))
     boot = costs.boot_s + costs.run_s
     return [
         Probe(
             kernel=kernel,
             image=0,
-            cost_s=boot if ground.built[kernel] else boot + _BUILD_FELT * costs.build_s,
+            cost_s=boot if search_range.built[kernel] else boot + _BUILD_FELT * costs.build_s,
             gap=gap,
-            success=1.0 if ground.built[kernel] else _success(ground, old, new, kernel),
+            success=1.0 if search_range.built[kernel] else _success(search_range, old, new, kernel),
         )
         for kernel in sorted(wanted)
     ]
 
 
-def _off_the_broken(ground: Ground, inside: np.ndarray) -> list[int]:
+def _off_the_broken(search_range: SearchRange, inside: np.ndarray) -> list[int]:
     """A few kernels at growing distance from the broken ones around the middle."""
-    if not ground.broken[inside[0] : inside[-1] + 1].any():
+    if not search_range.broken[inside[0] : inside[-1] + 1].any():
         return []
     middle = len(inside) // 2
     offsets = [sign * 2**k for k in range(11) for sign in (1, -1)]
     return [int(inside[middle + o]) for o in offsets if 0 <= middle + o < len(inside)]
 
 
-def _success(ground: Ground, old: int, new: int, kernel: int) -> float:
+def _success(search_range: SearchRange, old: int, new: int, kernel: int) -> float:
     """P(the kernel is testable), lower next to broken ones.
 
-    Breakage comes in spans of unknown length. By Lindy's law a span seen to be L long goes on for
-    another d with probability about L / (L + d).
+    Breakage comes in stretches of unknown length. By Lindy's law a stretch seen to be L long goes
+    on for another d with probability about L / (L + d); on either side, half of that. Between two
+    broken kernels the fewer are testable the more failed: two short stretches are rarer than one.
     """
-    broken = old + 1 + np.flatnonzero(ground.broken[old + 1 : new])
+    broken = search_range.broken_between(old, new)
     if not len(broken):
         return 1.0
-    nearest = int(broken[np.argmin(np.abs(broken - kernel))])
-    span = 1 + np.count_nonzero(np.abs(broken - nearest) <= _SAME_BREAKAGE)
-    distance = abs(kernel - nearest)
-    return float(distance / (distance + 0.5 * span))
+    first, last = int(broken[0]), int(broken[-1])
+    if first < kernel < last:
+        at = int(np.searchsorted(broken, kernel))
+        apart = min(int(broken[at]) - kernel, kernel - int(broken[at - 1]))
+        length = max(last - first + 1, _SAME_BREAKAGE)
+        return constants.TESTABLE_BETWEEN / len(broken) * min(_SAME_BREAKAGE, apart) / length
+    distance = first - kernel if kernel < first else kernel - last
+    return float(distance / (distance + 0.5 * (last - first + 1)))
 
 
 def best(
-    belief: Belief, ground: Ground, probes: list[Probe], *, least: float = 0.0
+    posterior: AveragedPosterior,
+    search_range: SearchRange,
+    probes: list[Probe],
+    *,
+    least: float = 0.0,
 ) -> Probe | None:
     """The probe with the most information per second, of those with at least `least` nats."""
-    views = belief.views[:_VIEWS]
+    models = posterior.models[:_MODELS]
     worth = np.zeros(len(probes))
-    for view in views:
-        worth += view.weight * np.array([_information(belief, ground, view, p) for p in probes])
-    worth /= sum(v.weight for v in views)
+    for one in models:
+        worth += one.weight * np.array(
+            [_information(posterior, search_range, one, p) for p in probes]
+        )
+    worth /= sum(v.weight for v in models)
     rate = worth * [p.success / max(p.cost_s, 1e-9) for p in probes]
     if not len(rate):
         return None
@@ -144,42 +162,48 @@ def best(
     return probes[chosen] if worth[chosen] >= least else None
 
 
-def _information(belief: Belief, ground: Ground, view: View, probe: Probe) -> float:
+def _information(
+    posterior: AveragedPosterior, search_range: SearchRange, under: Posterior, probe: Probe
+) -> float:
     """Mutual information (nats) of the probe's value and the stretch its revision belongs to."""
     if probe.place is not None:
-        weight, mean, variance = _components_at(view, probe.place)
+        weight, mean, variance = _components_at(under, probe.place)
         if probe.known_image:
-            mean, variance = _same_image(belief, view, probe, mean, variance)
+            mean, variance = _same_image(posterior, under, probe, mean, variance)
         else:
-            variance = variance + view.noise.total**2
+            variance = variance + under.noise.total**2
     else:
         assert probe.gap is not None  # noqa: S101 - a probe has a place or a gap
-        weight, mean, variance = _components_inside(belief, ground, view, probe.gap, probe.kernel)
-        variance = variance + view.noise.total**2
+        weight, mean, variance = _components_inside(
+            posterior, search_range, under, probe.gap, probe.kernel
+        )
+        variance = variance + under.noise.total**2
     return mixture_information(weight, mean, np.sqrt(variance))
 
 
-def _components_at(view: View, place: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _components_at(under: Posterior, place: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weight, level's mean and variance of each stretch that holds a measured kernel."""
     box = (slice(0, place + 1), slice(place, None))
     return (
-        view.partition.stretch[box].ravel(),
-        view.ahead.mean[box].ravel(),
-        view.ahead.variance[box].ravel(),
+        under.partition.stretch[box].ravel(),
+        under.ahead.mean[box].ravel(),
+        under.ahead.variance[box].ravel(),
     )
 
 
 def _components_inside(
-    belief: Belief, ground: Ground, view: View, gap: int, kernel: int
+    posterior: AveragedPosterior, search_range: SearchRange, under: Posterior, gap: int, kernel: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same for a kernel inside a gap: it goes with the left, the right, or spans the gap."""
-    old, new = belief.readings.kernels[gap : gap + 2]
-    mass = ground.mass
-    right_of_it = float((mass[new] - mass[kernel]) / max(mass[new] - mass[old], 1e-300))
+    old, new = posterior.readings.kernels[gap : gap + 2]
+    prior_cdf = search_range.prior_cdf
+    right_of_it = float(
+        (prior_cdf[new] - prior_cdf[kernel]) / max(prior_cdf[new] - prior_cdf[old], 1e-300)
+    )
     span = (slice(0, gap + 1), slice(gap + 1, None))
     left = (slice(0, gap + 1), gap)
     right = (gap + 1, slice(gap + 1, None))
-    stretch, mean, variance = view.partition.stretch, view.ahead.mean, view.ahead.variance
+    stretch, mean, variance = under.partition.stretch, under.ahead.mean, under.ahead.variance
     weight = np.concatenate(
         [stretch[span].ravel(), right_of_it * stretch[left], (1 - right_of_it) * stretch[right]]
     )
@@ -192,24 +216,37 @@ def _components_inside(
 
 
 def _same_image(
-    belief: Belief, view: View, probe: Probe, mean: FloatArray, variance: FloatArray
+    posterior: AveragedPosterior,
+    under: Posterior,
+    probe: Probe,
+    mean: FloatArray,
+    variance: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """What another boot of a known image will read, given the kernel's level.
 
     The image's own level lies between the kernel's and what the image read so far, in the ratio
-    of their precisions (normal-normal conjugacy).
+    of their precisions (normal-normal conjugacy); it is what it read so far if the image lies far
+    from its code.
     """
-    run, build = view.noise.run**2, view.noise.build**2
-    if build <= 0:
-        return mean, variance + run
-    readings = belief.readings
-    at = np.flatnonzero((readings.place == probe.place) & (readings.image == probe.image))[0]
-    first = readings.first_of_image[at]
-    values = readings.values[first : first + readings.boots_of_image[at]]
-    precision = 1 / build + len(values) / run
-    share = (1 / build) / precision
-    expected = share * mean + (1 - share) * float(np.median(values))
-    return expected, share**2 * variance + 1 / precision + run
+    run, build = under.noise.run**2, under.noise.build**2
+    readings = posterior.readings
+    at = int(np.flatnonzero((readings.place == probe.place) & (readings.image == probe.image))[0])
+    boots = int(readings.boots_of_image[at])
+    seen = float(readings.level_of_image[at])
+    if build > 0:
+        precision = 1 / build + boots / run
+        pull = (1 / build) / precision
+        near = (pull * mean + (1 - pull) * seen, pull**2 * variance + 1 / precision + run)
+    else:
+        near = (mean, variance + run)
+    if not under.noise.far:
+        return near
+    odds = far_odds(readings, under.noise, at, mean, variance)
+    far_variance = run * (1 + 1 / boots)
+    share = odds / (1 + odds)
+    expected = (1 - share) * near[0] + share * seen
+    spread = (1 - share) * near[1] + share * far_variance
+    return expected, spread + share * (1 - share) * (near[0] - seen) ** 2
 
 
 def mixture_information(weight: FloatArray, mean: FloatArray, sd: FloatArray) -> float:
@@ -222,8 +259,8 @@ def mixture_information(weight: FloatArray, mean: FloatArray, sd: FloatArray) ->
     weight, mean, sd = weight[top] / weight[top].sum(), mean[top], sd[top]
     y = mean[:, None] + sd[:, None] * _NODES
     z = (y[:, :, None] - mean) / sd
-    density = (1 - OUTLIER_SHARE) / np.sqrt(2 * np.pi) * np.exp(-0.5 * z * z) / sd
-    density += OUTLIER_SHARE / OUTLIER_SPAN
+    density = (1 - constants.OUTLIER_SHARE) / np.sqrt(2 * np.pi) * np.exp(-0.5 * z * z) / sd
+    density += constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
     own = np.diagonal(density, axis1=0, axis2=2)
     log_ratio = np.log(own.T) - np.log(density @ weight)
-    return float((1 - OUTLIER_SHARE) * weight @ (log_ratio @ _NODE_WEIGHTS))
+    return float((1 - constants.OUTLIER_SHARE) * weight @ (log_ratio @ _NODE_WEIGHTS))

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from buildbot_bench.core.search.ground import FloatArray
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
-
-# A claim is a measured effect: nearly always true, and its size known to about a sixth.
-CLAIM_IS_TRUE = 0.85
-CLAIM_SPREAD = 0.16  # in ln of the size: the sixth
+from buildbot_bench.core.search.search_range import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +49,7 @@ def ends_claim(readings: Readings, noise: float, claimed: float) -> EndsClaim | 
     return EndsClaim(
         old=centre - 0.5 * claimed,
         new=centre + 0.5 * claimed,
-        spread=float(np.hypot(CLAIM_SPREAD * claimed, vague)),
+        spread=float(np.hypot(constants.CLAIM_SPREAD * claimed, vague)),
     )
 
 
@@ -75,8 +72,8 @@ def expect(
     old, new = (_normal(grid, level, ends.spread) for level in (ends.old, ends.new))
     return Expectation(
         other=other,
-        old=CLAIM_IS_TRUE * old + (1 - CLAIM_IS_TRUE) * other,
-        new=CLAIM_IS_TRUE * new + (1 - CLAIM_IS_TRUE) * other,
+        old=constants.CLAIM_IS_TRUE * old + (1 - constants.CLAIM_IS_TRUE) * other,
+        new=constants.CLAIM_IS_TRUE * new + (1 - constants.CLAIM_IS_TRUE) * other,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.model import Evidence, SearchPolicy
 
 IntArray = NDArray[np.int64]
@@ -28,14 +29,14 @@ _ENDS = 2  # kernels: the old and the new one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ground:
+class SearchRange:
     """The range 0..n; all arrays but `able` are indexed by position and have n + 1 entries.
 
     `able` are the kernels that can be measured, ascending. `kernel` is the first position with the
     same kernel. `ask` is the position to name when that kernel is to be measured, -1 where that is
     not possible. `built` tells whether it has an image. `broken` marks the kernels that are known
-    to be untestable. `mass` is the prior probability that the culprit, if there is one, is this
-    commit or an earlier one. `images`: a kernel that was measured can be built anew; if not,
+    to be untestable. `prior_cdf` is the prior probability that the culprit, if there is one, is
+    this commit or an earlier one. `images`: a kernel that was measured can be built anew; if not,
     `most_boots` of its image leave little but that one's luck.
     """
 
@@ -44,7 +45,7 @@ class Ground:
     ask: IntArray
     built: BoolArray
     broken: BoolArray
-    mass: FloatArray
+    prior_cdf: FloatArray
     able: IntArray
     images: bool = True
     most_boots: float = math.inf
@@ -59,6 +60,25 @@ class Ground:
         first, last = np.searchsorted(self.able, (old + 1, new))
         return self.able[first:last]
 
+    def worth_building(self, old: int, new: int) -> IntArray:
+        """The candidates between two kernels, less what enough failures make hopeless to try.
+
+        After MOST_FAILING failures between the two, what lies between broken kernels is presumed
+        broken, and so is what lies beside them within half of their stretch.
+        """
+        inside = self.candidates(old, new)
+        broken = self.broken_between(old, new)
+        if len(broken) < constants.MOST_FAILING:
+            return inside
+        margin = (broken[-1] - broken[0] + 1) / 2
+        outside: IntArray = inside[(inside < broken[0] - margin) | (inside > broken[-1] + margin)]
+        return outside
+
+    def broken_between(self, old: int, new: int) -> IntArray:
+        """The kernels strictly between two others that are known to be untestable."""
+        between: IntArray = old + 1 + np.flatnonzero(self.broken[old + 1 : new])
+        return between
+
     def last_with(self, kernel: int) -> int:
         """The last position that has this kernel."""
         return int(np.searchsorted(self.kernel, kernel, side="right")) - 1
@@ -68,7 +88,7 @@ class Ground:
         return None if len(self.able) < _ENDS else (int(self.able[0]), int(self.able[-1]))
 
 
-def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
+def build_range(n: int, evidence: Evidence, policy: SearchPolicy) -> SearchRange:
     """Describe the range 0..n; raises UsageError for evidence that lies outside it."""
     _check(n, evidence, policy)
     positions = np.arange(n + 1)
@@ -82,13 +102,13 @@ def survey(n: int, evidence: Evidence, policy: SearchPolicy) -> Ground:
     measured[kernel[[m.position for m in evidence.measurements]]] = True
     built = _mask(n, evidence.built)
     ask = _whom_to_ask(kernel, untestable, built, broken & ~measured)
-    return Ground(
+    return SearchRange(
         n=n,
         kernel=kernel,
         ask=ask,
         built=_any_of_kernel(kernel, built) | measured,
         broken=broken & ~measured,
-        mass=_prior_mass(n, same, policy.weights),
+        prior_cdf=_prior_cdf(n, same, policy.weights),
         able=np.flatnonzero((ask >= 0) & (kernel == positions)),
         images=policy.images,
         most_boots=_most_boots(policy.sigma_run, policy.sigma_build),
@@ -135,7 +155,7 @@ def _any_of_kernel(kernel: IntArray, flags: BoolArray) -> BoolArray:
     return result
 
 
-def _prior_mass(n: int, same: BoolArray, weights: tuple[float, ...] | None) -> FloatArray:
+def _prior_cdf(n: int, same: BoolArray, weights: tuple[float, ...] | None) -> FloatArray:
     """Cumulated prior of the culprit; a commit that changes no byte of the kernel has none."""
     given = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     mean = given.mean() if n and given.sum() > 0 else 1.0

@@ -1,4 +1,14 @@
-"""Whether boots fall into two modes, drawn anew at each boot; it knows nothing of builds."""
+"""Whether boots fall into two modes, drawn anew at each boot; it knows nothing of builds.
+
+The model: e(boot) ~ (1 - q)·N(0, s²) + q·N(delta, s²), with delta far beyond s. An image shows it
+whose boots, in order, part at their largest gap into two sides of two boots or more, with
+
+    mean(high) - mean(low) > max(MODES_APART · s, LEAST_MODES),     s² the sides' pooled variance
+
+(the cut of least variance: N. Otsu, IEEE Trans. Systems, Man and Cybernetics 9, 1979, for two
+clusters far apart the largest gap). A testbed has two modes when IMAGES_WITH_MODES of its images
+with boots enough show them; delta is the median of the gaps.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +18,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from buildbot_bench.core.noise.model import Bimodal
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Bimodal
 
 Floats = NDArray[np.float64]
 
-_GAP = 10.0  # modes lie apart by this many times the spread within them
-_SMALLEST = 0.005  # of the level: nearer modes are noise like any other
 _MIN_BOOTS = 4  # of an image, two in each mode
-_SHARE = 0.2  # of such images must show both modes
 _FEWEST_IMAGES = 2  # with both modes; chosen: one alone may have had two odd boots
 
 
@@ -23,7 +31,7 @@ def modes(images: Sequence[Floats]) -> Bimodal | None:
     """Find two modes: in many images one gap dwarfs the spread on both of its sides."""
     candidates = [np.sort(logs) for logs in images if logs.size >= _MIN_BOOTS]
     parts = [sides for logs in candidates if (sides := _sides(logs)) is not None]
-    if len(parts) < _FEWEST_IMAGES or len(parts) < _SHARE * len(candidates):
+    if len(parts) < _FEWEST_IMAGES or len(parts) < constants.IMAGES_WITH_MODES * len(candidates):
         return None
     gaps = [float(high.mean() - low.mean()) for low, high in parts]
     lows, highs = (sum(side.size for side in sides) for sides in zip(*parts, strict=True))
@@ -37,5 +45,7 @@ def _sides(ordered: Floats) -> tuple[Floats, Floats] | None:
     if min(low.size, high.size) < _MIN_BOOTS // 2:
         return None
     within = math.sqrt((low.var() * low.size + high.var() * high.size) / (ordered.size - 2))
-    apart = float(high.mean() - low.mean()) > max(_GAP * within, _SMALLEST)
+    apart = float(high.mean() - low.mean()) > max(
+        constants.MODES_APART * within, constants.LEAST_MODES
+    )
     return (low, high) if apart else None

@@ -1,12 +1,15 @@
 """What is known of the noise of a testbed and workload; it is learnt elsewhere.
 
-The model: ln(value) = level + b(image) + e(boot), with b ~ N(0, sigma_build²) and
-e ~ N(0, sigma_run²). In logarithms a spread is a fraction of the level, whatever the unit.
+The model: ln(value) = level + b(image) + e(boot), with e ~ N(0, sigma_run²) and, for most images,
+b ~ N(0, sigma_build²); a share `far_share` of the images lies far off (see `image_luck`). In
+logarithms a spread is a fraction of the level, whatever the unit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from buildbot_bench.core.model import constants
 
 MIN_SIGMA = 1e-6  # what no measurement undercuts: counters have six digits or so
 
@@ -22,13 +25,21 @@ class Prior:
 
     sigma_run: float
     sigma_build: float
-    weight: float = 2.0
-    tail_df: float = 8.0
+    weight: float = field(default_factory=lambda: constants.PRIOR_WEIGHT)
+    tail_df: float = field(default_factory=lambda: constants.PRIOR_DF)
 
 
-ARCHIVE = Prior(sigma_run=0.008, sigma_build=0.016)
-"""The netbenches archive: boots of one image vary by 0.8 % in the median; neighbours of its seven
-year series by 0.9, 1.3, 1.7, 1.8, 2.2, 3.0 and 4.7 %, of which boots explain little."""
+def archive() -> Prior:
+    """What the netbenches archive says of a testbed that was never seen."""
+    return Prior(sigma_run=constants.RUN_NOISE, sigma_build=constants.BUILD_NOISE)
+
+
+def counted() -> Prior:
+    """What is assumed of a metric that is counted."""
+    return Prior(sigma_run=constants.COUNTED_NOISE, sigma_build=MIN_SIGMA)
+
+
+ARCHIVE = archive()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +55,9 @@ class Noise:
     """The noise of one testbed and workload; sigmas are fractions of the level.
 
     `df_run` and `df_build` say how well the sigmas are known, as degrees of freedom of a
-    variance. `bimodal` is None when boots have one mode; else sigma_run holds both modes.
+    variance. `far_below` is the part of `far_share` that lies below the others; `far_weight` says
+    how well both are known, as a number of images (the Beta of `image_luck`). `bimodal` is None
+    when boots have one mode; else sigma_run holds both modes.
     `saturated`: the line rate limits what is measured. `assumed` says, a sentence each, what was
     assumed for want of history.
     """
@@ -53,15 +66,15 @@ class Noise:
     sigma_build: float
     df_run: float
     df_build: float
+    far_share: float = field(default_factory=lambda: constants.FAR_SHARE)
+    far_below: float = field(default_factory=lambda: constants.FAR_SHARE / 2)
+    far_weight: float = field(default_factory=lambda: constants.TESTBED_FAR_WEIGHT)
     bimodal: Bimodal | None = None
     saturated: bool = False
     assumed: tuple[str, ...] = ()
 
 
-COUNTED = Prior(sigma_run=0.0002, sigma_build=MIN_SIGMA)
-"""A metric that is counted: boots of FreeBSD 13.1 differ by nothing to .04 %, by work that no
-packet asked for; kernels without a clock not at all. Layout moves no instruction: images of
-unchanged code count the same."""
+COUNTED = counted()
 
 KNOWN_DF = 1e12
 """The degrees of freedom of what is taken for known. With few, thousands of standard deviations

@@ -8,13 +8,13 @@ from math import hypot, log, log1p
 import numpy as np
 
 from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
-from buildbot_bench.core.search.expectation import ends_claim, middle
-from buildbot_bench.core.search.ground import FloatArray
-from buildbot_bench.core.search.levels import Normal, explain
+from buildbot_bench.core.search.level_prior import ends_claim, middle
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
-from buildbot_bench.core.search.partition import Partition, StepPrior, cut
+from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posterior
 from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.search_range import FloatArray
+from buildbot_bench.core.search.segments import Normal, segment_evidence
 
 # A value this many standard deviations off is an outlier and tells nothing of a drift.
 _FAR = 4.0
@@ -25,7 +25,7 @@ _TINY = 1e-300  # so that no weight of 0 divides
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class Posterior:
     """The posterior under one hypothesis of the noise.
 
     `stretches` and `ahead` (m, m) are the level of each stretch, and where a boot of it would read
@@ -55,19 +55,21 @@ class View:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
+class PriorModel:
     """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy."""
 
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
 
-    def view(self, readings: Readings, hypothesis: Hypothesis) -> View:
+    def given(self, readings: Readings, hypothesis: Hypothesis) -> Posterior:
         """The posterior under one hypothesis."""
         prior_sd = self.prior_sd(readings, hypothesis.noise)
-        stretches, log_evidence = explain(readings, hypothesis.noise, prior_sd, self.claimed)
-        partition = cut(log_evidence, self.prior)
-        return View(
+        stretches, log_evidence = segment_evidence(
+            readings, hypothesis.noise, prior_sd, self.claimed
+        )
+        partition = partition_posterior(log_evidence, self.prior)
+        return Posterior(
             hypothesis=hypothesis,
             stretches=stretches,
             ahead=stretches,
@@ -76,7 +78,9 @@ class Scene:
             score=partition.log_evidence + log(hypothesis.weight),
         )
 
-    def drifting(self, readings: Readings, hypothesis: Hypothesis, sd: float, best: View) -> View:
+    def drifting(
+        self, readings: Readings, hypothesis: Hypothesis, sd: float, best: Posterior
+    ) -> Posterior:
         """The posterior if the lab drifts by `sd`, in ln; `best` tells outliers and sure steps."""
         noise = hypothesis.noise
         level, variance = best.levels()
@@ -91,7 +95,7 @@ class Scene:
             ends=ends_claim(readings, far, self.claimed),
         )
         found = partitions(told, levels, self.prior, certain)
-        return View(
+        return Posterior(
             hypothesis=hypothesis,
             stretches=found.level,
             ahead=found.ahead,

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from buildbot_bench.core.search.expectation import Expectation, expect
-from buildbot_bench.core.search.ground import FloatArray
-from buildbot_bench.core.search.noise_model import OUTLIER_SHARE, OUTLIER_SPAN, SearchNoise
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.far_images import far_density, reach
+from buildbot_bench.core.search.level_prior import Expectation, expect
+from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.search_range import FloatArray
 
 # How far, in standard deviations of the noise, the grid reaches around each value.
 _REACH = 5.0
@@ -49,7 +51,7 @@ class Normal:
     variance: FloatArray
 
 
-def explain(
+def segment_evidence(
     readings: Readings, noise: SearchNoise, prior_sd: float, claimed: float = 0.0
 ) -> tuple[Normal, FloatArray]:
     """The level of every stretch and the ln of its evidence, under one hypothesis of the noise.
@@ -96,21 +98,27 @@ def _likelihood(
 ) -> FloatArray:
     """The logarithm of p(values of a kernel | its level), (m, grid)."""
     boots = readings.boots_of_image
-    log_image = _of_images(readings, noise, grid)
+    far = noise.far * far_density(readings, noise)
+    log_image = _of_images(readings, noise, grid, far)
     several = np.flatnonzero(boots > 1)
-    if len(several) and noise.build > 0.5 * width:
+    if len(several) and (noise.far or noise.build > 0.5 * width):
         top = log_image[several].max(axis=1, keepdims=True)
         image = np.exp(log_image[several] - top)
-        spread = gaussian_filter1d(
-            image, noise.build / width, axis=1, mode="nearest", truncate=_REACH_OF_IMAGES
-        )
-        log_image[several] = np.log(spread + _TINY) + top
+        anywhere = width * image.sum(axis=1, keepdims=True) * far[several, None]
+        anywhere = anywhere * reach(readings.level_of_image[several, None] - grid)
+        if noise.build > 0.5 * width:
+            image = gaussian_filter1d(
+                image, noise.build / width, axis=1, mode="nearest", truncate=_REACH_OF_IMAGES
+            )
+        log_image[several] = np.log((1 - noise.far) * image + anywhere + _TINY) + top
     firsts = np.flatnonzero(np.diff(readings.place, prepend=-1))
     kernels: FloatArray = np.add.reduceat(log_image, firsts, axis=0)
     return kernels
 
 
-def _of_images(readings: Readings, noise: SearchNoise, grid: FloatArray) -> FloatArray:
+def _of_images(
+    readings: Readings, noise: SearchNoise, grid: FloatArray, far: FloatArray
+) -> FloatArray:
     """The logarithm of p(values of an image | the level of all of them), (I, grid).
 
     A few values at a time, so that what is computed of them stays in the processor's cache; their
@@ -118,7 +126,10 @@ def _of_images(readings: Readings, noise: SearchNoise, grid: FloatArray) -> Floa
     """
     boots = readings.boots_of_image
     # An image that was booted once needs no integral: its own level adds to the variance.
-    sd = np.where(np.repeat(boots == 1, boots), noise.total, noise.run)
+    once = np.repeat(boots == 1, boots)
+    sd = np.where(once, noise.total, noise.run)
+    near = np.where(once, 1 - noise.far, 1.0)
+    anywhere = np.where(once, np.repeat(far, boots), 0.0)
     factors = -(-boots // _FACTORS)
     within = np.arange(factors.sum()) - np.repeat(np.cumsum(factors) - factors, factors)
     starts = np.repeat(readings.first_of_image, factors) + _FACTORS * within
@@ -129,7 +140,11 @@ def _of_images(readings: Readings, noise: SearchNoise, grid: FloatArray) -> Floa
         last = first + at_once
         stop = int(starts[last]) if last < len(starts) else len(readings.values)
         values = slice(int(some[0]), stop)
-        density = _density(readings.values[values, None] - grid, sd[values, None], noise)
+        away = readings.values[values, None] - grid
+        luck = anywhere[values, None] * reach(away) if noise.far else 0.0
+        density = _density(away, sd[values, None], noise)
+        density *= near[values, None]
+        density += luck
         np.multiply.reduceat(density, some - some[0], axis=0, out=products[first:last])
     log_image: FloatArray = np.add.reduceat(
         np.log(products, out=products), np.cumsum(factors) - factors, axis=0
@@ -145,8 +160,8 @@ def _density(away: FloatArray, sd: FloatArray, noise: SearchNoise) -> FloatArray
         z -= noise.mode_offset / sd
         density *= 1 - noise.mode_share
         density += noise.mode_share * np.exp(-0.5 * z * z)
-    density *= (1 - OUTLIER_SHARE) / (np.sqrt(2 * np.pi) * sd)
-    density += OUTLIER_SHARE / OUTLIER_SPAN
+    density *= (1 - constants.OUTLIER_SHARE) / (np.sqrt(2 * np.pi) * sd)
+    density += constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
     return density
 
 
@@ -171,15 +186,15 @@ def _accumulate(
             running[0] *= expected.other / expected.old
         sums[:last, :, first:last] = _grow(running[:last], likelihood[first:last], first, powers)
         if last < m:
-            mass = np.maximum(sums[:last, 0, last - 1, None], _TINY)
-            running[:last] /= mass
+            prior_cdf = np.maximum(sums[:last, 0, last - 1, None], _TINY)
+            running[:last] /= prior_cdf
             running[:last][running[:last] < _NOTHING] = 0.0
-            log_scale[:last, last:] += np.log(mass)
-    mass = np.maximum(sums[:, 0], _TINY)
+            log_scale[:last, last:] += np.log(prior_cdf)
+    prior_cdf = np.maximum(sums[:, 0], _TINY)
     log_scale += np.cumsum(top) - np.append(0.0, np.cumsum(top)[:-1])[:, None]
-    log_evidence = np.where(np.tri(m, k=-1, dtype=bool), -np.inf, np.log(mass) + log_scale)
-    mean = sums[:, 1] / mass
-    variance = np.maximum(sums[:, 2] / mass - mean * mean, 0.0)
+    log_evidence = np.where(np.tri(m, k=-1, dtype=bool), -np.inf, np.log(prior_cdf) + log_scale)
+    mean = sums[:, 1] / prior_cdf
+    variance = np.maximum(sums[:, 2] / prior_cdf - mean * mean, 0.0)
     return Normal(mean=mean + middle, variance=variance), log_evidence
 
 

@@ -11,21 +11,16 @@ from math import log1p
 import numpy as np
 from scipy.special import ndtr
 
-from buildbot_bench.core.search.ground import FloatArray, Ground
+from buildbot_bench.core.model import thresholds
 from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.noise_average import average_noise_models, may_have_modes
+from buildbot_bench.core.search.posterior import Posterior, moments
 from buildbot_bench.core.search.readings import Readings
-from buildbot_bench.core.search.views import View, moments
-from buildbot_bench.core.search.weighing import may_have_modes, weigh
-
-# A step counts as relevant from this share of min_effect: a true min_effect must not be missed.
-_RELEVANT_SHARE = 0.75
-# Without a claim, ends that differ by less than this share of min_effect count as equal; with a
-# claim, those that differ by less than half of it.
-_SOUGHT_SHARE = 0.9
+from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Belief:
+class AveragedPosterior:
     """(m - 1,) arrays over the gaps between measured kernels.
 
     `step`: P(a step there); `relevant`: P(one there that is large enough to be reported);
@@ -36,7 +31,7 @@ class Belief:
     """
 
     readings: Readings
-    views: tuple[View, ...]
+    models: tuple[Posterior, ...]
     step: FloatArray
     relevant: FloatArray
     further: FloatArray
@@ -47,42 +42,27 @@ class Belief:
     may_have_modes: bool
 
 
-def believe(ground: Ground, readings: Readings, policy: SearchPolicy) -> Belief:
+def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
     """Mix what each hypothesis of the noise says; at least two kernels must have been measured."""
-    views = weigh(ground, readings, policy)
-    change = np.array([view.change.mean for view in views])
-    variance = np.array([view.change.variance for view in views])
-    share = np.array([view.weight * view.partition.step for view in views])
+    models = average_noise_models(search_range, readings, policy)
+    change = np.array([one.change.mean for one in models])
+    variance = np.array([one.change.variance for one in models])
+    share = np.array([one.weight * one.partition.step for one in models])
     mean, spread = moments(share, change, variance, axis=0)
-    relevant, sought = log1p(relevant_effect(policy)), log1p(sought_effect(policy))
-    further = log1p(_RELEVANT_SHARE * policy.min_effect)
-    return Belief(
+    relevant, sought = log1p(policy.relevant_effect), log1p(policy.sought_effect)
+    further = log1p(thresholds.relevant_effect(policy.min_effect, None))
+    return AveragedPosterior(
         readings=readings,
-        views=views,
+        models=models,
         step=share.sum(axis=0),
         relevant=(share * _beyond(change, variance, relevant)).sum(axis=0),
         further=(share * _beyond(change, variance, further)).sum(axis=0),
         sought=(share * _beyond(change, variance, sought)).sum(axis=0),
         change=mean,
         change_sd=np.sqrt(spread),
-        ends_differ=sum(view.weight * _ends_differ(view, sought) for view in views),
-        may_have_modes=may_have_modes(readings, views[0], policy),
+        ends_differ=sum(one.weight * _ends_differ(one, sought) for one in models),
+        may_have_modes=may_have_modes(readings, models[0], policy),
     )
-
-
-def relevant_effect(policy: SearchPolicy) -> float:
-    """The least effect, as a fraction, that the search does not let pass."""
-    wanted = policy.min_effect
-    if policy.claimed:
-        wanted = min(wanted, abs(policy.claimed))
-    return _RELEVANT_SHARE * wanted
-
-
-def sought_effect(policy: SearchPolicy) -> float:
-    """The least effect whose absence makes a search "not reproduced"."""
-    if policy.claimed is None:
-        return _SOUGHT_SHARE * policy.min_effect
-    return max(relevant_effect(policy), 0.5 * abs(policy.claimed))
 
 
 def _beyond(change: FloatArray, variance: FloatArray, threshold: float) -> FloatArray:
@@ -92,12 +72,12 @@ def _beyond(change: FloatArray, variance: FloatArray, threshold: float) -> Float
     return beyond
 
 
-def _ends_differ(view: View, threshold: float) -> float:
+def _ends_differ(under: Posterior, threshold: float) -> float:
     """P(the levels of the two ends differ by the threshold): none of it if there is no step."""
-    weight = view.partition.stretch.copy()
+    weight = under.partition.stretch.copy()
     same = weight[0, -1]
     weight[0, -1] = 0.0
-    mean, variance = view.stretches.mean, view.stretches.variance
+    mean, variance = under.stretches.mean, under.stretches.variance
     old = moments(weight[:1], mean[:1], variance[:1], axis=1)
     new = moments(weight[:, -1:], mean[:, -1:], variance[:, -1:], axis=0)
     beyond = _beyond(new[0] - old[0], new[1] + old[1], threshold)

@@ -1,4 +1,14 @@
-"""Learns the noise of a testbed and workload from its samples; it judges no change."""
+"""Learns the noise of a testbed and workload from its samples; it judges no change.
+
+The estimates are those of `spread`, pulled to the prior's sigma0 in logarithms, as w observations
+of it would: with s known to nu degrees of freedom,
+
+    ln sigma = (nu · ln s + w · ln sigma0) / (nu + w)
+
+(a conjugate prior of ln sigma with a normal likelihood; the variance of ln s is 1/(2·nu)). It is
+then known to nu + PRIOR_DF degrees of freedom. The share of far images is `image_luck`'s; those
+images teach nothing of the build noise.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +18,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from buildbot_bench.core.noise.model import ARCHIVE, COUNTED, KNOWN_DF, MIN_SIGMA, Noise, Prior
-from buildbot_bench.core.noise.modes import modes
-from buildbot_bench.core.noise.spread import (
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.image_luck import ImageLuck, PlacedImage, learn_luck
+from buildbot_bench.core.model.modes import modes
+from buildbot_bench.core.model.noise import KNOWN_DF, MIN_SIGMA, Noise, Prior, archive, counted
+from buildbot_bench.core.model.spread import (
     Floats,
     Spread,
     bounded_run_spread,
@@ -19,8 +31,9 @@ from buildbot_bench.core.noise.spread import (
 )
 from buildbot_bench.core.sample import NoiseClass, Sample
 
-SATURATED_SIGMA = 0.0005  # the archive's line-rate series repeat to 0.00-0.03 %
 _SATURATED_DF = 2  # chosen: three boots of one image that repeat are no accident, two may be
+_TURNS = 3  # of build noise and far images, each given the other
+_EVEN = 0.5  # the probability above which an image is left out of the build noise
 _LEFT = 2  # boots: the fewest that have a spread
 # Degrees of freedom; below these the answer says that noise was assumed. Chosen: as many as the
 # prior has by itself (Prior.tail_df), and somewhat fewer of builds, which are dear.
@@ -30,31 +43,60 @@ _MISSED = 0.05  # how often counts scatter more than their upper limit says
 _ENOUGH_COUNTED_DF = 2  # counts scatter little, or not at all: three boots tell which
 
 
-def learn(history: Sequence[Sample], *, prior: Prior = ARCHIVE) -> Noise:
+def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
     """Learn the noise from samples of one testbed, workload and epoch, in any order.
 
-    The more of them the better. Level changes among them do little harm (see `spread`). Never
+    The more of them the better. `prior` is the archive's unless another is given; of a metric that
+    is counted, that of counts. Level changes among them do little harm (see `spread`). Never
     raises: without history the prior is returned, and `assumed` says so. Values that are not
-    positive are passed over. Where one of them is counted, its prior is COUNTED.
+    positive are passed over.
     """
+    prior = prior or archive()
     ordered = sorted(history, key=lambda sample: (sample.position, sample.image))
     boots = [logs for sample in ordered if (logs := _unselected(sample)).size]
     if any(sample.metric.noise is NoiseClass.EXACT for sample in history):
         return _of_counts(run_spread(boots, bimodal=False))
-    images = [logs for sample in ordered if (logs := _logs(sample)).size]
+    placed = [
+        PlacedImage(position=sample.position, logs=logs)
+        for sample in ordered
+        if (logs := _logs(sample)).size
+    ]
+    images = [image.logs for image in placed]
     bimodal = modes(images)
     run = bounded_run_spread(run_spread(boots, bimodal=bimodal is not None), images)
     sigma_run = _blend(run, prior.sigma_run, prior.weight)
-    build = build_spread(images, sigma_run)
+    build, luck = _between_images(placed, sigma_run, prior)
     return Noise(
         sigma_run=sigma_run,
         sigma_build=_blend(build, prior.sigma_build, prior.weight),
         df_run=run.df + prior.tail_df,
         df_build=build.df + prior.tail_df,
+        far_share=luck.share.mean,
+        far_below=luck.below,
+        far_weight=luck.share.weight,
         bimodal=bimodal,
-        saturated=run.df >= _SATURATED_DF and run.sigma < SATURATED_SIGMA,
+        saturated=run.df >= _SATURATED_DF and run.sigma < constants.SATURATED_NOISE,
         assumed=tuple(_assumptions(run, build, prior)),
     )
+
+
+def _between_images(
+    images: Sequence[PlacedImage], sigma_run: float, prior: Prior
+) -> tuple[Spread, ImageLuck]:
+    """The build noise of those images that do not lie far off, and how many do.
+
+    Each depends on the other, so both are estimated in turns.
+    """
+    near = list(images)
+    for _ in range(_TURNS):
+        build = build_spread([image.logs for image in near], sigma_run)
+        sigma_build = _blend(build, prior.sigma_build, prior.weight)
+        luck = learn_luck(images, sigma_run, sigma_build, build.df + prior.tail_df)
+        kept = [image for image, off in zip(images, luck.stray, strict=True) if off < _EVEN]
+        if len(kept) == len(near):
+            break
+        near = kept
+    return build, luck
 
 
 def _of_counts(run: Spread) -> Noise:
@@ -64,14 +106,18 @@ def _of_counts(run: Spread) -> Noise:
     of run noises, which are to tell the places of steps apart. So the noise's upper limit is taken
     for known.
     """
-    df = run.df + COUNTED.tail_df
+    prior = counted()
+    df = run.df + prior.tail_df
     upper = math.sqrt(df / float(stats.chi2.ppf(_MISSED, df)))
     return Noise(
-        sigma_run=upper * _blend(run, COUNTED.sigma_run, COUNTED.weight),
-        sigma_build=COUNTED.sigma_build,
+        sigma_run=upper * _blend(run, prior.sigma_run, prior.weight),
+        sigma_build=prior.sigma_build,
         df_run=KNOWN_DF,
         df_build=KNOWN_DF,
-        assumed=(_assumed_of_boots(COUNTED),) if run.df < _ENOUGH_COUNTED_DF else (),
+        far_share=0.0,
+        far_below=0.0,
+        far_weight=KNOWN_DF,
+        assumed=(_assumed_of_boots(prior),) if run.df < _ENOUGH_COUNTED_DF else (),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from buildbot_bench.core.noise.model import MIN_SIGMA
+from buildbot_bench.core.model.noise import MIN_SIGMA
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,63 @@
+"""Incidents of a branch: breakages, steps that several series share, and how both of them end.
+
+All are functions of the evidence. One search stands for an incident.
+"""
+
+from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
+from buildbot_bench.core.incident.confirmation import (
+    Confirmation,
+    Standing,
+    Wanted,
+    WantedBoots,
+    confirmation,
+    leaves_a_rest,
+)
+from buildbot_bench.core.incident.model import (
+    Breakage,
+    BreakageEvidence,
+    BreakagePolicy,
+    BrokenTip,
+    Cause,
+    Ending,
+    Mended,
+    Trial,
+    TrialOutcome,
+)
+from buildbot_bench.core.incident.recovery import LevelReturn, returned_level
+from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse, may_share_a_change
+from buildbot_bench.core.incident.score import (
+    bits_per_boot,
+    bits_to_find,
+    information_per_second,
+    is_worth_moving,
+)
+
+__all__ = [
+    "AlarmedSeries",
+    "Breakage",
+    "BreakageEvidence",
+    "BreakagePolicy",
+    "BrokenTip",
+    "Cause",
+    "Confirmation",
+    "Ending",
+    "LevelReturn",
+    "Mended",
+    "Standing",
+    "Trial",
+    "TrialOutcome",
+    "Wanted",
+    "WantedBoots",
+    "bits_per_boot",
+    "bits_to_find",
+    "broken_tip",
+    "confirmation",
+    "information_per_second",
+    "is_worse",
+    "is_worth_moving",
+    "leaves_a_rest",
+    "may_share_a_change",
+    "mended",
+    "plan_breakage",
+    "returned_level",
+]

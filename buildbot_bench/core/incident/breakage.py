@@ -1,0 +1,220 @@
+"""The bisection of a breakage on two-valued evidence, and what begins and ends one; it tries none.
+
+A revision works when any trial of it worked, for none works by accident; it is broken when some
+trial failed and none worked. The newest breakage of the range is looked for: it lies after the
+newest revision that works, and up to the first broken one after that. The middle of the two is
+tried next, which takes ceil(log2 n) trials (D. E. Knuth, *The Art of Computer Programming* 3,
+6.2.1), and a handful for proof. What has the kernel of the commit before it shares its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from buildbot_bench.core.incident.model import (
+    Breakage,
+    BreakageEvidence,
+    BreakagePolicy,
+    BrokenTip,
+    Ending,
+    Mended,
+    Trial,
+    TrialOutcome,
+)
+from buildbot_bench.core.search.model import Measure
+
+_PLAIN = BreakagePolicy()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """The evidence by kernels: `first[p]` is the first position with the kernel of `p`."""
+
+    n: int
+    evidence: BreakageEvidence
+    policy: BreakagePolicy
+    first: tuple[int, ...]
+
+    @classmethod
+    def of(cls, n: int, evidence: BreakageEvidence, policy: BreakagePolicy) -> _Known:
+        first: list[int] = []
+        for position in range(n + 1):
+            same = position > 0 and position in evidence.same_as_previous
+            first.append(first[-1] if same else position)
+        return cls(n=n, evidence=evidence, policy=policy, first=tuple(first))
+
+    def trials(self, position: int, *outcomes: TrialOutcome) -> list[Trial]:
+        """Those of the kernel at a position, with these outcomes, in the order they were asked."""
+        kernel = self.first[position]
+        found = (
+            trial
+            for trial in self.evidence.trials
+            if 0 <= trial.position <= self.n
+            and self.first[trial.position] == kernel
+            and trial.outcome in outcomes
+        )
+        return sorted(found, key=lambda trial: trial.asked_at_s)
+
+    def positions(self, outcome: TrialOutcome) -> set[int]:
+        """All positions whose kernel had that outcome."""
+        kernels = {
+            self.first[trial.position]
+            for trial in self.evidence.trials
+            if trial.outcome is outcome and 0 <= trial.position <= self.n
+        }
+        return {position for position in range(self.n + 1) if self.first[position] in kernels}
+
+    def sure(self, failures: Sequence[Trial]) -> bool:
+        """Whether these failures of one kernel are no accident."""
+        tries = sum(trial.tries for trial in failures)
+        return tries >= self.policy.failures or any(trial.certain for trial in failures)
+
+    def hopeless(self) -> set[int]:
+        """The positions that cannot be tried, or were often enough without saying anything."""
+        lost = {
+            position
+            for position in self.positions(TrialOutcome.LOST)
+            if sum(t.tries for t in self.trials(position, TrialOutcome.LOST)) >= self.policy.losses
+        }
+        return self.positions(TrialOutcome.HIDDEN) | lost
+
+
+def plan_breakage(
+    n: int, evidence: BreakageEvidence, policy: BreakagePolicy = _PLAIN
+) -> Measure | Breakage:
+    """What to try next in the range 0..n, or the answer.
+
+    `Measure` asks for one more trial of the first image at a position; `prefetch` names what to
+    build meanwhile, for builders that are left over: nothing with one.
+    """
+    known = _Known.of(n, evidence, policy)
+    works = known.positions(TrialOutcome.WORKS)
+    broken = known.positions(TrialOutcome.BROKEN) - works
+    if n in works:
+        return Breakage(ending=Ending.MENDED, old=0, new=n, detail="the new end works")
+    if n not in broken:
+        return _end(known, n, works)
+    if not works:
+        fails = known.trials(0, TrialOutcome.BROKEN)
+        return _unproven(n, "the old end is broken") if known.sure(fails) else _end(known, 0, works)
+    old = max(works)
+    new = min(position for position in broken if position > old)
+    hopeless = known.hopeless()
+    hidden = tuple(position for position in range(old + 1, new) if position in hopeless)
+    middle = _middle(old, new, hidden, most=policy.hidden)
+    if middle is not None:
+        return _measure(known, middle, ahead=_ahead(known, old, new, middle, hidden))
+    if (missing := _unproved(known, old, new)) is not None:
+        return missing
+    return Breakage(
+        ending=Ending.BROKEN,
+        old=old,
+        new=new,
+        reason=known.trials(new, TrialOutcome.BROKEN)[-1].reason,
+        hidden=hidden,
+        before=max((position for position in broken if position < old), default=None),
+        detail="proved by both sides",
+    )
+
+
+def _end(known: _Known, position: int, works: set[int]) -> Measure | Breakage:
+    """An end of the range must be known before anything else is worth a trial."""
+    if position in known.hopeless():
+        return _unproven(known.n, "an end of the range cannot be tried", old=max(works, default=0))
+    return _measure(known, position)
+
+
+def _unproven(new: int, detail: str, *, old: int = 0) -> Breakage:
+    return Breakage(ending=Ending.UNPROVEN, old=old, new=new, detail=detail)
+
+
+def _measure(known: _Known, position: int, ahead: Iterable[int] = ()) -> Measure:
+    tried = known.first[position]
+    # Of revisions with one kernel the one that is built needs no builder.
+    alike = [p for p in range(tried, known.n + 1) if known.first[p] == tried]
+    chosen = next((p for p in alike if p in known.evidence.built), tried)
+    return Measure(position=chosen, image=0, prefetch=tuple(ahead))
+
+
+def _middle(old: int, new: int, hidden: Sequence[int], *, most: int) -> int | None:
+    """Which position between two known ones to try; None when there is none worth it.
+
+    What cannot be tried mostly stands together: both edges of the stretch are bisected, and what
+    lies between two hidden positions comes last. So a stretch of any length costs about twice the
+    logarithm of the range, and never more than `most` such positions.
+    """
+    if len(hidden) >= most:
+        return None
+    if not hidden:
+        return (old + new) // 2 if new - old > 1 else None
+    edges = [(old, hidden[0]), (hidden[-1], new)]
+    inner = list(pairwise(hidden))
+    for gaps in (edges, inner):
+        low, high = max(gaps, key=lambda gap: gap[1] - gap[0], default=(old, old))
+        if high - low > 1:
+            return (low + high) // 2
+    return None
+
+
+def _ahead(known: _Known, old: int, new: int, middle: int, hidden: Sequence[int]) -> Iterable[int]:
+    """What will be tried after the middle, whichever way that goes, for spare builders."""
+    sides = ((middle, new), (old, middle))
+    quarters = [(low + high) // 2 for low, high in sides if high - low > 1]
+    wanted = [p for p in quarters if p not in known.evidence.built and p not in hidden]
+    return wanted[: max(known.policy.builders - 1, 0)]
+
+
+def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
+    """The trial that the proof of both sides lacks, why it cannot be had, or None."""
+    lost = known.policy.losses
+    if not known.sure(known.trials(new, TrialOutcome.BROKEN)):
+        if len(known.trials(new, TrialOutcome.LOST)) >= lost:
+            return _unproven(new, "the first broken revision could not be tried again", old=old)
+        return _measure(known, new)
+    since_s = min(
+        trial.asked_at_s
+        for position in range(old + 1, known.n + 1)
+        for trial in known.trials(position, TrialOutcome.BROKEN)
+    )
+    again = [t for t in known.trials(old, *TrialOutcome) if t.asked_at_s >= since_s]
+    if any(trial.outcome is TrialOutcome.WORKS for trial in again):
+        return None
+    fails = [trial for trial in again if trial.outcome is TrialOutcome.BROKEN]
+    if known.sure(fails):
+        return _unproven(new, f"what worked before does not any more: {fails[-1].reason}", old=old)
+    if sum(trial.outcome is TrialOutcome.LOST for trial in again) >= lost:
+        return _unproven(new, "the last that worked could not be tried again", old=old)
+    return _measure(known, old)
+
+
+def broken_tip(trials: Iterable[Trial], policy: BreakagePolicy = _PLAIN) -> BrokenTip | None:
+    """Whether the newest commits that were tried fail, so many in a row, and something worked.
+
+    Positions are a branch's. What said nothing, and what could not be tried, is passed over.
+    """
+    works, broken = _told(trials)
+    last = sorted(works | broken)[-policy.row :]
+    if not works or len(last) < policy.row or works & set(last):
+        return None
+    return BrokenTip(works=max(works), broken=last[-1])
+
+
+def mended(trials: Iterable[Trial], since: int) -> Mended | None:
+    """Where a branch works again that was broken at a position; None while it does not."""
+    works, broken = _told(trials)
+    later = [position for position in works if position > since]
+    if not later:
+        return None
+    new = min(later)
+    return Mended(old=max({since} | {p for p in broken if p < new}), new=new)
+
+
+def _told(trials: Iterable[Trial]) -> tuple[set[int], set[int]]:
+    """The positions that work, and those that are broken."""
+    by = {TrialOutcome.WORKS: set[int](), TrialOutcome.BROKEN: set[int]()}
+    for trial in trials:
+        if trial.outcome in by:
+            by[trial.outcome].add(trial.position)
+    return by[TrialOutcome.WORKS], by[TrialOutcome.BROKEN] - by[TrialOutcome.WORKS]

@@ -1,0 +1,44 @@
+"""Which alarms may have one cause: related series, one direction, ranges that overlap.
+
+Two series are related when they measure the same kernels: other workloads of one testbed, and
+other testbeds of the same branch and configuration. That they have one cause is only presumed
+here; boots of both sides of the step confirm or deny it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlarmedSeries:
+    """A workload on a testbed whose level changed by `effect` in (old, new], two positions.
+
+    `configuration` names what its kernels are built from: branch and kernel configuration.
+    `effect` is a fraction of the old level, in `unit`.
+    """
+
+    testbed: str
+    workload: str
+    unit: str
+    configuration: str
+    old: int
+    new: int
+    effect: float
+
+
+def is_worse(effect: float, unit: str) -> bool:
+    """Whether an effect makes a metric worse; of an unknown unit more is better."""
+    return (effect < 0) is KNOWN_METRICS.get(unit, PPS).higher_is_better
+
+
+def may_share_a_change(one: AlarmedSeries, other: AlarmedSeries) -> bool:
+    """Whether one commit may be behind both alarms.
+
+    The old end of a range is no suspect: ranges that meet in one commit share none.
+    """
+    same_kernels = one.configuration == other.configuration
+    same_direction = is_worse(one.effect, one.unit) is is_worse(other.effect, other.unit)
+    return same_kernels and same_direction and one.old < other.new and other.old < one.new

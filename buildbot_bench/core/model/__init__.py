@@ -1,0 +1,22 @@
+"""How much a testbed and workload vary by themselves, learnt from history."""
+
+from buildbot_bench.core.model.image_luck import FarShare, far_density
+from buildbot_bench.core.model.images import spread_of_images
+from buildbot_bench.core.model.learn import auto_iterations, learn
+from buildbot_bench.core.model.noise import ARCHIVE, COUNTED, Bimodal, Noise, Prior
+from buildbot_bench.core.model.spread import robust_level, spread_of_boots
+
+__all__ = [
+    "ARCHIVE",
+    "COUNTED",
+    "Bimodal",
+    "FarShare",
+    "Noise",
+    "Prior",
+    "auto_iterations",
+    "far_density",
+    "learn",
+    "robust_level",
+    "spread_of_boots",
+    "spread_of_images",
+]

@@ -1,0 +1,220 @@
+"""How far an image lies from its code's level by luck of layout, and how often far; no verdicts.
+
+The model: the ln(level) of an image is that of its code plus b, a contaminated normal (J. W. Tukey,
+*A survey of sampling from contaminated distributions*, 1960):
+
+    b ~ (1 - p) · N(0, sigma_build²) + p · U(-W/2, W/2)        W = FAR_SPAN
+    p ~ Beta(p0·w, (1 - p0)·w)                   p0 = FAR_SHARE, w = TESTBED_FAR_WEIGHT
+
+Half of p0 lies below the others; in a testbed's own history each side is counted by itself.
+
+Of an image that lies d from what its code shows elsewhere, with variance v and t the density of
+Student's t of so many degrees of freedom as sigma_build has, the probability to be far is
+
+    P = p/W / [p/W + (1 - p) · t(d/√v)/√v + o(n)]
+
+where o(n) = n · OUTLIER_SHARE / OUTLIER_SPAN for n < 3 boots, which may have gone wrong themselves,
+and 0 for more. The posterior of p counts each image with its P (expectation and maximization: A. P.
+Dempster, N. M. Laird, D. B. Rubin, JRSS B 39, 1977): Beta(p0·w + ΣP, (1 - p0)·w + Σ(1 - P)).
+
+What the code shows elsewhere are other images of the position, and the positions before and after;
+d is the least of the distances. A change of the code agrees with what comes after it, and an image
+that nothing follows is not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.spread import robust_level
+
+Floats = NDArray[np.float64]
+
+_REACH = 3  # positions on each side that tell its level: their median withstands one far image
+_MEDIAN = math.pi / 2  # variance of a normal's median over that of its mean
+_ROBUST_BOOTS = 3  # of so many boots the level withstands one that went wrong
+_ROUNDS = 50  # of expectation and maximization; it converges in a dozen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacedImage:
+    """The logarithms of an image's boots, and the position of its revision."""
+
+    position: int
+    logs: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FarShare:
+    """The share of images that lie far off: a Beta's mean, and how many images stand behind it."""
+
+    mean: float
+    weight: float
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of what is known of the share."""
+        return math.sqrt(self.mean * (1 - self.mean) / (self.weight + 1))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageLuck:
+    """The share of far images, and that of those which lie below the others.
+
+    Of each image, in their order: `stray` is the probability that it does not lie near, be it by
+    luck or because its boots went wrong.
+    """
+
+    share: FarShare
+    below: float
+    stray: Floats
+
+
+def prior_share() -> FarShare:
+    """What is believed of a testbed that was never seen."""
+    return FarShare(mean=constants.FAR_SHARE, weight=constants.TESTBED_FAR_WEIGHT)
+
+
+def learn_luck(
+    images: Sequence[PlacedImage], sigma_run: float, sigma_build: float, df_build: float
+) -> ImageLuck:
+    """Learn the share from a history's images, ordered by position; never raises."""
+    prior = prior_share()
+    seen = _densities(images, sigma_run, sigma_build, df_build)
+    weight, share = prior.weight + int(seen.counted.sum()), prior.mean
+    far = np.zeros(0)
+    for _ in range(_ROUNDS):
+        far = seen.probability_far(share)
+        share = (prior.mean * prior.weight + float(far.sum())) / weight
+    below = (prior.mean / 2 * prior.weight + float(far[seen.is_below].sum())) / weight
+    return ImageLuck(
+        share=FarShare(mean=share, weight=weight), below=below, stray=seen.stray(share)
+    )
+
+
+def strays(
+    images: Sequence[PlacedImage],
+    sigma_run: float,
+    sigma_build: float,
+    df_build: float,
+    share: float,
+) -> Floats:
+    """The `stray` of ImageLuck, where the share of far images is known."""
+    return _densities(images, sigma_run, sigma_build, df_build).stray(share)
+
+
+def far_density(deviation: Floats, variance: Floats, share: float, sigma_build: float) -> Floats:
+    """The density of one image's deviation whose boots add `variance`, all luck averaged over.
+
+    (1 - p)·N(d; 0, sigma_build² + variance) + p·[U(-W/2, W/2) * N(0, variance)](d), with the star
+    a convolution.
+    """
+    near = stats.norm.pdf(deviation, scale=np.sqrt(sigma_build**2 + variance))
+    sd, half = np.sqrt(variance), constants.FAR_SPAN / 2
+    inside = stats.norm.cdf((deviation + half) / sd) - stats.norm.cdf((deviation - half) / sd)
+    return np.asarray((1 - share) * near + share * inside / constants.FAR_SPAN)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Densities:
+    """How densely the counted images lie where they do, if near, if far, if boots went wrong.
+
+    `counted` are those of all images whose luck can be told from a change.
+    """
+
+    counted: NDArray[np.bool_]
+    is_below: NDArray[np.bool_]
+    near: Floats
+    broad: Floats
+    wrong: Floats
+
+    def probability_far(self, share: float) -> Floats:
+        """P of the module's text. Where nothing explains an image, it is not far either."""
+        far = share * self.broad
+        every = far + (1 - share) * self.near + self.wrong
+        return np.asarray(far / np.maximum(every, np.finfo(float).tiny))
+
+    def stray(self, share: float) -> Floats:
+        """The probability not to be near, of all images; 0 of those that are not counted."""
+        near = (1 - share) * self.near
+        every = share * self.broad + near + self.wrong
+        found = np.zeros(len(self.counted))
+        found[self.counted] = 1 - near / np.maximum(every, np.finfo(float).tiny)
+        return found
+
+
+def _densities(
+    images: Sequence[PlacedImage], sigma_run: float, sigma_build: float, df_build: float
+) -> _Densities:
+    deviations = _deviations(images, sigma_run, sigma_build)
+    counted = np.isfinite(deviations.distance)
+    distance, sd = deviations.distance[counted], deviations.sd[counted]
+    within = np.abs(distance) <= constants.FAR_SPAN / 2
+    return _Densities(
+        counted=counted,
+        is_below=distance < 0,
+        near=stats.t.pdf(distance / sd, df_build) / sd,
+        broad=np.where(within, 1 / constants.FAR_SPAN, 0.0),
+        wrong=_outlier_density([image.logs.size for image in images])[counted],
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Deviations:
+    """Of each image the least distance from what its code shows elsewhere, and its own noise.
+
+    NaN where nothing follows that would tell luck from a change.
+    """
+
+    distance: Floats
+    sd: Floats
+
+
+def _deviations(images: Sequence[PlacedImage], sigma_run: float, sigma_build: float) -> _Deviations:
+    levels = np.array([robust_level(image.logs.tolist(), sigma_run) for image in images])
+    own = np.array([sigma_build**2 + sigma_run**2 / image.logs.size for image in images])
+    at: dict[int, list[int]] = {}
+    for number, image in enumerate(images):
+        at.setdefault(image.position, []).append(number)
+    groups = list(at.values())
+    middles = [median(levels[group].tolist()) for group in groups]
+    spreads = [median(own[group].tolist()) for group in groups]
+    distance, sd = np.full(len(images), np.nan), np.ones(len(images))
+    for place, group in enumerate(groups):
+        sides = (slice(max(place - _REACH, 0), place), slice(place + 1, place + 1 + _REACH))
+        around = [(middles[side], spreads[side]) for side in sides if middles[side]]
+        for number in group:
+            others = [other for other in group if other != number]
+            views = list(around)
+            if others:
+                views.append((levels[others].tolist(), own[others].tolist()))
+            if len(views) < len(sides):
+                continue
+            scored = [
+                (levels[number] - median(level), own[number] + _of_median(variance))
+                for level, variance in views
+            ]
+            far, variance = min(scored, key=lambda one: abs(one[0]) / math.sqrt(one[1]))
+            distance[number], sd[number] = far, math.sqrt(variance)
+    return _Deviations(distance=distance, sd=sd)
+
+
+def _of_median(variances: Sequence[float]) -> float:
+    """The variance of the median of so many levels."""
+    few = len(variances) < _ROBUST_BOOTS
+    return median(variances) * (1.0 if few else _MEDIAN) / len(variances)
+
+
+def _outlier_density(boots: Sequence[int]) -> Floats:
+    """How densely a level lies anywhere because a boot went wrong."""
+    number = np.array(boots, dtype=float)
+    density = number * constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
+    return np.where(number < _ROBUST_BOOTS, density, 0.0)

@@ -1,0 +1,71 @@
+"""Every threshold that follows from min_effect: what it is of it, and why; it decides nothing.
+
+`min_effect`, a fraction of the old level, is the smallest change that somebody wants to hear of. A
+change of just that size is seen as somewhat less as often as somewhat more, so what must not miss
+it looks lower, and what calls a change by that name looks at min_effect itself.
+
+| threshold | of min_effect (m) | who |
+|---|---|---|
+| relevant | ¾ · min(m, claim) | the search: steps it does not let pass |
+| sought | .9 · m; with a claim max(relevant, ½ · claim) | the search: what must differ |
+| change | m | judge, gate, reports, comparisons: what is called a change |
+| expected sizes | 1, 5 and 12.5 · m | the judge's prior of the size of a change |
+| usable | 5 · m | the judge: what a testbed with two modes must still show |
+| lab tolerance | ½ · m | the control chart: what turns no verdict |
+"""
+
+from __future__ import annotations
+
+import math
+
+from buildbot_bench.core.model import constants
+
+
+def relevant_effect(min_effect: float, claimed: float | None) -> float:
+    """The least effect, as a fraction, that a search does not let pass.
+
+    Three quarters: a true min_effect must not be missed because it reads as a little less.
+    """
+    wanted = min(min_effect, abs(claimed)) if claimed else min_effect
+    return constants.RELEVANT_SHARE * wanted
+
+
+def sought_effect(min_effect: float, claimed: float | None) -> float:
+    """The least difference of a range's ends whose absence makes a search "not reproduced".
+
+    What was claimed may have been overestimated, as what raises an alarm mostly is: half of it
+    counts as reproduced.
+    """
+    if claimed is None:
+        return constants.SOUGHT_SHARE * min_effect
+    return max(relevant_effect(min_effect, claimed), constants.CLAIM_SHARE * abs(claimed))
+
+
+def is_change(effect: float, min_effect: float) -> bool:
+    """Whether an effect, as a fraction of the old level, is one that somebody wants to hear of."""
+    return abs(effect) >= min_effect
+
+
+def differ(before: float, after: float, min_effect: float) -> bool:
+    """Whether two values of a metric are as far apart as that."""
+    return abs(after - before) >= min_effect * abs(before)
+
+
+def change_in_logs(min_effect: float) -> float:
+    """The smallest change of interest as a difference of logarithms."""
+    return math.log1p(min_effect)
+
+
+def expected_sizes(min_effect: float) -> tuple[float, ...]:
+    """Standard deviations of a small, a usual and a large change: 2, 10 and 25 % by default."""
+    return tuple(scale * min_effect for scale in constants.EFFECT_SCALES)
+
+
+def usable_effect(min_effect: float) -> float:
+    """What a testbed must be able to show to be of any use, be its boots ever so scattered."""
+    return constants.USABLE_SCALE * min_effect
+
+
+def lab_tolerance(min_effect: float) -> float:
+    """By how much a lab may be off: half of what a verdict turns on."""
+    return constants.TOLERANCE_SHARE * min_effect

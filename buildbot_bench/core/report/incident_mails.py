@@ -1,0 +1,222 @@
+"""What is said of a branch that stopped building or booting, and of the end of an incident.
+
+They render nothing and decide nothing. A breakage is told once; its end, and that of a regression,
+once more in the same thread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from buildbot_bench.core.legible import long_line, one_line, several_lines
+from buildbot_bench.core.report.words import count, size
+from buildbot_bench.core.revision import Revision
+
+_NAME_COLUMNS = 40
+_SUBJECT_COLUMNS = 60  # of the reason: with the rest, a subject stays on two lines of a list
+_MOST_SUSPECTS = 20
+_NO_DIFFERENCE = 0.0005  # a fraction: it would be written as 0.0 %
+_MOST_LOG = 4000  # characters of a console's end: the panic and its backtrace
+
+
+# How FreeBSD, and the embedded kernel, begin their last words.
+_PANIC = re.compile(r"(?:panic|Fatal trap \d+): ?[^\n]+")
+
+
+def panic_in(console: str) -> str:
+    """The first line of a console that says why a kernel ended; empty where none does."""
+    found = _PANIC.search(console)
+    return found[0].strip() if found else ""
+
+
+def fails_under_traffic(reason: str) -> bool:
+    """Whether a kernel boots and does not pass traffic, by the words that all drivers use."""
+    return "traffic" in reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriedRevision:
+    """One revision that the search tried, or knew: what became of it and how often."""
+
+    label: str
+    outcome: str
+    tries: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BreakageReport:
+    """A branch that does not build or boot any more, and since when.
+
+    `testbed` is empty of a build, which is of all testbeds. `works` is the last revision that does;
+    `suspects` are the commits after it up to `broken`, the first that does not: one is the culprit,
+    several are what could not be tried between. `again` is the label of an older revision that was
+    broken, too: the branch was mended since. `console` is the end of the DUT's, may be empty.
+    With `builds` it is the building that fails.
+    """
+
+    version: Literal[1] = 1
+    kind: Literal["breakage"] = "breakage"
+    farm: str
+    search_id: int
+    builds: bool
+    testbed: str
+    workload: str
+    works: Revision
+    broken: Revision
+    suspects: tuple[Revision, ...]
+    reason: str
+    tried: tuple[TriedRevision, ...]
+    again: str = ""
+    console: str = ""
+    url: str = ""
+    operator: str = ""
+
+    @property
+    def verb(self) -> str:
+        """What the branch does not do any more."""
+        if self.builds:
+            return "build"
+        if fails_under_traffic(self.reason):
+            return f"pass {self.workload} on {self.testbed}"
+        return f"boot on {self.testbed}"
+
+    @property
+    def since(self) -> str:
+        """The commit, or the stretch, since which it does not."""
+        first, last = self.suspects[0].label, self.suspects[-1].label
+        return last if first == last else f"{first}..{last}"
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject: `[bench] does not boot on apu2 since r311860: panic: ...`."""
+        why = panic_in(self.console) or self.reason
+        reason = one_line(why, columns=_SUBJECT_COLUMNS)
+        told = f": {reason}" if reason else ""
+        return f"[bench] does not {self.verb} since {self.since}{told}"
+
+    @property
+    def summary(self) -> str:
+        """What happened, in two sentences."""
+        if self.builds:
+            broke = "A build fails"
+        elif fails_under_traffic(self.reason):
+            broke = f"Traffic on {self.testbed} fails with {self.workload}"
+        else:
+            broke = f"A boot on {self.testbed} fails with {self.workload}"
+        if len(self.suspects) == 1:
+            who = f"{self.broken.label} broke it"
+        else:
+            who = f"one of {count(len(self.suspects), 'commit')} broke it: no other can be tried"
+        return f"{broke} since {self.since}, while {self.works.label} works. So {who}."
+
+    @property
+    def history(self) -> str:
+        """What a reader should know of an older breakage; empty when there was none."""
+        if not self.again:
+            return ""
+        return (
+            f"{self.again} was broken, too, and {self.works.label} is not: this is the newer one."
+        )
+
+    @property
+    def listed(self) -> tuple[Revision, ...]:
+        """As many suspects as a mail has room for, the newest."""
+        return self.suspects[-_MOST_SUSPECTS:]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecoveryReport:
+    """The end of an incident: it lies in (old, new].
+
+    `kind` is that of the search, or `traffic` where kernels booted and passed none. `since` is the
+    label of the culprit, `found` the subject of the mail that told of it. `difference` is by what
+    fraction the level differs from that before the incident, None for a breakage.
+    """
+
+    farm: str
+    search_id: int
+    kind: str
+    testbed: str
+    workload: str
+    old: Revision
+    new: Revision
+    since: str
+    found: str
+    difference: float | None = None
+    url: str = ""
+
+    @property
+    def ended(self) -> str:
+        """The commit with which it ended, or the stretch (old, new] that the commit lies in."""
+        apart = self.new.position - self.old.position
+        return self.new.label if apart == 1 else f"({self.old.label}, {self.new.label}]"
+
+    @property
+    def clause(self) -> str:
+        """What is well again, without a subject or a full stop."""
+        match self.kind:
+            case "build":
+                return f"builds again since {self.ended}"
+            case "boot":
+                return f"boots on {self.testbed} again since {self.ended}"
+            case "traffic":
+                return f"passes {self.workload} on {self.testbed} again since {self.ended}"
+        return f"{self.workload} on {self.testbed} is back at its level since {self.ended}"
+
+    @property
+    def subject(self) -> str:
+        """The mail's subject: `[bench] forwarding on apu2 is back at its level since r312904`."""
+        return f"[bench] {self.clause}"
+
+    @property
+    def summary(self) -> str:
+        """What ended, and how near the level is to what it was."""
+        subject = "" if self.kind == "effect" else "The branch "
+        begin = f"{subject}{self.clause}: what {self.since} brought is over."
+        if self.difference is None:
+            return begin
+        if abs(self.difference) < _NO_DIFFERENCE:
+            return f"{begin} The level is what it was before."
+        than = "more" if self.difference > 0 else "less"
+        return f"{begin} It measures {size(self.difference)} {than} than before that commit."
+
+
+def harmless_breakage(report: BreakageReport) -> BreakageReport:
+    """The same without what strangers may have written into it: logs, subjects, names."""
+    return replace(
+        report,
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(report.workload, columns=_NAME_COLUMNS),
+        works=harmless_revision(report.works),
+        broken=harmless_revision(report.broken),
+        suspects=tuple(map(harmless_revision, report.suspects)),
+        reason=long_line(report.reason),
+        tried=tuple(replace(one, reason=one_line(one.reason)) for one in report.tried),
+        console=several_lines(report.console[-_MOST_LOG:]),
+        url=long_line(report.url),
+        operator=one_line(report.operator),
+    )
+
+
+def harmless_recovery(report: RecoveryReport) -> RecoveryReport:
+    """The same without what strangers may have written into it."""
+    return replace(
+        report,
+        farm=one_line(report.farm, columns=_NAME_COLUMNS),
+        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
+        workload=one_line(report.workload, columns=_NAME_COLUMNS),
+        old=harmless_revision(report.old),
+        new=harmless_revision(report.new),
+        since=one_line(report.since, columns=_NAME_COLUMNS),
+        found=one_line(report.found),
+        url=long_line(report.url),
+    )
+
+
+def harmless_revision(revision: Revision) -> Revision:
+    """A commit whose subject and author are lines of visible characters."""
+    return replace(revision, subject=one_line(revision.subject), author=one_line(revision.author))

@@ -1,0 +1,118 @@
+"""Hypotheses of the noise weighed against each other by the evidence: one, two modes, a drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import exp, hypot, log1p
+
+import numpy as np
+
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
+from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.noise_model import Hypothesis, bimodal, ladders, narrow
+from buildbot_bench.core.search.partition import StepPrior, clustering_of
+from buildbot_bench.core.search.posterior import Posterior, PriorModel
+from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.search_range import SearchRange
+
+# Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
+_NEGLIGIBLE = 7.0
+# A ladder that starts this far below the best is not climbed.
+_HOPELESS = 14.0
+# The share of far images is learnt anew where so many times what was presumed are seen.
+_MORE_FAR = 1.3
+# Two modes are thought of while values are few, or when this share lies beyond so many deviations.
+_FEW_VALUES = 25
+_MISFIT = 2.2  # deviations
+_MISFIT_SHARE = 0.07  # of the values; of a normal's 2.8 % lie as far off
+# With more values than this a drift averages out, and the cube of their number would be waited for.
+_DRIFT_VALUES = 400
+
+
+def average_noise_models(
+    search_range: SearchRange, readings: Readings, policy: SearchPolicy
+) -> tuple[Posterior, ...]:
+    """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1."""
+    prior_cdf = search_range.prior_cdf[readings.kernels]
+    prior_model = PriorModel(
+        prior=StepPrior(
+            gap_prior=np.diff(prior_cdf),
+            clustering=clustering_of(prior_cdf, search_range.changes),
+            none=1 - constants.CLAIM_IS_TRUE if policy.claimed else constants.NO_STEP,
+        ),
+        claimed=log1p(policy.claimed) if policy.claimed else 0.0,
+        policy=policy,
+    )
+    share = prior_share(policy)
+    found = _given_share(prior_model, readings, share)
+    seen = far_images(readings, found[0].noise, found[0].levels()[0])
+    learnt = posterior_share(policy, seen)
+    return found if learnt < _MORE_FAR * share else _given_share(prior_model, readings, learnt)
+
+
+def _given_share(prior_model: PriorModel, readings: Readings, far: float) -> tuple[Posterior, ...]:
+    """All hypotheses in which so many images lie far off."""
+    policy = prior_model.policy
+    given = partial(prior_model.given, readings)
+    found: list[Posterior] = []
+    at: int | None = None
+    for ladder in ladders(policy, far):
+        hope = max((v.score for v in found), default=-np.inf) - _HOPELESS
+        climbed = _climb(given, ladder, len(ladder) // 2 if at is None else at, hope)
+        at = max(climbed, key=lambda i: climbed[i].score)
+        found += climbed.values()
+    best = max(found, key=lambda v: v.score)
+    if may_have_modes(readings, best, policy):
+        found += [given(hypothesis) for hypothesis in bimodal(policy, best.hypothesis)]
+    if np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES:
+        found.append(_drifting(prior_model, readings, best))
+    return _normalised(found)
+
+
+def _drifting(prior_model: PriorModel, readings: Readings, best: Posterior) -> Posterior:
+    """The posterior if the lab drifts."""
+    alone = narrow(prior_model.policy, best.hypothesis)
+    drifts = replace(alone, weight=constants.DRIFT_WEIGHT * alone.weight)
+    return prior_model.drifting(readings, drifts, constants.DRIFT_SD * alone.noise.run, best)
+
+
+def _climb(
+    given: Callable[[Hypothesis], Posterior], ladder: list[Hypothesis], start: int, hope: float
+) -> dict[int, Posterior]:
+    """Views from the rung `start` outward, both ways, until they are negligible.
+
+    Nothing but the first, when its score is below `hope`.
+    """
+    climbed = {start: given(ladder[start])}
+    if climbed[start].score < hope:
+        return climbed
+    for direction in (1, -1):
+        best = climbed[start].score
+        rung = start + direction
+        while 0 <= rung < len(ladder):
+            climbed[rung] = given(ladder[rung])
+            best = max(best, climbed[rung].score)
+            if climbed[rung].score < best - _NEGLIGIBLE:
+                break
+            rung += direction
+    return climbed
+
+
+def may_have_modes(readings: Readings, under: Posterior, policy: SearchPolicy) -> bool:
+    """Whether boots may have two speeds: values are few, or more lie far out than should."""
+    if len(readings.values) < _FEW_VALUES:
+        return True
+    # A second mode may have passed for more noise than was told.
+    near = _MISFIT * hypot(policy.sigma_run or under.noise.run, under.noise.build)
+    away = np.abs(readings.values - under.levels()[0][readings.place_of_value])
+    return float((away > near).mean()) > _MISFIT_SHARE
+
+
+def _normalised(models: list[Posterior]) -> tuple[Posterior, ...]:
+    top = max(v.score for v in models)
+    kept = sorted((v for v in models if v.score > top - _NEGLIGIBLE), key=lambda v: -v.score)
+    total = sum(exp(v.score - top) for v in kept)
+    return tuple(replace(v, weight=exp(v.score - top) / total) for v in kept)

@@ -1,0 +1,179 @@
+"""What a step still lacks before it may be mailed: boots of both sides, and other images of them.
+
+Both sides need as many values as Student's t has something to say of, and as it takes to tell them
+apart; more where boots may have two speeds. Below BEYOND_LAYOUT two images of each side show the
+step: an image whose values lie beyond the middle between the levels, by more than chance explains,
+denies it, and then a majority decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log1p
+
+import numpy as np
+from scipy import stats
+
+from buildbot_bench.core import ministat
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.far_images import far_images
+from buildbot_bench.core.search.inference import AveragedPosterior
+from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.search_range import BoolArray, FloatArray
+
+# On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
+# that was seen such a machine looks like any other. Each halving of the range is a chance to take a
+# slow boot for a change; so many of one kernel in a row are slow in about one of 150 searches. The
+# mean of k boots may lie further off than the mode, by _UNSURE / sqrt(k) deviations of the noise.
+# Where it lies further than that, fewer boots are enough.
+_BOOTS_AGAINST_A_MODE = 4
+_MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
+# Boots of a side from which on Student's t is not waited for: outliers widen it without end.
+_MOST_FOR_T = 8
+_DENIES = 2.0  # standard errors beyond the middle
+_DOUBTFUL = 0.1  # the probability from which on an end's only image may lie far off
+_SHOWN = 2  # images that show a side
+_MOST_IMAGES = 6  # of a side; then the layout of this kernel is a lottery, and no step is said
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepSide:
+    """One side of a step: its measured kernel, boots, and images that show or deny the step."""
+
+    place: int
+    boots: int
+    shown: int
+    denied: int
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether no majority of its images shows the step."""
+        return self.denied > 0 and self.denied >= self.shown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lacking:
+    """A measured kernel that needs another boot; of another image when `anew`."""
+
+    place: int
+    anew: bool
+
+
+def needs_images(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
+    """Whether luck with layout may do as much as the step in this gap."""
+    beyond = log1p(constants.BEYOND_LAYOUT)
+    return policy.layout and abs(float(posterior.change[gap])) < beyond
+
+
+def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
+    """The old and the new side of the step in a gap."""
+    level = posterior.models[0].levels()[0]
+    middle = 0.5 * (level[gap] + level[gap + 1])
+    old, new = (_side(posterior, place, level[place], middle) for place in (gap, gap + 1))
+    return old, new
+
+
+def _side(posterior: AveragedPosterior, place: int, level: float, middle: float) -> StepSide:
+    readings = posterior.readings
+    here = readings.place == place
+    boots = readings.boots_of_image[here]
+    beyond = (readings.level_of_image[here] - middle) * np.sign(middle - level)
+    error = posterior.models[0].noise.run / np.sqrt(boots)
+    return StepSide(
+        place=place,
+        boots=int(boots.sum()),
+        shown=int((beyond <= 0).sum()),
+        denied=int((beyond > _DENIES * error).sum()),
+    )
+
+
+def is_denied(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
+    """Whether images of one side contradict the step, and no more of them can be had."""
+    if not needs_images(posterior, policy, gap):
+        return False
+    return any(side.contradicted and not _may_ask(side, policy) for side in sides(posterior, gap))
+
+
+def is_separated(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
+    """Whether the step stands on images enough that it is not luck with the layout of one."""
+    if not needs_images(posterior, policy, gap):
+        return True
+    return all(side.shown >= _SHOWN and not side.contradicted for side in sides(posterior, gap))
+
+
+def lacking(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> list[Lacking]:
+    """What the step in a gap needs before it may be mailed; nothing when it is proved."""
+    pair = sides(posterior, gap)
+    wanting = []
+    if needs_images(posterior, policy, gap):
+        wanting = [
+            Lacking(place=side.place, anew=True)
+            for side in pair
+            if (side.shown < _SHOWN or side.contradicted) and _may_ask(side, policy)
+        ]
+    needed = _boots_needed(posterior, policy, gap)
+    wanting += [
+        Lacking(place=side.place, anew=False)
+        for side, boots in zip(pair, needed, strict=True)
+        if side.boots < boots
+    ]
+    return wanting or _for_student(posterior, pair)
+
+
+def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[Lacking]:
+    """The ends of the range of which one image alone says that they lie off: luck, or a step."""
+    if not policy.images:
+        return []
+    readings, best = posterior.readings, posterior.models[0]
+    level = best.levels()[0]
+    far = np.abs(readings.level_of_image - level[readings.place]) > log1p(policy.relevant_effect)
+    share = np.where(far, far_images(readings, best.noise, level), 0.0)
+    doubtful = []
+    for place in (0, len(readings.kernels) - 1):
+        here = share[readings.place == place]
+        if len(here) < _SHOWN and here.max() > _DOUBTFUL:
+            doubtful.append(Lacking(place=place, anew=True))
+    return doubtful
+
+
+def ends_unproved(posterior: AveragedPosterior) -> list[Lacking]:
+    """The ends of the range with too few boots to say by how much they differ."""
+    boots = np.bincount(posterior.readings.place_of_value)
+    ends = (0, len(boots) - 1)
+    return [Lacking(place=end, anew=False) for end in ends if boots[end] < ministat.MIN_VALUES]
+
+
+def _may_ask(side: StepSide, policy: SearchPolicy) -> bool:
+    return policy.images and side.shown + side.denied < _MOST_IMAGES
+
+
+def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> tuple[int, int]:
+    """Boots of the old and of the new side."""
+    level = posterior.models[0].levels()[0]
+    is_new_slower = (level[gap + 1] < level[gap]) == policy.higher_is_better
+    slower, faster = (gap + 1, gap) if is_new_slower else (gap, gap + 1)
+    values = _values(posterior, slower)
+    away = abs(float(values.mean()) - float(level[faster])) / posterior.models[0].noise.total
+    is_near = away < _MODE + _UNSURE / np.sqrt(len(values))
+    of_slower = (
+        _BOOTS_AGAINST_A_MODE if is_near and posterior.may_have_modes else ministat.MIN_VALUES
+    )
+    return (ministat.MIN_VALUES, of_slower) if is_new_slower else (of_slower, ministat.MIN_VALUES)
+
+
+def _for_student(posterior: AveragedPosterior, pair: tuple[StepSide, StepSide]) -> list[Lacking]:
+    """Another boot of the side with fewer, while Student's t does not tell them apart."""
+    fewer = min(pair, key=lambda side: side.boots)
+    if fewer.boots >= _MOST_FOR_T:
+        return []
+    old, new = (_values(posterior, side.place) for side in pair)
+    if np.ptp(old) == 0 and np.ptp(new) == 0:
+        return []
+    told_apart = stats.ttest_ind(old, new).pvalue < constants.PROOF_P_VALUE
+    return [] if told_apart else [Lacking(place=fewer.place, anew=False)]
+
+
+def _values(posterior: AveragedPosterior, place: int) -> FloatArray:
+    readings = posterior.readings
+    at: BoolArray = readings.place_of_value == place
+    return readings.values[at]

@@ -1,0 +1,116 @@
+"""What an answer stands on: images of both sides, boots enough, slopes, untestable stretches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated_lab import COSTS, Lab, search
+
+from buildbot_bench.core.search import Answer, Evidence, Measure, Measurement, SearchPolicy, plan
+
+TOLD = SearchPolicy(sigma_run=0.005, sigma_build=0.002, claimed=-0.04, max_measurements=400)
+RNG_SEEDS = st.integers(0, 10_000)
+
+
+def boots(position: int, image: int, level: float, count: int, rng) -> list[Measurement]:
+    return [
+        Measurement(position=position, image=image, value=float(np.exp(level + noise)))
+        for noise in rng.normal(0, 0.005, count)
+    ]
+
+
+def sure(answer: Answer) -> list[tuple[int, int]]:
+    return [(s.old, s.new) for s in answer.steps if s.separated and s.probability >= 0.99]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=RNG_SEEDS,
+    first=st.integers(1, 8),
+    others=st.integers(1, 4),
+    side=st.sampled_from([0, 1]),
+    effect=st.floats(0.03, 0.09),
+)
+def test_no_step_is_stated_that_all_other_images_of_a_side_deny(seed, first, others, side, effect):
+    rng = np.random.default_rng(seed)
+    low, high = -effect, 0.0
+    levels = {0: high, 1: low}
+    taken = [b for end in (0, 1) for b in boots(end, 0, levels[end], first, rng)]
+    for image in range(1, others + 1):
+        taken += boots(side, image, levels[1 - side], 2, rng)
+        taken += boots(1 - side, image, levels[1 - side], 2, rng)
+    request = plan(1, Evidence(measurements=tuple(taken)), COSTS, TOLD)
+    assert isinstance(request, Measure) or sure(request) == []
+
+
+def test_a_second_image_that_contradicts_calls_for_a_third_which_decides():
+    rng = np.random.default_rng(5)
+    old = [b for image in (0, 1, 2) for b in boots(0, image, 0.0, 2, rng)]
+    disputed = boots(1, 0, -0.04, 3, rng) + boots(1, 1, 0.0, 2, rng)
+    request = plan(1, Evidence(measurements=(*old, *disputed)), COSTS, TOLD)
+    assert isinstance(request, Measure)
+    assert (request.position, request.image) == (1, 2)
+    for level, expected in ((-0.04, [(0, 1)]), (0.0, [])):
+        taken = [*old, *disputed]
+        for image in range(2, 7):
+            taken += boots(1, image, level, 1, rng)
+        answer = plan(1, Evidence(measurements=tuple(taken)), COSTS, TOLD)
+        assert isinstance(answer, Answer)
+        assert sure(answer) == expected
+    assert [(odd.position, odd.image) for odd in answer.odd_images] == [(1, 0)]
+
+
+def test_both_sides_of_a_step_below_a_tenth_stand_on_two_images():
+    answer, evidence = search(Lab(n=64, steps={20: -0.04}, sigma_build=0.002), TOLD)
+    assert sure(answer) == [(19, 20)]
+    for side in (19, 20):
+        assert len({m.image for m in evidence.measurements if m.position == side}) >= 2
+
+
+def test_a_step_of_a_quarter_needs_no_second_image_and_three_boots_of_each_side():
+    policy = replace(TOLD, claimed=-0.25)
+    answer, evidence = search(Lab(n=64, steps={20: -0.25}), policy)
+    assert sure(answer) == [(19, 20)]
+    for side in (19, 20):
+        assert sum(m.position == side for m in evidence.measurements) == 3
+
+
+def test_without_a_second_image_a_small_step_is_not_separated_from_layout():
+    policy = replace(TOLD, images=False)
+    answer, _ = search(Lab(n=64, steps={20: -0.04}), policy)
+    assert [(s.old, s.new, s.separated) for s in answer.steps] == [(19, 20, False)]
+
+
+def test_a_metric_that_does_not_depend_on_link_order_needs_none():
+    policy = replace(TOLD, images=False, layout=False, sigma_build=0.0)
+    answer, _ = search(Lab(n=64, steps={20: -0.04}), policy)
+    assert [(s.old, s.new, s.separated) for s in answer.steps] == [(19, 20, True)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_twenty_small_steps_are_a_slope_with_its_parts(seed):
+    commits = np.random.default_rng(seed).choice(np.arange(1, 257), 20, replace=False)
+    lab = Lab(n=256, steps=dict.fromkeys(map(int, commits), -0.003), sigma_run=0.003, seed=seed)
+    policy = SearchPolicy(sigma_run=0.003, sigma_build=0.0, claimed=-0.06, max_measurements=400)
+    answer, evidence = search(lab, policy)
+    (slope,) = answer.slopes
+    assert answer.reproduced
+    assert slope.whole.low <= 0.997**20 - 1 <= slope.whole.high
+    assert slope.parts[0].old == 0
+    assert slope.parts[-1].new == 256
+    assert [part.new for part in slope.parts[:-1]] == [part.old for part in slope.parts[1:]]
+    assert len(evidence.measurements) <= 110
+
+
+def test_a_long_untestable_stretch_takes_a_dozen_failing_builds():
+    broken = frozenset(range(60, 140))
+    lab = Lab(n=256, steps={100: -0.05}, broken=broken)
+    answer, evidence = search(lab, replace(TOLD, claimed=-0.05))
+    (step,) = answer.steps
+    assert step.old < 60
+    assert step.new >= 140
+    assert len(evidence.untestable) <= 12
