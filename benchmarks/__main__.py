@@ -10,19 +10,36 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks import history, judge, pages, pipeline, plots, relinked, search
+from benchmarks import (
+    history,
+    incident,
+    judge,
+    pages,
+    pipeline,
+    plots,
+    relinked,
+    search,
+    sensitivity,
+)
+from benchmarks.worlds import command as worlds
+from benchmarks.worlds import forecasts
 from buildbot_bench.core.errors import BenchError
 
 ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "search": ("the search against bounds, targets and others' ways of bisecting", search.main),
+    "worlds": ("the search to its mail, in labs that its model does not know", worlds.main),
+    "forecasts": ("what searches take, against what was forecast", forecasts.main),
+    "incident": ("one culprit on three workloads, and what an exact figure saves", incident.main),
     "judge": ("the judge on recorded and on simulated years", judge.main),
+    "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
     "plots": ("the plots of what was found last", plots.main),
 }
-SCALED = ("search", "judge")
+SCALED = ("search", "worlds", "forecasts", "incident", "judge", "sensitivity")
+SEEDED = ("search", "worlds", "forecasts", "judge", "sensitivity")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,29 +48,39 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"{name:10s} {what}" for name, (what, _) in ALL.items())
-        + "\n\n`python -m benchmarks.search --help` and `….judge --help` tell of their own options",
+        epilog="\n".join(f"{name:12s} {what}" for name, (what, _) in ALL.items())
+        + "\n\n`python -m benchmarks.search --help`, `….judge`, `….worlds.command` and"
+        " `….sensitivity`\ntell of their own options",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to run; by default all")
     parser.add_argument("--quick", action="store_true", help="few replicates: some minutes")
     parser.add_argument("--replicates", type=int, metavar="N", help="ranges for each case")
+    parser.add_argument("--seed", type=int, metavar="N", help="added to the searches' seeds")
     options = parser.parse_args(argv)
     if strange := [name for name in options.names if name not in ALL]:
         parser.error(f"there is no {strange[0]!r}; there are {', '.join(ALL)}")
     scale = ["--quick"] if options.quick else []
     scale += [f"--replicates={options.replicates}"] if options.replicates else []
+    seed = [f"--seed={options.seed}"] if options.seed else []
     worst = 0
     for name in options.names or ALL:
         what, run = ALL[name]
         print(f"\n# {name}: {what}", flush=True)
         began_s = time.monotonic()
         try:
-            worst = max(worst, run(scale if name in SCALED else []))
+            worst = max(
+                worst, run([*(scale if name in SCALED else ()), *(seed if name in SEEDED else ())])
+            )
         except BenchError as error:
             print(f"{name} failed: {error}", file=sys.stderr)
             worst = 1
         print(f"\n{name} took {time.monotonic() - began_s:.0f} s", flush=True)
     return worst
+
+
+def _options(name: str, scale: list[str], seed: list[str]) -> list[str]:
+    """Those that a benchmark has of ours."""
+    return [*(scale if name in SCALED else []), *(seed if name in SEEDED else [])]
 
 
 if __name__ == "__main__":

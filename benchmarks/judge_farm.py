@@ -10,8 +10,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import JudgePolicy, Suspicion, Verdict, judge
-from buildbot_bench.core.noise import Noise, auto_iterations, learn
+from buildbot_bench.core.judge import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Settled,
+    Suspicion,
+    Verdict,
+    judge,
+)
+from buildbot_bench.core.model import Noise, auto_iterations, learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 BOOT_S = 120.0
@@ -23,8 +31,11 @@ LEARN_EVERY = 20  # commits, or when there is a tenth more of them
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What is true: `effect(position)` is the code's ln level; the rest as in core.noise.
+    """What is true: `effect(position)` is the code's ln level; noise in ln(value), too.
 
+    Boots of one image scatter by `sigma_run`, images of one code by `sigma_build`, normally. A
+    share `far_share` of the images is off by `far_effect`, a fraction; with `far_signs` as often
+    up as down.
     `outliers` is the share of boots that lose 5 to 20 %. `drift` is how far the lab wanders (a
     standard deviation), within DRIFT_S or so (an Ornstein-Uhlenbeck process).
     """
@@ -33,6 +44,9 @@ class World:
     sigma_build: float = 0.0
     outliers: float = 0.0
     drift: float = 0.0
+    far_share: float = 0.0
+    far_effect: float = 0.0
+    far_signs: bool = False
     effect: Callable[[int], float] = lambda _position: 0.0
 
 
@@ -52,12 +66,13 @@ class Farm:
     wander: float = 0.0
     rounds: int = 0
     noise: Noise | None = None
+    settled: list[Settled] = field(default_factory=list)
 
     def boot(self, position: int, image: int = 0, times: int = 1) -> None:
         """Measure an image."""
         key = (position, image)
         if key not in self.layout:
-            self.layout[key] = self.rng.normal() * self.world.sigma_build
+            self.layout[key] = self._luck()
         level = self.world.effect(position) + self.layout[key]
         for _ in range(times):
             self._wait(BOOT_S)
@@ -66,6 +81,14 @@ class Farm:
                 log -= self.rng.uniform(0.05, 0.2)
             iteration = Iteration(value=1e6 * float(np.exp(log)), at_s=self.clock_s)
             self.boots.setdefault(position, {}).setdefault(image, []).append(iteration)
+
+    def _luck(self) -> float:
+        world, rng = self.world, self.rng
+        luck = rng.normal() * world.sigma_build
+        if world.far_share and rng.random() < world.far_share:
+            sign = rng.choice((-1.0, 1.0)) if world.far_signs else 1.0
+            luck += float(np.log1p(sign * world.far_effect))
+        return float(luck)
 
     def _wait(self, duration_s: float) -> None:
         self.clock_s += duration_s
@@ -101,12 +124,18 @@ class Farm:
             known = self.samples(position - LOOK_BACK, position)
             new = next(s for s in known if (s.position, s.image) == (position, 0))
             history = [s for s in known if s is not new]
-            verdict = judge(history, new, self.noise, self.policy)
+            verdict = judge(history, new, self.noise, self.policy, self.settled)
             if not isinstance(verdict, Suspicion):
+                self._settle(verdict, position)
                 return verdict
             self.rounds += 1
             for request in verdict.remeasure:
                 self.boot(request.position, request.image, request.iterations)
+
+    def _settle(self, verdict: Verdict, position: int) -> None:
+        """Keep what the farm's tables would."""
+        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
+            self.settled.append(Settled(began=verdict.began, judged=position))
 
     @property
     def boots_total(self) -> int:

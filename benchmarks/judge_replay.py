@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Suspicion, judge
+from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Settled, Suspicion, judge
 from buildbot_bench.core.ministat import compare
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 SERIES = Path(__file__).parent.parent / "tests" / "data" / "series" / "series.jsonl.gz"
@@ -98,12 +98,13 @@ def replay(series: Series, policy: JudgePolicy) -> list[Call]:
     usual = int(median(len(build.values) for build in series.builds))
     policy = replace(policy, fresh=max(min(policy.fresh, usual) - 1, 1), images=False)
     samples: list[Sample] = []
+    settled: list[Settled] = []
     calls = []
     for number, build in enumerate(series.builds):
         noise = learn([_sample(known, 0.0) for known in series.builds[:number]])
         now_s = (number + 1) * WEEK_S
         samples.append(_sample(build, now_s))
-        verdict = judge(samples[:-1], samples[-1], noise, policy)
+        verdict = judge(samples[:-1], samples[-1], noise, policy, settled)
         while isinstance(verdict, Suspicion):
             now_s += 100 * BOOT_S
             asked = [request for request in verdict.remeasure if request.position < build.position]
@@ -111,7 +112,9 @@ def replay(series: Series, policy: JudgePolicy) -> list[Call]:
                 break  # more boots of the build itself: there are none
             for request in asked:
                 _answer(samples, request.position, request.iterations, now_s)
-            verdict = judge(samples[:-1], samples[-1], noise, policy)
+            verdict = judge(samples[:-1], samples[-1], noise, policy, settled)
+        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
+            settled.append(Settled(began=verdict.began, judged=build.position))
         if isinstance(verdict, Alarm):
             first = next(n for n, b in enumerate(series.builds) if b.position >= verdict.first)
             calls.append(Call(build=number, first=first, effect=verdict.effect))

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.judge_farm import Farm, World
 from buildbot_bench.core.judge import Alarm
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 
 Row = dict[str, Any]
 

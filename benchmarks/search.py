@@ -69,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--replicates", type=int, help=f"of each case ({DEFAULT_REPLICATES})")
     parser.add_argument("--ours", action="store_true", help="leave the others' ways out")
     parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--seed", type=int, default=0, help="added to all seeds: to develop with")
     parser.add_argument("--out", type=Path, default=OUT, help="where the figures go")
     args = parser.parse_args(argv)
     replicates = args.replicates or (QUICK_REPLICATES if args.quick else DEFAULT_REPLICATES)
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"\n[{number}/{len(todo)}] {case.name}", flush=True)
             is_plain = case.d is not None and case.world.known == (0, 0)
             others = (case.peers or is_plain) and not args.ours
-            rows += _case(pool, case, count, said, peers=others)
+            rows += _case(pool, case, count, said, args.seed, peers=others)
         report = {
             "replicates": replicates,
             "rows": [asdict(row) | {"verdicts": row.verdicts} for row in rows],
@@ -97,12 +98,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _case(
-    pool: ProcessPoolExecutor, case: Case, replicates: int, said: list[Said], *, peers: bool
+    pool: ProcessPoolExecutor,
+    case: Case,
+    replicates: int,
+    said: list[Said],
+    offset: int,
+    *,
+    peers: bool,
 ) -> list[Row]:
     ways = [OURS, *(PEERS if peers else ()), *([] if case.d is None else [LEARNER, GENIE])]
     rows = []
     for way in ways:
-        done = list(counted(runs(pool, case, way, replicates), replicates, way))
+        done = list(counted(runs(pool, case, way, replicates, offset), replicates, way))
         said += [one for run in done for one in run.said]
         rows.append(_row(case, way, done))
         print(_line(rows[-1]), flush=True)
@@ -143,7 +150,7 @@ def _row(case: Case, way: str, done: list[Run]) -> Row:
 
 
 def _line(row: Row) -> str:
-    images = f"{row.images:7.1f} images" if row.images else " " * 14
+    images = f"{row.images:7.1f} builds" if row.images else " " * 14
     line = (
         f"  {row.policy:16s} {row.iterations:7.1f} ± {row.iterations_error:4.1f} iterations"
         f" {images} {100 * row.wrong:6.1f} % wrong of {row.replicates}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.search_bounds import ERROR
-from buildbot_bench.core.search.expectation import CLAIM_SPREAD
+from buildbot_bench.core.model import constants
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -53,7 +53,7 @@ def learner(
 def _posterior(boots: np.ndarray, sums: np.ndarray, d: float) -> tuple[np.ndarray, ...]:
     """Of the culprits 1..n, and for each the (mean, variance) of a boot on either side, (2, n)."""
     left, left_sum = np.cumsum(boots)[:-1], np.cumsum(sums)[:-1]
-    claim = 1 / (CLAIM_SPREAD * d) ** 2
+    claim = 1 / (constants.CLAIM_SPREAD * d) ** 2
     a, c = left + claim, boots.sum() - left + claim
     pull, push = left_sum - claim * d, sums.sum() - left_sum + claim * d
     determinant = a * c - claim**2

@@ -47,9 +47,11 @@ class Run:
     plan_s: float | None = None
 
 
-def runs(pool: ProcessPoolExecutor, case: Case, way: str, replicates: int) -> Iterator[Run]:
-    """So many runs of a way, each of another range of the case."""
-    seeds = range(SEED, SEED + replicates)
+def runs(
+    pool: ProcessPoolExecutor, case: Case, way: str, replicates: int, offset: int = 0
+) -> Iterator[Run]:
+    """So many runs of a way, each of another range of the case; `offset` is added to the seeds."""
+    seeds = range(SEED + offset, SEED + offset + replicates)
     return pool.map(partial(run, case.name, way), seeds, chunksize=max(replicates // 20, 1))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import judge, plots, search
+from benchmarks import judge, judge_layout, plots, search
 from benchmarks.freebsd_sized import make_freebsd_sized, svn_number
 from benchmarks.search_grid import BUILD_NOISES, LENGTHS, STEPS_IN_NOISES
 from benchmarks.search_lab import Lab
@@ -80,7 +80,8 @@ def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
         cwd=Path(__file__).parents[2],
     )
     assert done.returncode == 2
-    assert "there are search, judge, pipeline" in done.stderr
+    expected = "there are search, worlds, forecasts, incident, judge, sensitivity, pipeline"
+    assert expected in done.stderr
 
 
 def test_the_history_that_is_measured_has_freebsds_shape(tmp_path):
@@ -94,3 +95,20 @@ def test_the_history_that_is_measured_has_freebsds_shape(tmp_path):
     assert history.tip("stable/11").svn == svn_number(750) + 1
     with pytest.raises(UsageError, match="r6 is no commit of main; the nearest are r5 and r7"):
         history.resolve("r6")
+
+
+def test_images_far_off_by_luck_are_judged_with_a_verdict(monkeypatch):
+    monkeypatch.setattr(judge_layout, "CALM_COMMITS", 60)
+    (row, *_) = (judge_layout.calm(name, years=2, seed=5) for name in judge_layout.CASES)
+    assert (row["commits"], row["verdict"]) == (120, "reached")
+    assert row["boots_verdict"] == "MISSED"  # the first commits teach the noise, five boots each
+    drop = judge_layout.drops("10 % of the images 4 % slow", replicates=4, seed=5)
+    assert drop["replicates"] == 4
+    assert drop["verdict"] in set(Verdict)
+
+
+def test_the_judges_worlds_know_nothing_of_the_models_constants():
+    for name in ("judge_farm", "judge_layout", "judge_years", "judge"):
+        text = Path(judge.__file__).with_name(f"{name}.py").read_text()
+        assert "constants" not in text
+        assert "ARCHIVE" not in text

@@ -1,0 +1,39 @@
+"""How constants are halved and doubled, and that workers see it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import sensitivity
+from benchmarks.worlds.runs import BY_NAME
+from buildbot_bench.core.model import constants
+
+
+@pytest.mark.parametrize(
+    ("value", "factor", "unit", "scaled"),
+    [
+        (0.12, 2.0, "ln of the metric", 0.24),
+        (0.5, 2.0, "share of images", 2 / 3),
+        (0.5, 0.5, "probability", 1 / 3),
+        (3, 0.5, "boots", 2),
+        (1, 0.5, "boots", 1),
+    ],
+)
+def test_a_share_stays_a_share_and_a_count_a_count(value, factor, unit, scaled):
+    assert sensitivity.scaled(value, factor, unit) == pytest.approx(scaled)
+
+
+def test_the_rows_are_there():
+    assert set(sensitivity.ROWS) <= set(BY_NAME)
+
+
+def test_each_constant_is_halved_and_doubled_where_the_searches_run(tmp_path, capsys):
+    before = constants.FAR_REACH
+    args = ["--only=FAR_REACH", "--replicates=1", "--jobs=1", f"--out={tmp_path}"]
+    assert sensitivity.main(args) == 0
+    assert capsys.readouterr().out.count("FAR_REACH") == 2
+    assert before == constants.FAR_REACH
+    (constant,) = json.loads((tmp_path / "sensitivity.json").read_text())["constants"]
+    assert [moved["factor"] for moved in constant["moved"]] == [0.5, 2.0]
