@@ -11,7 +11,7 @@ help:
 	@echo "make test    all tests, with real masters, workers and servers (up to 10 minutes)"
 	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
 	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
-	@echo "make bench   how well and how cheaply it searches and judges (ten minutes or more)"
+	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 
 demo: $(VENV)/ready

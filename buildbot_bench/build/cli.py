@@ -14,6 +14,7 @@ from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
 from buildbot_bench.build.kernel import KernelRequest, build_kernel, default_tool
 from buildbot_bench.build.packing import pack
+from buildbot_bench.build.read_files import write_list
 from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
@@ -83,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="say what this builder lacks, and its packages"))
     _add_checkout(commands.add_parser("checkout", help="check a revision out from a local mirror"))
     _add_pack(commands.add_parser("pack", help="pack a kernel and modules that are built already"))
+    _add_read_files(
+        commands.add_parser("read-files", help="list what a kernel was built from, beside it")
+    )
     return parser
 
 
@@ -201,6 +205,25 @@ def _pack(options: argparse.Namespace) -> None:
         flags=options.flags,
     )
     pack({path.name: path for path in options.files}, manifest, options.output.absolute())
+
+
+def _add_read_files(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("--source", type=Path, default=Path(), help="the source tree; default: here")
+    say(
+        "--objects",
+        type=Path,
+        default=Path(),
+        help="where cc -MD or make left dependency files; default: here",
+    )
+    say("--program", type=Path, help="the kernel itself, where what is uploaded is an archive")
+    say("kernel", type=Path, help="what is uploaded: a kernel, or an archive of one")
+    parser.set_defaults(command=_read_files)
+
+
+def _read_files(options: argparse.Namespace) -> None:
+    kernel = options.kernel.absolute()
+    print(write_list(kernel, options.source, options.objects, program=options.program or kernel))
 
 
 if __name__ == "__main__":

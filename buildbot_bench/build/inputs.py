@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from buildbot_bench.build.dependency_files import is_freebsd_list, listed_by_compilers
+
 # What no compiler tells of: the rules of make, its own source, and the headers that are copied.
 _RULES = ("share/mk", "tools/build", "tools/build/mk", "contrib/bmake")
 _COPIED = "tools/build/Makefile"
@@ -28,7 +30,7 @@ def inputs(source: Path, objects: Path) -> dict[str, str]:
     A place is a file of the kernel's tree, or a directory, without those below it.
     """
     places = {*_RULES, *_copied_files(source), *_makefiles(source)}
-    for name in _listed_by_compilers(source, objects):
+    for name in listed_by_compilers(source, objects, is_freebsd_list).files:
         places.add(name if name.startswith(_KERNEL) else os.path.dirname(name))  # noqa: PTH120
     return {place: digest for place in sorted(places) if (digest := _digest(source / place))}
 
@@ -36,24 +38,6 @@ def inputs(source: Path, objects: Path) -> dict[str, str]:
 def same_inputs(source: Path, places: Mapping[str, str]) -> bool:
     """Whether all those places are in this tree as they were."""
     return all(_digest(source / place) == digest for place, digest in places.items())
-
-
-def _listed_by_compilers(source: Path, objects: Path) -> Iterator[str]:
-    """The files of the tree in all dependency files, `.depend.x.o` and `.depend`.
-
-    Some headers are linked to from among the objects, and told by the link's name.
-    """
-    prefix = f"{source}/"
-    for directory, _, names in os.walk(objects):
-        words: set[str] = set()
-        for name in names:
-            if name.startswith(".depend"):
-                words.update(Path(directory, name).read_text(errors="replace").split())
-        for word in words:
-            path = os.path.join(directory, word)  # noqa: PTH118 - an absolute word is kept
-            path = os.path.normpath(path) if path == word else os.path.realpath(path)
-            if path.startswith(prefix):
-                yield path.removeprefix(prefix)
 
 
 def _copied_files(source: Path) -> Iterator[str]:

@@ -24,8 +24,9 @@ from buildbot_bench.build.journal import Journal
 from buildbot_bench.build.modules import directories
 from buildbot_bench.build.object_tree import ObjectTree, emptied, link, prepare
 from buildbot_bench.build.packing import files_below, pack, write_hints
+from buildbot_bench.build.read_files import forget_list, write_list
 from buildbot_bench.build.running import BuildCommand, run, version_of
-from buildbot_bench.build.toolchains import Toolchain, toolchain
+from buildbot_bench.build.toolchains import Toolchain, places_read, toolchain
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.neutral import digest_of_files
@@ -93,9 +94,12 @@ def build_kernel(request: KernelRequest, *, dry_run: bool = False) -> None:
             journal.say(f"note: {remark}")
         _write_if_new(configuration.with_name(kernconf.FIRST_SYMBOLS), "\n".join(kernconf.FIRST))
         _write_if_new(configuration, plan.config)
-        _build(request, plan, journal)
+        forget_list(request.output)
+        read = _build(request, plan, journal)
         plan.tree.note_compiled(journal.compiled)
         _pack(request, plan, journal)
+        objects = plan.tree.kernel_directory
+        journal.say(write_list(request.output, request.source, objects, more=read))
         journal.say(f"times: {journal.times()}")
 
 
@@ -149,8 +153,8 @@ def _modules(
     return directories(request.source, request.modules, built_in=built_in)
 
 
-def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
-    """Have a tool chain, and build and install by it."""
+def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> tuple[str, ...]:
+    """Have a tool chain, and build and install by it; gives what the tool chain was made from."""
     recipe = plan.recipe
 
     def build_toolchain(made: Toolchain) -> None:
@@ -168,6 +172,7 @@ def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
         emptied(recipe.stage)
         for command in kernel_commands(recipe):
             run(command, journal)
+        return places_read(made, request.source)
 
 
 def _pack(request: KernelRequest, plan: _Plan, journal: Journal) -> None:

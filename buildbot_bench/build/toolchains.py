@@ -47,6 +47,12 @@ class Toolchain:
         return self.place / "tools"
 
 
+def places_read(made: Toolchain, source: Path) -> tuple[str, ...]:
+    """The files, and with a slash the directories, of the source tree that it was built from."""
+    places = _read_recipe(made.place).get("inputs", {})
+    return tuple(f"{name}/" if (source / name).is_dir() else name for name in places)
+
+
 def default_store() -> Path:
     """Where a builder keeps its tool chains unless it is told."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

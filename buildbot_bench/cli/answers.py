@@ -26,6 +26,7 @@ class RemoteSearchState(StrEnum):
     CANCELLING = "cancelling"
     CANCELLED = "cancelled"
     FOUND = "found"
+    SLOPE = "slope"
     NOT_REPRODUCED = "not-reproduced"
     INCONCLUSIVE = "inconclusive"
     FAILED = "failed"
@@ -87,7 +88,10 @@ class RemoteSuspect:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoteSearch:
-    """A search as it stands; `text` is the report when there is one."""
+    """A search as it stands; `text` is the report when there is one.
+
+    `kind` says what it looks for: an `effect`, or what does not `build` or `boot`.
+    """
 
     search_id: int
     state: RemoteSearchState
@@ -105,6 +109,7 @@ class RemoteSearch:
     requester: str
     text: str | None
     report: Fields | None
+    kind: str = "effect"
 
     @property
     def ended(self) -> bool:
@@ -216,6 +221,7 @@ def read_search(raw: Fields) -> RemoteSearch:
             requester=long_line(raw.get("requester") or ""),
             text=None if text is None else several_lines(text),
             report=raw.get("report"),
+            kind=long_line(raw.get("kind") or "effect"),
         )
 
 

@@ -21,6 +21,7 @@ class ExitStatus(IntEnum):
 
 _OF_STATE = {
     RemoteSearchState.FOUND: ExitStatus.ANSWERED,
+    RemoteSearchState.SLOPE: ExitStatus.ANSWERED,
     RemoteSearchState.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
     RemoteSearchState.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
     # A cancelled search leaves its suspects, like any other that ended before its answer.

@@ -23,6 +23,7 @@ from buildbot_bench.cli.wording import (
     remaining_text,
     result_text,
     revision_text,
+    what_is_searched,
 )
 
 PROBES_SHOWN = 8
@@ -97,7 +98,7 @@ class LiveDisplay:
 
 def _title(search: RemoteSearch) -> Text:
     span = range_text(search.old.label, search.new.label, search.commits)
-    title = f"search {search.search_id}: {span}: {search.workload} on {search.testbed}"
+    title = f"search {search.search_id}: {span}: {what_is_searched(search)}"
     return Text(title, style="bold", no_wrap=True, overflow="ellipsis")
 
 

@@ -7,7 +7,12 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch
-from buildbot_bench.cli.wording import probe_line, range_text, suspects_text
+from buildbot_bench.cli.wording import (
+    probe_line,
+    range_text,
+    suspects_text,
+    what_is_searched,
+)
 
 
 class Display(Protocol):
@@ -53,7 +58,7 @@ class LineDisplay:
         if not self._announced:
             self._announced = True
             span = range_text(search.old.label, search.new.label, search.commits)
-            self.notice(f"search {search.search_id}: {span}: {search.workload} on {search.testbed}")
+            self.notice(f"search {search.search_id}: {span}: {what_is_searched(search)}")
         ended = [p for p in probes if p.ended and p.probe_id not in self._shown]
         for probe in sorted(ended, key=lambda p: p.serial):
             self._shown.add(probe.probe_id)

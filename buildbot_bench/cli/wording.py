@@ -27,6 +27,7 @@ _OUTCOMES = {
     RemoteSearchState.CANCELLING: "is being cancelled",
     RemoteSearchState.CANCELLED: "was cancelled",
     RemoteSearchState.FOUND: "found what changed",
+    RemoteSearchState.SLOPE: "found a slope: no commit changes enough by itself",
     RemoteSearchState.NOT_REPRODUCED: "ended: the ends do not differ",
     RemoteSearchState.INCONCLUSIVE: "ended without a certain answer",
     RemoteSearchState.FAILED: "failed",
@@ -111,7 +112,10 @@ def remaining_text(search: RemoteSearch) -> str:
 def outcome_text(search: RemoteSearch) -> str:
     """One line for a search that has nothing longer to say."""
     detail = f": {search.now}" if search.now else ""
-    return f"search {search.search_id} {_OUTCOMES[search.state]}{detail}"
+    outcome = _OUTCOMES[search.state]
+    if search.kind != "effect" and search.state is RemoteSearchState.NOT_REPRODUCED:
+        outcome = "ended: the branch is well"
+    return f"search {search.search_id} {outcome}{detail}"
 
 
 def mark_text(mark: MarkSearch) -> str:
@@ -167,6 +171,16 @@ def probe_line(probe: RemoteProbe) -> str:
     return f"{at}  probe {probe.serial}  {revision_text(probe)}  {result_text(probe)}"
 
 
+def what_is_searched(search: RemoteSearch) -> str:
+    """The series, or what the branch does not do any more."""
+    match search.kind:
+        case "build":
+            return "what does not build"
+        case "boot":
+            return f"what does not boot {search.workload} on {search.testbed}"
+    return f"{search.workload} on {search.testbed}"
+
+
 def searches_text(searches: Sequence[RemoteSearch]) -> str:
     """A list of searches as a table with a heading."""
     if not searches:
@@ -178,7 +192,7 @@ def searches_text(searches: Sequence[RemoteSearch]) -> str:
             str(search.state),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(search.created_at_s)),
             f"({search.old.label}, {search.new.label}]",
-            f"{search.workload} on {search.testbed}",
+            what_is_searched(search),
             search.requester,
         )
         for search in searches

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from buildbot_bench.demo.generated_history import GeneratedCommit
 
 # What a developer built there.
-_NOT_SOURCES = ("kernel", ".o", ".order")
+_NOT_SOURCES = ("kernel", ".o", ".d", ".order", ".read-files")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

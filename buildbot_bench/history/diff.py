@@ -8,9 +8,12 @@ from pathlib import Path
 import pygit2
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history.git import run_git
 
+# Files with content of their own: neither a link nor another repository, and not absent (000000).
+_PLAIN = frozenset({"100644", "100755"})
 _TIMEOUT_S = 600.0
 _READING_S = 60.0
 
@@ -19,6 +22,17 @@ def changed_paths(
     mirror: Path, revisions: Sequence[Revision]
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """The hash of each revision and the files that it adds, changes or removes.
+
+    InfraError when the mirror lacks one of them.
+    """
+    for sha, changes in file_changes(mirror, revisions):
+        yield sha, [change.path for change in changes]
+
+
+def file_changes(
+    mirror: Path, revisions: Sequence[Revision]
+) -> Iterator[tuple[str, Sequence[FileChange]]]:
+    """The hash of each revision and what it does to which files, against its first parent.
 
     One git for all: 1600 commits take a tenth of a second, where libgit2 takes ten.
 
@@ -58,18 +72,19 @@ def changed_lines(mirror: Path, revision: Revision) -> str:
     return output.decode("utf-8", errors="replace")
 
 
-def _parse(output: str) -> Iterator[tuple[str, Sequence[str]]]:
+def _parse(output: str) -> Iterator[tuple[str, Sequence[FileChange]]]:
     """Read COMMIT NUL (":" MODES HASHES STATUS NUL PATH NUL)* for each commit.
 
     A path follows what begins with a colon and nothing else, so that no file's name is taken for
     a commit.
     """
-    sha, paths = "", list[str]()
+    sha, changes = "", list[FileChange]()
     fields = iter(output.split("\0"))
     for text in fields:
         if text.startswith(":"):
-            paths.append(next(fields))
+            edited = text[1:7] in _PLAIN and text[8:14] in _PLAIN
+            changes.append(FileChange(path=next(fields), edited=edited))
         else:
             if sha:
-                yield sha, paths
-            sha, paths = text, []
+                yield sha, changes
+            sha, changes = text, []

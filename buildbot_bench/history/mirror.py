@@ -15,6 +15,7 @@ import pygit2
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.paths import PathFilter
+from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import (
     CommitCount,
     Name,
@@ -193,6 +194,11 @@ class MirrorHistory:
             reviews=reviews_of(commit),
             paths=tuple(changed),
         )
+
+    def file_changes(self, revisions: Sequence[Revision]) -> list[tuple[FileChange, ...]]:
+        """What each of some revisions does to which files, against its first parent."""
+        found = diff.file_changes(self.path, revisions)
+        return [tuple(changes) for _, changes in found]
 
     def changed_lines(self, revision: Revision) -> str:
         """What a revision changes against its first parent, as a diff without context."""

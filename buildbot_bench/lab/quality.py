@@ -38,7 +38,7 @@ class FitRun:
     """A run that can be believed: what passed and what was offered, in pps.
 
     A saturated run is believed, too: so much did pass. That the DUT could do more is no fault of
-    the lab's to be tried again; what it hides, the judge calls unfit (core.noise: line rate).
+    the lab's to be tried again; what it hides, the judge calls unfit (core.model: line rate).
     `remark` tells of it; it is empty otherwise.
     """
 

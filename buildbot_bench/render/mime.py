@@ -29,7 +29,7 @@ class Envelope:
     """Who writes to whom, and when.
 
     `sender`, `recipients` and `reply_to` are addresses with or without a name; `message_id` and
-    the `references` have their angle brackets.
+    the `references` have their angle brackets; `in_reply_to` is the mail that this one answers.
     """
 
     sender: str
@@ -38,6 +38,7 @@ class Envelope:
     message_id: str
     date: datetime
     references: str = ""
+    in_reply_to: str = ""
 
 
 def write_message(
@@ -97,6 +98,8 @@ def _address(message: EmailMessage, envelope: Envelope, subject: str) -> None:
         message["Reply-To"] = parse_address(envelope.reply_to)
     message["Date"] = format_datetime(envelope.date)
     message["Message-ID"] = envelope.message_id
+    if envelope.in_reply_to:
+        message["In-Reply-To"] = envelope.in_reply_to
     if envelope.references:
         message["References"] = envelope.references
     message["List-Id"] = f"Buildbot Bench <bench.{sender.domain}>"

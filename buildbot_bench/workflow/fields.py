@@ -105,6 +105,12 @@ def _seconds(value: Any) -> Any:
     raise ValueError(f"should be a duration such as 500ms, 90s, 20m, 1h or 1d, not {value!r}")
 
 
+def _switch(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"should be true or false, not {value!r:.60}")
+
+
 def _variable_text(value: Any) -> Any:
     """What GitHub makes of a number or a truth value; 1.10 would become 1.1 and is refused.
 
@@ -168,6 +174,7 @@ Seconds = Annotated[
     BeforeValidator(_seconds),
     WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN}),
 ]
+Switch = Annotated[bool, BeforeValidator(_switch)]
 Environment = dict[
     Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)],
     Annotated[

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -92,6 +94,8 @@ class Regression(Model):
     """Differences below this share of the old level are not relevant."""
     error: Fraction = 0.01
     """The probability with which a search may name the wrong culprit."""
+    false_alarms: Annotated[float, Field(gt=0, le=100)] = 1.0
+    """How many alarms in 1000 commits may be false, of all testbeds and workloads together."""
     max_measurements: Annotated[int, Field(ge=10, le=100_000)] = 2000
     """How many iterations a search may ask for before it gives up as inconclusive."""
 
@@ -188,6 +192,14 @@ class Workflow(Model):
     def build_job(self) -> BuildJob:
         """The job that builds."""
         return next(job for job in self.jobs.values() if isinstance(job, BuildJob))
+
+    @property
+    def build_digest(self) -> str:
+        """What tells apart the ways in which kernels are built: SHA-256, in hexadecimal."""
+        job = self.build_job
+        steps = [step.model_dump(mode="json") for step in job.steps]
+        text = json.dumps([steps, dict(self.env), dict(job.env)], sort_keys=True, default=str)
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def bench_jobs(self) -> tuple[BenchJob, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from buildbot_bench.workflow.fields import Branch, Model, OneOrMore, PathPattern
+from buildbot_bench.workflow.fields import Branch, Model, OneOrMore, PathPattern, Switch
 
 
 class Push(Model):
@@ -50,6 +50,9 @@ class Triggers(Model):
     """Commits that arrive."""
     workflow_dispatch: Annotated[Dispatch | None, Field(alias="workflow_dispatch")] = None
     """People, who may start searches."""
+    breakage: Switch = True
+    """Three commits in a row that do not build, or do not boot: the farm searches by itself for the
+    one that broke the branch, and mails it. false: it does not."""
 
 
 _Trigger = Literal["push", "workflow_dispatch"]

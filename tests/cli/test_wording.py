@@ -94,6 +94,7 @@ def test_every_final_state_has_a_status_and_no_other_has() -> None:
     final = set(RemoteSearchState) - {RemoteSearchState.RUNNING, RemoteSearchState.CANCELLING}
     assert {state: int(exit_status(state)) for state in final} == {
         RemoteSearchState.FOUND: 0,
+        RemoteSearchState.SLOPE: 0,
         RemoteSearchState.NOT_REPRODUCED: 1,
         RemoteSearchState.INCONCLUSIVE: 3,
         RemoteSearchState.CANCELLED: 3,

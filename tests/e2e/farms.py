@@ -27,14 +27,21 @@ def module_farms(
 ) -> Iterator[Callable[..., ReplayFarm]]:
     """A function that makes a farm of a shape and starts it; all of them end with the context.
 
-    Without a history of its own, a farm has r311848 to r313448.
+    Without a history of its own, a farm has r311848 to r313448. `prepare` may change its files
+    before it starts.
     """
     with ExitStack() as ends:
 
-        def make(shape: Shape, history: History | None = None) -> ReplayFarm:
+        def make(
+            shape: Shape,
+            history: History | None = None,
+            prepare: Callable[[ReplayFarm], None] | None = None,
+        ) -> ReplayFarm:
             directory = temporary.mktemp("farm").resolve()
             farm = ReplayFarm(directory, history or iflib_history(temporary), shape)
             ends.callback(_end, farm)
+            if prepare is not None:
+                prepare(farm)
             farm.start()
             return farm
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.history import MirrorHistory
-from tests.gitrepo import Commit, add_commits, make_repository, numbered
+from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
 
 
 def test_only_commits_that_touch_a_watched_path_count(origin: Path, history: MirrorHistory) -> None:
@@ -52,6 +54,35 @@ def test_file_names_that_look_like_gits_own_output_mislead_nobody(
     history.fetch()
     new_first = [history.resolve("n2"), history.resolve("n1")]
     assert history.touching(new_first, ["sys/**"], []) == {first}
+
+
+def test_an_edited_file_is_told_from_what_is_added_removed_or_linked(
+    origin: Path, history: MirrorHistory
+) -> None:
+    make_repository(
+        origin,
+        [
+            Commit(files={"sys/a.c": "1", "sys/gone.c": "1", "sys/link.h": "a.h"}),
+            Commit(files={"sys/a.c": "2", "sys/gone.c": None, "sys/new.c": "1"}),
+            Commit(),
+        ],
+    )
+    blob = git(origin, "rev-parse", "main:sys/link.h")
+    stream = "commit refs/heads/main\ncommitter a <a@b> 1484000240 +0000\ndata 1\nx\n"
+    stream += f"from refs/heads/main^0\nM 120000 {blob} sys/link.h\n"
+    command = ["git", "-C", str(origin), "fast-import", "--quiet"]
+    subprocess.run(command, input=stream.encode(), check=True)
+    history.fetch()
+    revisions = history.since("main", history.resolve("n1"))
+    assert history.file_changes(revisions) == [
+        (
+            FileChange(path="sys/a.c", edited=True),
+            FileChange(path="sys/gone.c", edited=False),
+            FileChange(path="sys/new.c", edited=False),
+        ),
+        (),
+        (FileChange(path="sys/link.h", edited=False),),
+    ]
 
 
 def test_1600_commits_are_asked_at_once(origin: Path, history: MirrorHistory) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.core.noise import COUNTED
+from buildbot_bench.core.model import COUNTED
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
 from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET

@@ -19,6 +19,7 @@ MADE = {
     "suspects": reports.broken_range,
     "hostile": reports.hostile,
     "not-reproduced": reports.not_reproduced,
+    "slope": reports.slope,
 }
 FENCED = re.compile(r"^(`{3,})\n.*?\n\1$", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"`[^`\n]*`")

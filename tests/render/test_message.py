@@ -44,6 +44,7 @@ def received(message):
         ("suspects", reports.broken_range),
         ("hostile", reports.hostile),
         ("not-reproduced", reports.not_reproduced),
+        ("slope", reports.slope),
     ],
 )
 def test_mail_is_as_agreed_byte_for_byte(name, made, golden):

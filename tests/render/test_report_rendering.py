@@ -26,6 +26,7 @@ MADE = {
     "suspects": reports.broken_range,
     "hostile": reports.hostile,
     "not-reproduced": reports.not_reproduced,
+    "slope": reports.slope,
     "inconclusive": reports.inconclusive,
 }
 VOID = {"meta", "br", "hr", "img"}

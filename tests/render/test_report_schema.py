@@ -25,6 +25,7 @@ MADE = [
     reports.improvement,
     reports.hostile,
     reports.not_reproduced,
+    reports.slope,
     reports.inconclusive,
     reports.unprofiled,
     counted_report.counted,

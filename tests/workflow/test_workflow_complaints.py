@@ -12,6 +12,14 @@ from buildbot_bench.workflow import load
 from tests.workflow.example import SMALLEST, Complaints, Loader, smallest_with
 
 
+@pytest.mark.parametrize("written", ["maybe", "1", "'yes'"])
+def test_whether_breakages_are_searched_is_true_or_false(
+    complaints: Complaints, written: str
+) -> None:
+    (complaint,) = complaints(SMALLEST + f"on:\n  push:\n  breakage: {written}\n")
+    assert complaint.startswith("bench.yml:17: on.breakage: should be true or false, not ")
+
+
 def test_a_misspelt_key_is_named_with_its_line_and_the_nearest(complaints: Complaints) -> None:
     assert complaints(SMALLEST.replace("matrix", "matrx")) == [
         "bench.yml:14: jobs.bench.strategy.matrx: unknown key; did you mean 'matrix'?"
@@ -112,6 +120,8 @@ def test_gates_stand_in_no_row(complaints: Complaints) -> None:
         ("env: {V: 1.10}", "15: env.V: should be text"),
         ("env: {A-B: x}", "15: env.A-B: should be the name of an environment variable"),
         ("regression: {min-effect: 0.02}", "15: regression.min-effect: should be a percentage"),
+        ("regression: {false-alarms: 0}", "15: regression.false-alarms: should be greater than 0"),
+        ("regression: {false-alarms: 1%}", "15: regression.false-alarms: should be a valid number"),
         ("regression: {error: 100%}", "15: regression.error: should be less than 1"),
         ("artefacts: ftp://store/bench", "15: artefacts.place: should be https://HOST/PATH or"),
         ("artefacts: https://me:pw@store/", "15: artefacts.place: should be https://HOST/PATH"),

@@ -22,6 +22,7 @@ def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
         "confidence": 95.0,
         "min_effect": 0.02,
         "error": 0.01,
+        "false_alarms": 1.0,
         "max_measurements": 2000,
     }
 
@@ -32,6 +33,12 @@ def test_a_testbed_may_have_a_min_effect_of_its_own(read: Loader) -> None:
     assert workflow.min_effect_on("embedded") == pytest.approx(0.001)
     assert read(SMALLEST).min_effect_on("embedded") == pytest.approx(0.02)
     assert workflow.min_effect_on("one that is gone") == pytest.approx(0.02)
+
+
+def test_how_many_alarms_may_be_false_is_a_setting(read: Loader) -> None:
+    assert read(SMALLEST).regression.false_alarms == 1.0
+    workflow = read(SMALLEST + "regression: {false-alarms: 0.25}\n")
+    assert workflow.regression.false_alarms == 0.25
 
 
 def test_jobs_know_their_names_and_what_they_do(read: Loader) -> None:
@@ -74,6 +81,16 @@ def test_on_is_a_word_and_may_be_short(read: Loader, written: str) -> None:
     on = read(SMALLEST + f"on: {written}\n").on
     assert on.push == Push()
     assert on.workflow_dispatch is not None
+
+
+@pytest.mark.parametrize(
+    ("written", "searched"),
+    [("push", True), ("{push: }", True), ("{push: , breakage: false}", False)],
+)
+def test_breakages_are_searched_unless_the_file_says_otherwise(
+    read: Loader, written: str, searched: bool
+) -> None:
+    assert read(SMALLEST + f"on: {written}\n").on.breakage is searched
 
 
 def test_nothing_is_watched_when_only_people_start(read: Loader) -> None:

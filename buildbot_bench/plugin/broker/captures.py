@@ -20,6 +20,7 @@ from buildbot_bench.plugin.db.states import (
     AbTestState,
     ImageState,
     ProfileState,
+    SearchKind,
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm, profile_builder
@@ -46,7 +47,9 @@ class CaptureRequests:
     async def advance(self) -> None:
         """Look at the searches that have just found something, and at every open request."""
         store = self._farm.store
-        found = await store.searches(states=(SearchState.FOUND,), limit=_NEWEST)
+        found = await store.searches(
+            states=(SearchState.FOUND,), kinds=(SearchKind.EFFECT,), limit=_NEWEST
+        )
         await for_each(
             [one for one in found if mail_waits(self._farm, one)], self._request_of_search, "search"
         )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
-from buildbot_bench.core.noise import auto_iterations, learn
+from buildbot_bench.core.model import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.no_ops import NoOpCommits
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
@@ -144,6 +145,7 @@ class CommitQueue:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._no_ops = NoOpCommits(farm)
 
     async def advance(self) -> None:
         """Ask for the newest commit of each series that has none, else for an old one if idle."""
@@ -159,13 +161,14 @@ class CommitQueue:
         }
         push = self._farm.workflow.on.push
         for branch in push.branches if push else ():
+            last = await self._no_ops.look(branch)
             for series in all_series(self._farm.workflow.bench_jobs):
                 if _has_commit(open_probes, series):
                     continue
                 idle = series.testbed not in busy_testbeds | searched
-                await self._request_series(branch, series, idle=idle)
+                await self._request_series(branch, series, last, idle=idle)
 
-    async def _request_series(self, branch: str, series: Series, *, idle: bool) -> None:
+    async def _request_series(self, branch: str, series: Series, last: int, *, idle: bool) -> None:
         store = self._farm.store
         waiting = await store.unmeasured(
             branch,
@@ -175,7 +178,7 @@ class CommitQueue:
             limit=WINDOW_COMMITS if series.gates else 1,
         )
         newest = await newest_let_through(self._farm, branch, series, waiting)
-        if newest is None:
+        if newest is None or newest.position > last:  # what came just now is the next cycle's
             return
         measured = await store.newest_asked_position(branch, series.testbed, series.workload)
         if measured is None or newest.position > measured:

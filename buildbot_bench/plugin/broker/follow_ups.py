@@ -1,7 +1,4 @@
-"""What follows from an alarm, and from a person's doubt: a search, or fresh boots of both sides.
-
-An alarm becomes a search, unless one that is known already explains it.
-"""
+"""What follows from an alarm, and from a person's doubt: a search, or fresh boots of both sides."""
 
 from __future__ import annotations
 
@@ -10,8 +7,8 @@ from dataclasses import replace
 from twisted.python import log
 
 from buildbot_bench.core.judge import Alarm
-from buildbot_bench.core.report import PROOF_ITERATIONS
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
@@ -20,14 +17,16 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
     VerdictGrounds,
 )
+from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
-from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import least_loaded, removal_reason, series_at
+from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.evidence import span_of
 
-GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
+# Of what a person doubts: as many as ministat wants before it trusts a spread.
+_BOOTS_AGAIN = 5
 
 
 async def search_for(
@@ -40,60 +39,21 @@ async def search_for(
     anchor = await farm.store.image_at(farm.branch, alarm.anchor)
     if anchor is None:
         return None
-    series = series_at(farm, judgement.testbed, judgement.workload)
-    known = [
-        search
-        for testbed in dict.fromkeys((judgement.testbed, *series.pool))
-        for search in await farm.store.searches_over(
-            testbed=testbed,
-            workload=judgement.workload,
-            old_position=alarm.anchor,
-            new_position=judgement.new_position,
-        )
-        if explains(search, alarm.anchor, judgement.new_position)
-    ]
-    search = known[0] if known else await _start(farm, alarm, judgement, anchor, unit)
+    raised = RaisedAlarm(
+        testbed=judgement.testbed,
+        workload=judgement.workload,
+        unit=unit,
+        old_sha=anchor.sha,
+        old_position=anchor.position,
+        new_sha=judgement.new_sha,
+        new_position=judgement.new_position,
+        claimed=alarm.effect,
+        judgement_id=judgement.id,
+    )
+    # Judged anew, and a master that dies here finds it again.
+    key, again = f"alarm:{judgement.id}", str(judgement.rounds)
+    search = await search_of(farm, raised, key=key, again=again)
     return await farm.store.change_judgement(judgement, now=farm.now(), search_id=search.id)
-
-
-async def _start(
-    farm: Farm, alarm: Alarm, judgement: JudgementRow, anchor: ImageRow, unit: str
-) -> SearchRow:
-    testbed = await least_loaded(farm, series_at(farm, judgement.testbed, judgement.workload))
-    key = f"alarm:{judgement.id}"
-    earlier = await farm.store.search_by_key(key)
-    if earlier is not None and earlier.state in GIVEN_UP:
-        key += f"@{judgement.rounds}"  # judged anew, and a master that dies here finds it again
-    return await farm.store.add_search(
-        NewSearch(
-            key=key,
-            branch=farm.branch,
-            testbed=testbed,
-            workload=judgement.workload,
-            unit=unit,
-            old_sha=anchor.sha,
-            old_position=anchor.position,
-            new_sha=judgement.new_sha,
-            new_position=judgement.new_position,
-            claimed=alarm.effect,
-            min_effect=farm.workflow.min_effect_on(testbed),
-            error=farm.workflow.regression.error,
-            reason=SearchReason.ALARM,
-            requester="",
-        ),
-        now=farm.now(),
-    )
-
-
-def explains(search: SearchRow, old_position: int, new_position: int) -> bool:
-    """Whether a search is about the change that lies in (old_position, new_position]."""
-    if search.state in GIVEN_UP:
-        return False
-    if search.ended_at is None:
-        return search.old_position < new_position and old_position < search.new_position
-    return any(
-        old_position < search.old_position + step.new <= new_position for step in search.steps
-    )
 
 
 class Remeasuring:
@@ -157,7 +117,7 @@ class Remeasuring:
                     image_id=(await ask_image(self._farm, wanted)).id,
                     testbed=search.testbed,
                     workload=search.workload,
-                    iterations=PROOF_ITERATIONS,
+                    iterations=_BOOTS_AGAIN,
                     reason=ProbeReason.SEARCH,
                     priority=Priority.SEARCH,
                     search_id=search.id,
@@ -190,7 +150,7 @@ class Remeasuring:
                 image_id=image.id,
                 testbed=row.testbed,
                 workload=row.workload,
-                iterations=PROOF_ITERATIONS,
+                iterations=_BOOTS_AGAIN,
                 reason=ProbeReason.CONFIRM,
                 priority=Priority.CONFIRM,
                 judgement_id=row.id,

@@ -15,7 +15,7 @@ from buildbot_bench.core.judge import (
     Verdict,
     judge,
 )
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
@@ -26,6 +26,8 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
+from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
+from buildbot_bench.plugin.queries.judgements import settled_changes
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12
@@ -64,10 +66,11 @@ class Judging:
     async def _judge(
         self, image: ImageRow, testbed: str, workload: str, earlier: JudgementRow | None
     ) -> None:
+        first = max(0, image.position - WINDOW_COMMITS)
         samples = await self._farm.store.samples(
             testbed=testbed,
             workload=workload,
-            first_position=max(0, image.position - WINDOW_COMMITS),
+            first_position=first,
             last_position=image.position,
             branch=self._farm.branch,
         )
@@ -75,7 +78,9 @@ class Judging:
         if new is None:
             return
         noise = learn(history)
-        verdict = judge(history, new, noise, await self._policy(image, new, history, earlier))
+        policy = await self._policy(image, new, history, earlier)
+        settled = await settled_changes(self._farm, testbed, workload, first)
+        verdict = judge(history, new, noise, policy, settled)
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(
                 comparison=verdict.comparison,
@@ -126,9 +131,9 @@ class Judging:
             confidence=regression.confidence,
             min_effect=self._farm.workflow.min_effect_on(new.testbed),
             higher_is_better=new.metric.higher_is_better,
+            false_alarms_per_1000=regression.false_alarms,
             series=len(all_series(self._farm.workflow.bench_jobs)),
-            corroborated=old is not None
-            and await self._farm.store.alarmed_elsewhere(new.testbed, old.position, new.position),
+            corroborated=await alarmed_elsewhere(self._farm, new, old) if old else frozenset(),
             images=relinks.more and not lost,
         )
 
@@ -165,7 +170,12 @@ class Judging:
             high=change.high if change else None,
             probability=change.probability if change else None,
             p_value=verdict.comparison.p_value if verdict.comparison else None,
-            verdict=VerdictGrounds(image=image.id, probes=tuple(probes), reason=verdict.reason),
+            verdict=VerdictGrounds(
+                image=image.id,
+                probes=tuple(probes),
+                reason=verdict.reason,
+                began=verdict.began if isinstance(verdict, Alarm | Nothing) else None,
+            ),
         )
 
     async def _ask(self, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:

@@ -27,6 +27,7 @@ from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
     ProfileState,
+    SearchKind,
     SearchState,
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
@@ -82,6 +83,8 @@ class RemovedTestbeds:
         return [row for state in OPEN_PROFILES for row in await store.profiles(state=state)]
 
     async def _search(self, search: SearchRow) -> None:
+        if search.kind is SearchKind.BUILD:
+            return  # which is of no testbed
         if why := removal_reason(self._farm, search.testbed, search.workload):
             await self._cancel(await self._farm.store.probes_of_search(search.id), why)
             await self._farm.store.change_search(

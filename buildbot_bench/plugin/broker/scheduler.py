@@ -13,13 +13,16 @@ from twisted.internet.task import LoopingCall
 from twisted.python import log
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
+from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue, CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
+from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.quarantine import ControlImages
+from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.searching import Searching
@@ -43,6 +46,10 @@ class Cycle:
             ("remeasure", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
+            ("break", Breakages(farm).advance),
+            ("recover", Recoveries(farm).advance),
+            # Behind the searches: what they have found is confirmed at once, and before any mail.
+            ("confirm", Incidents(farm).advance),
             ("compare", AbTests(farm).advance),
             ("queue", CommitQueue(farm).advance),
             ("issue", issuer.issue),

@@ -1,26 +1,16 @@
-"""How searches go on: what is asked next, what the answer is, and whether it is proven enough.
-
-The step that a report is about must stand on enough boots of both sides to be believed.
-"""
+"""How searches go on: it asks for what `plan` says, and stores its answer; it decides nothing."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.judge import BEYOND_LAYOUT
-from buildbot_bench.core.report import PROOF_ITERATIONS, ReportKind, kind_of, proof_iterations
-from buildbot_bench.core.sample import NoiseClass
+from buildbot_bench.core.report import ReportKind, kind_of
 from buildbot_bench.core.search import (
     Answer,
-    Evidence,
     Measure,
-    SearchPolicy,
-    Step,
     meanwhile,
     plan,
 )
@@ -31,78 +21,20 @@ from buildbot_bench.plugin.broker.ask import (
     Priority,
     bootable_image,
     cancel_probes,
-    images_at,
     is_built,
     places_of,
 )
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_among
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MissingProof:
-    """`iterations` more of an image are needed at a position before anybody is told."""
-
-    position: int
-    iterations: int
-    image: int = 0
-
-
-def lacking_proof(
-    answer: Answer,
-    evidence: Evidence,
-    policy: SearchPolicy,
-    *,
-    most: int,
-    needed: int = PROOF_ITERATIONS,
-) -> MissingProof | None:
-    """What the largest sure regression of an answer still lacks, if it lacks anything.
-
-    `most` is how many iterations the search may still ask for, `needed` how many prove one side.
-    """
-    step = _headline(answer, policy)
-    if step is None:
-        return None
-    counts = Counter(measurement.position for measurement in evidence.measurements)
-    for position in (step.old, step.new):
-        missing = min(needed - counts[position], most)
-        if missing > 0:
-            return MissingProof(position=position, iterations=missing)
-    return None
-
-
-def stands_on_one_layout(answer: Answer, evidence: Evidence, policy: SearchPolicy) -> int | None:
-    """The position whose one image alone shows the largest sure regression, if layout may do that.
-
-    None when two images of it were measured, or the regression is too large for luck with layout.
-    """
-    step = _headline(answer, policy)
-    if step is None or abs(step.effect) >= BEYOND_LAYOUT:
-        return None
-    images = {one.image for one in evidence.measurements if one.position == step.new}
-    return step.new if len(images) < 2 else None
-
-
-def _headline(answer: Answer, policy: SearchPolicy) -> Step | None:
-    worse = -1 if policy.higher_is_better else 1
-    steps = [
-        step
-        for step in answer.steps
-        if step.probability >= 1 - policy.error and step.effect * worse > 0
-    ]
-    return max(steps, key=lambda step: abs(step.effect), default=None)
-
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 
 # A search whose last so many probes all gave nothing is not going to end by itself.
 MAX_FRUITLESS = 3
 PLANS_KEPT = 16
-# One of them may go wrong.
-IMAGE_BOOTS = 3
 
 
 class Searching:
@@ -118,7 +50,7 @@ class Searching:
     async def advance(self) -> None:
         """Look at each search that has not ended."""
         searches = await self._farm.store.searches(
-            states=(SearchState.RUNNING, SearchState.CANCELLING)
+            states=(SearchState.RUNNING, SearchState.CANCELLING), kinds=(SearchKind.EFFECT,)
         )
         held = await held_testbeds(self._farm)
         # What a search asks of a testbed that is not to be believed would have to wait anyway.
@@ -154,18 +86,6 @@ class Searching:
                 )
                 await self._boots.build_ahead(search, inputs, decision)
             case Answer():
-                lacking = _lacking(decision, inputs)
-                if lacking is not None:
-                    await self._boots.ask(
-                        search,
-                        inputs,
-                        position=lacking.position,
-                        image=lacking.image,
-                        iterations=lacking.iterations,
-                        reason=ProbeReason.CONFIRM if lacking.image else ProbeReason.SEARCH,
-                        serial=len(probes) + 1,
-                    )
-                    return
                 await self._end(search, outcome(decision, search.error), answer=decision)
 
     async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> None:
@@ -183,7 +103,7 @@ class Searching:
             await self._boots.build_ahead(search, inputs, decision)
             if lab_idles:
                 await self._fill_in(search, inputs, waiting, serial=serial)
-        elif lab_idles and _lacking(decision, inputs) is None:
+        elif lab_idles:
             await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
             await self._end(search, outcome(decision, search.error), answer=decision)
 
@@ -252,30 +172,13 @@ class Searching:
         )
 
 
-def _lacking(answer: Answer, inputs: SearchInputs) -> MissingProof | None:
-    most = inputs.policy.max_measurements - len(inputs.evidence.measurements)
-    needed = proof_iterations(inputs.samples)
-    boots = lacking_proof(answer, inputs.evidence, inputs.policy, most=most, needed=needed)
-    return boots or _lacking_image(answer, inputs)
-
-
-def _lacking_image(answer: Answer, inputs: SearchInputs) -> MissingProof | None:
-    """Boots of another image, where luck with the layout of one may be all there is to a step."""
-    position = stands_on_one_layout(answer, inputs.evidence, inputs.policy)
-    counts = any(sample.metric.noise is NoiseClass.EXACT for sample in inputs.samples)
-    if position is None or counts:
-        return None
-    relinks = relinks_among(images_at(inputs, position))
-    if not (inputs.policy.images and relinks.more):
-        return None
-    return MissingProof(position=position, iterations=IMAGE_BOOTS, image=relinks.next(1))
-
-
 def outcome(answer: Answer, error: float) -> SearchState:
     """The word for an answer, by the rule that the report goes by."""
     match kind_of(answer, error=error):
         case ReportKind.CULPRIT:
             return SearchState.FOUND
+        case ReportKind.SLOPE:
+            return SearchState.SLOPE
         case ReportKind.NOT_REPRODUCED:
             return SearchState.NOT_REPRODUCED
         case ReportKind.INCONCLUSIVE:

@@ -25,7 +25,7 @@ from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import PRIVATE_UMASK, BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
-from buildbot_bench.plugin.steps.transfer import Fetch, Upload
+from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from buildbot_bench.workflow import CheckoutStep, RunStep, UploadStep, Workflow, load
 
 
@@ -139,6 +139,7 @@ class BenchConfigurator(ConfiguratorBase):
                 case RunStep():
                     factory.addStep(self._compile(step))
                 case UploadStep():
+                    factory.addStep(KeepReadFiles(path=step.path, job=self._workflow.build_digest))
                     factory.addStep(Upload(path=step.path))
         return BuilderConfig(
             name=job.name,

@@ -66,6 +66,8 @@ def unmeasured(
 ) -> list[CommitRow]:
     """Important commits from a position on that nobody asked to measure, newest first.
 
+    Those that are presumed to be no-op changes do not count.
+
     A probe counts that was issued because of the commit itself or as backfill, whatever became
     of it, unless it was cancelled, or lost before a time.
     """
@@ -85,7 +87,12 @@ def unmeasured(
     )
     query = (
         _of(branch)
-        .where(COMMIT.c.position >= first_position, COMMIT.c.important, ~asked.exists())
+        .where(
+            COMMIT.c.position >= first_position,
+            COMMIT.c.important,
+            COMMIT.c.no_op_of.is_(None),
+            ~asked.exists(),
+        )
         .order_by(COMMIT.c.position.desc())
         .limit(limit)
     )

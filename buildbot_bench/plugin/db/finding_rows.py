@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.incident import Breakage
+from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
+from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
     MarkKind,
     ReportState,
+    SearchKind,
     SearchReason,
     SearchState,
 )
@@ -24,12 +27,16 @@ from buildbot_bench.plugin.db.states import (
 class VerdictGrounds:
     """What a judgement rests on: the image that was judged, and the fresh boots asked for.
 
-    `probes` are the ids of the latter's requests; `reason` is for a reader.
+    `probes` are the ids of the latter's requests; `reason` is for a reader. `began` is the first
+    position at the level that an alarm told of, or since which the lab stands elsewhere, when fresh
+    boots denied a change of the code there; None: the level is what it was, or an older judge's
+    alarm.
     """
 
     image: int | None = None
     probes: tuple[int, ...] = ()
     reason: str = ""
+    began: int | None = None
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
@@ -38,17 +45,26 @@ class VerdictGrounds:
             image=stored.get("image"),
             probes=tuple(stored.get("probes", ())),
             reason=stored.get("reason", ""),
+            began=stored.get("began"),
         )
 
 
 def answer_from(stored: Mapping[str, Any]) -> Answer:
-    """The answer of a search, of what json.loads gives."""
+    """The answer of a search, of what json.loads gives; those of earlier releases have less."""
     return Answer(
         steps=tuple(Step(**step) for step in stored["steps"]),
         reproduced=stored["reproduced"],
         unresolved=tuple((old, new) for old, new in stored["unresolved"]),
         reason=stored["reason"],
+        slopes=tuple(_slope_from(slope) for slope in stored.get("slopes", ())),
+        left_out=stored.get("left_out", 0.0),
+        odd_images=tuple(OddImage(**odd) for odd in stored.get("odd_images", ())),
     )
+
+
+def _slope_from(stored: Mapping[str, Any]) -> Slope:
+    parts = tuple(SlopePart(**part) for part in stored["parts"])
+    return Slope(whole=SlopePart(**stored["whole"]), parts=parts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +109,8 @@ class NewSearch:
     """A search that is asked for: over (old, new] on a testbed and workload.
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
-    effect that started it; `fix_sha` and `fix_patch` are carried along.
+    effect that started it; `fix_sha` and `fix_patch` are carried along. One of kind `build` is of
+    all testbeds: its testbed and workload are empty.
     """
 
     key: str | None
@@ -113,11 +130,15 @@ class NewSearch:
     forecast: Any = None
     fix_sha: str | None = None
     fix_patch: str | None = None
+    kind: SearchKind = SearchKind.EFFECT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchRow(NewSearch):
-    """A search, as stored: its state, and the answer that it came to."""
+    """A search, as stored: its state, and the answer that it came to.
+
+    That of a breakage is `breakage`. What a search found is an incident, until its `recovery`.
+    """
 
     id: int
     state: SearchState
@@ -126,6 +147,8 @@ class SearchRow(NewSearch):
     created_at: float
     ended_at: float | None
     version: int
+    breakage: Breakage | None = None
+    recovery: Recovery | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:

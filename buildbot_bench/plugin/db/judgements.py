@@ -41,17 +41,30 @@ def judgements(
     return fetch_all(conn, query, JudgementRow)
 
 
-def alarmed_elsewhere(
-    conn: sa.Connection, testbed: str, old_position: int, new_position: int
-) -> bool:
-    """Whether another testbed raised an alarm over some of the commits in (old, new]."""
-    query = sa.select(JUDGEMENT.c.id).where(
-        JUDGEMENT.c.testbed != testbed,
+def closed_judgements(
+    conn: sa.Connection, testbed: str, workload: str, first_position: int
+) -> list[JudgementRow]:
+    """Of a series since a position, those that raised an alarm, or went some rounds without one."""
+    query = sa.select(JUDGEMENT).where(
+        JUDGEMENT.c.testbed == testbed,
+        JUDGEMENT.c.workload == workload,
+        JUDGEMENT.c.new_position >= first_position,
+        sa.or_(
+            JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
+            sa.and_(JUDGEMENT.c.state == JudgementState.NOTHING, JUDGEMENT.c.rounds > 1),
+        ),
+    )
+    return fetch_all(conn, query.order_by(JUDGEMENT.c.new_position), JudgementRow)
+
+
+def alarms_over(conn: sa.Connection, old_position: int, new_position: int) -> list[JudgementRow]:
+    """The alarms of all series over some of the commits in (old, new], oldest first."""
+    query = sa.select(JUDGEMENT).where(
         JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
         JUDGEMENT.c.old_position < new_position,
         JUDGEMENT.c.new_position > old_position,
     )
-    return conn.execute(query.limit(1)).first() is not None
+    return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
 
 
 def change_judgement(

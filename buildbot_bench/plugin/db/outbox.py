@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ReportState, SearchState
+from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchState
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"
@@ -90,10 +90,42 @@ def report_of_search(conn: sa.Connection, search_id: int) -> ReportRow | None:
 
 
 def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
-    """Searches that found something or failed and whose mail nobody wrote yet, oldest first."""
+    """Searches for a level that found something or failed and have no mail yet, oldest first."""
     written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
-    ended = (SearchState.FOUND, SearchState.FAILED)
-    query = sa.select(SEARCH).where(SEARCH.c.state.in_(ended), ~written.exists())
+    ended = (SearchState.FOUND, SearchState.SLOPE, SearchState.FAILED)
+    query = sa.select(SEARCH).where(
+        SEARCH.c.state.in_(ended), SEARCH.c.kind == SearchKind.EFFECT, ~written.exists()
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+def untold_breakages(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
+    """Breakages that were found since then and of which nobody was told yet, oldest first."""
+    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+    query = sa.select(SEARCH).where(
+        SEARCH.c.state == SearchState.FOUND,
+        SEARCH.c.kind != SearchKind.EFFECT,
+        SEARCH.c.ended_at >= ended_since,
+        ~written.exists(),
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+# How the keys of the mails that close an incident begin.
+RECOVERY_KEY = "recovery:"
+
+
+def untold_recoveries(conn: sa.Connection) -> list[SearchRow]:
+    """Incidents that have ended, that people were told of, and whose end nobody was told of."""
+    told = (ReportState.NEW, ReportState.SENDING, ReportState.SENT)
+    begun = sa.select(REPORT.c.id).where(
+        REPORT.c.search_id == SEARCH.c.id, REPORT.c.state.in_(told)
+    )
+    key = sa.literal(RECOVERY_KEY) + sa.cast(SEARCH.c.id, sa.Text)
+    written = sa.select(REPORT.c.id).where(REPORT.c.key == key)
+    query = sa.select(SEARCH).where(
+        SEARCH.c.recovery.is_not(None), begun.exists(), ~written.exists()
+    )
     return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
 
 
@@ -196,7 +228,10 @@ def unnoticed_searches(conn: sa.Connection, ended_since: float) -> list[SearchRo
     """
     written = sa.select(NOTICE.c.id).where(NOTICE.c.search_id == SEARCH.c.id)
     query = sa.select(SEARCH).where(
-        SEARCH.c.state == SearchState.FOUND, SEARCH.c.ended_at >= ended_since, ~written.exists()
+        SEARCH.c.state == SearchState.FOUND,
+        SEARCH.c.kind == SearchKind.EFFECT,
+        SEARCH.c.ended_at >= ended_since,
+        ~written.exists(),
     )
     return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
 

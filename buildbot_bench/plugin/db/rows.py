@@ -56,10 +56,15 @@ class AskedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommitRow(NewCommit):
-    """A commit of a branch, as stored."""
+    """A commit of a branch, as stored.
+
+    `no_op_of` names the revision whose build read nothing that the commit touches: it is presumed
+    to be a no-op change. None when it is not.
+    """
 
     id: int
     branch: str
+    no_op_of: str | None = None
 
     @property
     def revision(self) -> Revision:
@@ -83,6 +88,8 @@ class ImageRow:
     a variant from 0. `brid` is Buildbot's build request; `path` is where the artefact lies.
     `digest` is that of the artefact, `kernel_digest` that of the kernel without what its build
     tells of itself; `manifest` is what the builder says of it, in core.manifest's fields.
+    `read_files` is the digest of the list of the files that the build read, None when it is not
+    known; `built_by` tells the jobs apart that built.
     """
 
     id: int
@@ -104,11 +111,22 @@ class ImageRow:
     version: int
     kernel_digest: str | None = None
     manifest: dict[str, Any] | None = None
+    read_files: str | None = None
+    built_by: str | None = None
 
     @property
     def kernel(self) -> str | None:
         """What tells this kernel from others; images of earlier releases have the artefact's."""
         return self.kernel_digest or self.digest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedRow:
+    """A build of which it is known what it read: `digest` is that of the list."""
+
+    position: int
+    label: str
+    digest: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

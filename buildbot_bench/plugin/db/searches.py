@@ -19,7 +19,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchState
+from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchKind, SearchState
 
 
 def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:
@@ -49,24 +49,28 @@ def searches(
     conn: sa.Connection,
     states: Collection[SearchState | str] | None = None,
     limit: int | None = None,
+    kinds: Collection[SearchKind] | None = None,
 ) -> list[SearchRow]:
-    """The searches in certain states, or all; newest first."""
+    """The searches in certain states and of certain kinds, or all; newest first."""
     query = sa.select(SEARCH).order_by(SEARCH.c.id.desc()).limit(limit)
     if states is not None:
         query = query.where(SEARCH.c.state.in_(states))
+    if kinds is not None:
+        query = query.where(SEARCH.c.kind.in_(kinds))
     return fetch_all(conn, query, SearchRow)
 
 
 def searches_over(
     conn: sa.Connection, testbed: str, workload: str, old_position: int, new_position: int
 ) -> list[SearchRow]:
-    """The searches whose ranges share a suspect with (old, new], newest first.
+    """The searches for a level whose ranges share a suspect with (old, new], newest first.
 
     The old end of a range is no suspect: ranges that meet in one commit share none.
     """
     query = sa.select(SEARCH).where(
         SEARCH.c.testbed == testbed,
         SEARCH.c.workload == workload,
+        SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.old_position < new_position,
         SEARCH.c.new_position > old_position,
     )

@@ -60,6 +60,7 @@ class SearchState(StrEnum):
     CANCELLING = "cancelling"
     CANCELLED = "cancelled"
     FOUND = "found"
+    SLOPE = "slope"
     NOT_REPRODUCED = "not-reproduced"
     INCONCLUSIVE = "inconclusive"
     FAILED = "failed"
@@ -87,6 +88,14 @@ class SearchReason(StrEnum):
 
     ALARM = "alarm"
     PERSON = "person"
+
+
+class SearchKind(StrEnum):
+    """What a search looks for: a change of level, or what stopped building or booting."""
+
+    EFFECT = "effect"
+    BUILD = "build"
+    BOOT = "boot"
 
 
 class ReportState(StrEnum):

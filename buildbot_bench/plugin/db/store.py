@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
+from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
+from buildbot_bench.plugin.db import read_files as read_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db import trials as trial_queries
 from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
 
 
@@ -38,6 +41,15 @@ class BenchStore(PooledStore):
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
     change_image = writing(image_queries.change_image)
+
+    keep_read_files = writing(read_queries.keep_read_files)
+    read_files = reading(read_queries.read_files)
+    listed_images = reading(read_queries.listed_images)
+    newest_listed = reading(read_queries.newest_listed)
+    unbuilt_commits = reading(read_queries.unbuilt_commits)
+    presumed_no_ops = reading(read_queries.presumed_no_ops)
+    presume_no_ops = writing(read_queries.presume_no_ops)
+    capture_of_workload = reading(read_queries.capture_of_workload)
 
     ensure_probe = writing(probe_queries.ensure_probe)
     troubles = reading(probe_queries.troubles)
@@ -63,10 +75,15 @@ class BenchStore(PooledStore):
     outcomes_since = reading(series_queries.outcomes_since)
     counts = reading(series_queries.counts)
 
+    boots_of = reading(trial_queries.boots_of)
+    failing_builds = reading(trial_queries.failing_builds)
+    failing_boots = reading(trial_queries.failing_boots)
+
     ensure_judgement = writing(judgement_queries.ensure_judgement)
     judgement = reading(judgement_queries.judgement)
     judgements = reading(judgement_queries.judgements)
-    alarmed_elsewhere = reading(judgement_queries.alarmed_elsewhere)
+    alarms_over = reading(judgement_queries.alarms_over)
+    closed_judgements = reading(judgement_queries.closed_judgements)
     change_judgement = writing(judgement_queries.change_judgement)
 
     add_search = writing(search_queries.add_search)
@@ -76,6 +93,14 @@ class BenchStore(PooledStore):
     searches_over = reading(search_queries.searches_over)
     progress = reading(search_queries.progress)
     change_search = writing(search_queries.change_search)
+
+    join_incident = writing(incident_queries.join_incident)
+    series_of_incident = reading(incident_queries.series_of_incident)
+    confirmed_incidents = reading(incident_queries.confirmed_incidents)
+    waiting_series = reading(incident_queries.waiting_series)
+    change_incident_series = writing(incident_queries.change_incident_series)
+    judgement_of_search = reading(incident_queries.judgement_of_search)
+    incidents_over = reading(incident_queries.incidents_over)
 
     keep_artefact = writing(image_queries.keep_artefact)
     artefacts = reading(image_queries.artefacts)
@@ -120,6 +145,8 @@ class BenchStore(PooledStore):
     mails_sent_since = reading(outbox_queries.mails_sent_since)
     report_of_search = reading(outbox_queries.report_of_search)
     unreported_searches = reading(outbox_queries.unreported_searches)
+    untold_breakages = reading(outbox_queries.untold_breakages)
+    untold_recoveries = reading(outbox_queries.untold_recoveries)
     withheld_reports = reading(outbox_queries.withheld_reports)
     digest_reports = writing(outbox_queries.digest_reports)
     due_reports = reading(outbox_queries.due_reports)

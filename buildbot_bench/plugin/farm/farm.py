@@ -7,6 +7,7 @@ is tried again: a row, a job of the lab, a delivery. It decides nothing and asks
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +18,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.python import log
 
-from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.read_files import FileChange
+from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
@@ -30,6 +32,9 @@ from buildbot_bench.workflow import Workflow
 GIT_CONFIG: Mapping[str, str] = MappingProxyType({"gc.writeCommitGraph": "false"})
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
+# Three years of FreeBSD's head; some ten files a commit.
+CHANGES_KEPT = 10_000
+MOST_CHANGES = 2000
 
 T = TypeVar("T")
 
@@ -44,6 +49,7 @@ class Farm:
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self._fits: dict[tuple[str, str], Fit] = {}
+        self._changes: dict[str, tuple[FileChange, ...]] = {}
         self._mirrored = ("", "")
         self.use(workflow)
 
@@ -74,6 +80,21 @@ class Farm:
             found = self.history.fits(self.history.resolve(fix_sha), unknown)
             self._fits |= {(fix_sha, sha): fit for sha, fit in found.items()}
         return {sha: self._fits[fix_sha, sha] for sha in shas}
+
+    def file_changes(self, revisions: Sequence[Revision]) -> list[tuple[FileChange, ...]]:
+        """What each of some revisions does to which files; git is asked once for each.
+
+        One that changes more than MOST_CHANGES counts as one that changes what nobody can list.
+        """
+        unknown = [revision for revision in revisions if revision.sha not in self._changes]
+        if len(self._changes) + len(unknown) > CHANGES_KEPT:
+            self._changes, unknown = {}, list(revisions)
+        known = self._changes
+        asked = self.history.file_changes(unknown) if unknown else []
+        for revision, found in zip(unknown, asked, strict=True):
+            large = len(found) > MOST_CHANGES
+            known[revision.sha] = (replace(found[0], edited=False),) if large else found
+        return [known[revision.sha] for revision in revisions]
 
     def _place(self) -> Place | None:
         asked = self.workflow.artefacts

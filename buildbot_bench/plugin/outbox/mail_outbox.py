@@ -22,9 +22,10 @@ from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
 from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_digest, write_quarantines
+from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
-from buildbot_bench.plugin.queries.captures import captures_are_awaited
+from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail
 
@@ -218,11 +219,17 @@ class MailOutbox:
             return
         for search in await self._farm.store.unreported_searches():
             try:
-                if not await captures_are_awaited(self._farm, search):
+                if not await mail_is_to_wait(self._farm, search):
                     await write_search_mail(self._farm, mail, search)
             except Exception:  # noqa: BLE001 - a range that is gone must not hold up the others
                 log.err(None, f"bench: the mail of search {search.id} is tried again next cycle")
-        for write in (write_digest, write_quarantines, write_alive):
+        for write in (
+            write_breakages,
+            write_recoveries,
+            write_digest,
+            write_quarantines,
+            write_alive,
+        ):
             try:
                 await write(self._farm, mail)
             except Exception:  # noqa: BLE001 - what is written already is delivered all the same

@@ -13,6 +13,7 @@ from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.site import (
     TIMEOUT_S,
@@ -24,7 +25,7 @@ from buildbot_bench.plugin.outbox.site import (
     WantedNotice,
     no_token,
 )
-from buildbot_bench.plugin.queries.captures import captures_are_awaited
+from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.markdown import report_markdown
 
@@ -54,16 +55,18 @@ class NoticeOutbox:
         if not self._taken_up:
             await self._farm.store.take_up_notices(self._farm.now())
             self._taken_up = True
-        testbeds = self._farm.workflow.testbeds.values()
-        longest_s = max((testbed.profile_s or 0.0 for testbed in testbeds), default=0.0)
-        since = self._farm.now() - NEWS_S - longest_s
+        workflow = self._farm.workflow
+        waits_s = [testbed.profile_s or 0.0 for testbed in workflow.testbeds.values()]
+        if len(all_series(workflow.bench_jobs)) > 1:
+            waits_s.append(MOST_WAIT_S)
+        since = self._farm.now() - NEWS_S - max(waits_s, default=0.0)
         fresh = await self._farm.store.unnoticed_searches(since)
         await for_each(fresh, self._write, "the notice of search")
         self._outbox.start()
 
     async def _write(self, search: SearchRow) -> None:
-        """Write it once its links to flame graphs lead somewhere, as the mail waits for them."""
-        if await captures_are_awaited(self._farm, search):
+        """Write it when the mail is written: links to flame graphs then lead somewhere."""
+        if await mail_is_to_wait(self._farm, search):
             return
         report = await report_of(self._farm, search)
         wanted = [(one.kind, one.target, one.body) for one in await self._wanted(report)]

@@ -13,11 +13,11 @@ from twisted.internet.threads import deferToThread
 from twisted.python import log
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.words import failed_subject
-from buildbot_bench.core.revision import Particulars
+from buildbot_bench.core.revision import Particulars, Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import ReportState, SearchReason, SearchState
@@ -65,6 +65,25 @@ def recipients_of(
         added.append(author_address(report))
     if mail.to_committer:
         added.append(committer_address(report, known))
+    return _with(mail, added)
+
+
+def recipients_among(
+    suspects: Sequence[Revision], mail: Mail, known: Mapping[str, Particulars]
+) -> list[str]:
+    """The addresses of a mail about some suspects, by the same rule."""
+    added: list[str | None] = [*_by_paths(mail, known.values())]
+    if len(suspects) == 1:
+        (alone,) = suspects
+        if mail.to_author:
+            added.append(bare_address(alone.author))
+        if mail.to_committer:
+            added.append(bare_address(known.get(alone.sha, Particulars()).committer))
+    return _with(mail, added)
+
+
+def _with(mail: Mail, added: Iterable[str | None]) -> list[str]:
+    """Those of bench.yml, and then what is added and an address, each once."""
     sent = {parse_address(one).addr_spec.casefold(): one for one in reversed(mail.to)}
     chosen = list(mail.to)
     for address in added:

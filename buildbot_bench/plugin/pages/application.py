@@ -19,7 +19,7 @@ from twisted.web.static import File
 
 import buildbot_bench
 from buildbot_bench.core.profile import format_folded
-from buildbot_bench.plugin.db.states import SearchState
+from buildbot_bench.plugin.db.states import SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
@@ -116,18 +116,25 @@ async def state(farm: Farm) -> tuple[str, Tone]:
         return "measuring", Tone.CALM
     (newest,) = searches
     match newest.state:
+        case SearchState.FOUND if newest.kind is not SearchKind.EFFECT:
+            broken = f"does not {newest.kind}"
+            return ("well again", Tone.CALM) if newest.recovery else (broken, Tone.ALARM)
         case SearchState.FOUND:
             marks = await culprits_of(farm, newest)
             effects = {mark.label: mark.effect or 0.0 for mark in marks}
             worst = max(effects, key=lambda label: abs(effects[label]))
             return f"{worst} {effects[worst]:+.1%}", Tone.ALARM if effects[worst] < 0 else Tone.CALM
-        case SearchState.RUNNING | SearchState.CANCELLING:
-            return "searching", Tone.BUSY
-        case SearchState.NOT_REPRODUCED | SearchState.CANCELLED:
-            return "no known change", Tone.CALM
-        case SearchState.INCONCLUSIVE | SearchState.FAILED:
-            return newest.state.value, Tone.BUSY
+        case state:
+            return _WITHOUT_CULPRIT.get(state, (state.value, Tone.BUSY))
 
+
+_WITHOUT_CULPRIT = {
+    SearchState.RUNNING: ("searching", Tone.BUSY),
+    SearchState.CANCELLING: ("searching", Tone.BUSY),
+    SearchState.SLOPE: ("changes little by little", Tone.ALARM),
+    SearchState.NOT_REPRODUCED: ("no known change", Tone.CALM),
+    SearchState.CANCELLED: ("no known change", Tone.CALM),
+}
 
 # What programs may expect of a report.
 _SCHEMA = Path(buildbot_bench.__file__).with_name("report.schema.json")

@@ -21,6 +21,7 @@ from buildbot_bench.core.report import (
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, removed_series
@@ -58,6 +59,7 @@ async def context_of(
         captures=await captures_of(farm, search, inputs.range),
         control=await _control(farm, search.testbed),
         one_order=not inputs.policy.images,
+        prior=inputs.prior,
     )
 
 
@@ -126,10 +128,27 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
     past = [
         await _series(farm, search, series, first, last) for series in await removed_series(farm)
     ]
+    members = {
+        (member.testbed, member.workload): member
+        for member in await farm.store.series_of_incident(search.id)
+    }
     return tuple(
-        series
+        _with_standing(series, members.get((series.testbed, series.workload)))
         for series in (*found, *(series for series in past if series.samples))
         if (series.testbed, series.workload) != (search.testbed, search.workload)
+    )
+
+
+def _with_standing(series: SeriesSamples, member: IncidentSeriesRow | None) -> SeriesSamples:
+    """What was found of the step there, where its level raised an alarm, too."""
+    if member is None:
+        return series
+    return replace(
+        series,
+        standing=member.standing,
+        effect=member.effect,
+        low=member.low,
+        high=member.high,
     )
 
 

@@ -12,6 +12,7 @@ from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
+from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
@@ -86,7 +87,7 @@ async def control_state(farm: Farm, testbed: str) -> ControlState | None:
     iterations = await farm.store.iterations_of_probes([probe.id for probe in probes])
     rounds = _of_newest_epoch(_rounds(probes, iterations, image))
     quarantines = await farm.store.quarantines(testbed)
-    policy = ChartPolicy(tolerance=farm.workflow.min_effect_on(testbed) / 2)
+    policy = ChartPolicy(tolerance=lab_tolerance(farm.workflow.min_effect_on(testbed)))
     return ControlState(
         testbed=testbed,
         control=control,

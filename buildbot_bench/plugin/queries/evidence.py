@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from statistics import median
 
-from buildbot_bench.core.noise import ARCHIVE, Prior, learn, spread_of_images
+from buildbot_bench.core.model import ARCHIVE, Prior, learn, spread_of_images
 from buildbot_bench.core.report import AppliedFix
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, RevisionRange
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measurement, SearchPolicy
+from buildbot_bench.core.touched import CommitPrior
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import NewSearch
@@ -23,6 +24,8 @@ from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.exact_prior import weights_by_exact_figures
+from buildbot_bench.plugin.queries.prior import prior_of
 
 
 def patched(search: NewSearch, sha: str) -> str:
@@ -124,7 +127,10 @@ WINDOW_COMMITS = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchInputs:
-    """All that the core needs; positions of `evidence` and `samples` are indices into `range`."""
+    """All that the core needs; positions of `evidence` and `samples` are indices into `range`.
+
+    `prior` is None when it is not known what any kernel of the range is built from.
+    """
 
     range: RevisionRange
     evidence: Evidence
@@ -132,6 +138,7 @@ class SearchInputs:
     policy: SearchPolicy
     images: dict[int, ImageRow]
     samples: tuple[Sample, ...]
+    prior: CommitPrior | None = None
 
 
 async def gather(farm: Farm, search: NewSearch) -> SearchInputs:
@@ -157,13 +164,20 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
         unit=search.unit or None,
     )
     comparable = comparable_samples(samples)
+    evidence = _evidence(images, comparable, first)
+    no_ops = evidence.same_as_previous | evidence.same_across
+    prior = await prior_of(farm, search, span, images.values(), no_ops)
+    touched = prior.weights if prior else None
+    weights = await weights_by_exact_figures(farm, search, span, touched)
+    policy = await _policy(farm, search, images=not cannot_relink(images.values()))
     return SearchInputs(
         range=span,
-        evidence=_evidence(images, comparable, first),
+        evidence=evidence,
         costs=costs(farm, search.testbed, images),
-        policy=await _policy(farm, search, images=not cannot_relink(images.values())),
+        policy=replace(policy, weights=weights),
         images=images,
         samples=tuple(replace(sample, position=sample.position - first) for sample in comparable),
+        prior=prior,
     )
 
 
@@ -259,6 +273,8 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         higher_is_better=all(sample.metric.higher_is_better for sample in comparable),
         sigma_run=noise.sigma_run,
         sigma_build=spread_of_images(within, noise),
+        far_share=noise.far_share,
         max_measurements=farm.workflow.regression.max_measurements,
         images=images and not counted,
+        layout=not counted,
     )

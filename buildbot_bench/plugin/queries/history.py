@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import hypot
 from operator import attrgetter
@@ -13,15 +13,17 @@ from typing import Any
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.noise import Noise, learn
+from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS
+from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import JudgementState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
 from buildbot_bench.plugin.queries.evidence import comparable_samples, span_of
+from buildbot_bench.plugin.queries.incidents import step_within
 
 Json = dict[str, Any]
 
@@ -196,7 +198,7 @@ def _shown(value: float) -> float:
 
 
 async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
-    """The culprits of searches, and the alarms at other commits."""
+    """The culprits of searches and of incidents, and the alarms at other commits."""
     searches = await farm.store.searches_over(testbed, workload, -1, 2**31 - 1)
     culprits = {
         mark.position: mark
@@ -204,6 +206,13 @@ async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
         if search.state == SearchState.FOUND
         for mark in await culprits_of(farm, search)
     }
+    for member in await farm.store.confirmed_incidents(testbed, workload):
+        search = await farm.store.search(member.search_id)
+        step = search and step_within(search, member.on(search.branch))
+        if search and step:
+            found = replace(step, effect=step.effect if member.effect is None else member.effect)
+            (mark,) = await _marks_of_steps(farm, search, (found,))
+            culprits[mark.position] = mark
     alarms = {}
     for state in _ALARMS:
         for row in await farm.store.judgements(state):
@@ -220,6 +229,10 @@ async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
 
 async def culprits_of(farm: Farm, search: SearchRow) -> list[Mark]:
     """The steps that a search found, in the order of its answer."""
+    return await _marks_of_steps(farm, search, search.steps)
+
+
+async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) -> list[Mark]:
     return [
         Mark(
             kind="culprit",
@@ -228,7 +241,7 @@ async def culprits_of(farm: Farm, search: SearchRow) -> list[Mark]:
             effect=step.effect,
             searchid=search.id,
         )
-        for step in search.steps
+        for step in steps
     ]
 
 

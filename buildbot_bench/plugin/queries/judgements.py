@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.judge import Settled
 from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
@@ -36,6 +37,21 @@ def opinion_of(marks: list[MarkRow]) -> Opinion | None:
         at_s=last.at_s,
         fixed_by=last.fixed_label or "",
     )
+
+
+async def settled_changes(
+    farm: Farm, testbed: str, workload: str, first_position: int
+) -> list[Settled]:
+    """The changes of a series that were dealt with: alarms, and what fresh boots denied.
+
+    An alarm of before the tables kept where the level began counts from the revision judged.
+    """
+    rows = await farm.store.closed_judgements(testbed, workload, first_position)
+    return [
+        Settled(began=row.grounds.began or row.new_position, judged=row.new_position)
+        for row in rows
+        if row.grounds.began is not None or row.state != JudgementState.NOTHING
+    ]
 
 
 async def track_record(farm: Farm) -> TrackRecord:

@@ -76,13 +76,21 @@ def answer_of(search: SearchRow) -> Answer:
 
 
 async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
-    """The iterations that a search asked for, in the order in which it asked."""
+    """The iterations that a search asked for, in the order in which it asked.
+
+    Those of other series of its incident say so.
+    """
     records: list[ProbeRecord] = []
     for serial, probe in enumerate(await farm.store.probes_of_search(search.id), start=1):
         image = await farm.store.image(probe.image_id)
         iterations = await farm.store.iterations_of_probe(probe.id)
-        if image is not None:
-            records.extend(_records(serial, probe, image, iterations))
+        if image is None:
+            continue
+        own = (probe.testbed, probe.workload) == (search.testbed, search.workload)
+        note = "" if own else f"{probe.workload} on {probe.testbed}"
+        records.extend(
+            replace(record, note=note) for record in _records(serial, probe, image, iterations)
+        )
     return records
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
@@ -15,13 +15,23 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, forecast, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, SearchKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.breakage_views import (
+    breakage_json,
+    breakage_report,
+    breakage_strip,
+    breakage_suspects,
+    next_trial,
+    recovery_json,
+)
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.history import culprits_of, revision_json
+from buildbot_bench.plugin.queries.incident_views import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.incident_mails import breakage_text
 from buildbot_bench.render.text import report_text
 
 Json = dict[str, Any]
@@ -29,6 +39,7 @@ Json = dict[str, Any]
 
 # Several people who follow one search ask the same question each second.
 cached_suspects = lru_cache(maxsize=32)(suspects)
+cached_forecast = lru_cache(maxsize=32)(forecast)
 
 
 class SearchViews:
@@ -42,8 +53,11 @@ class SearchViews:
         search = await self._farm.store.search(search_id)
         if search is None:
             return None
-        inputs = await gather(self._farm, search)
         summary = await self.summarise(search)
+        if search.kind is not SearchKind.EFFECT:
+            return summary | {"incident": []} | await self._breakage(search)
+        inputs = await gather(self._farm, search)
+        summary |= {"incident": await incident_json(self._farm, search)}
         if search.ended_at is not None:
             report = await report_of(self._farm, search)
             return summary | {
@@ -75,12 +89,25 @@ class SearchViews:
             "text": None,
         }
 
+    async def _breakage(self, search: SearchRow) -> Json:
+        """What a search for a breakage has in place of a report."""
+        running = search.ended_at is None
+        report = await breakage_report(self._farm, search)
+        now = await next_trial(self._farm, search) if running else search.detail or ""
+        return {
+            "suspects": await breakage_suspects(self._farm, search) if running else [],
+            "now": now,
+            "report": None if report is None else to_json(report),
+            "text": None if report is None else breakage_text(report),
+        }
+
     async def summarise(self, search: SearchRow) -> Json:
         """The part of a search's description that costs little."""
         iterations, images = await self._farm.store.progress(search.id)
         old, new = await self._farm.git(self._ends, search)
         return {
             "searchid": search.id,
+            "kind": str(search.kind),
             "state": str(search.state),
             "testbed": search.testbed,
             "workload": search.workload,
@@ -94,6 +121,8 @@ class SearchViews:
             "iterations_done": iterations,
             "images_built": images,
             "forecast": search.forecast,
+            "breakage": await breakage_json(self._farm, search),
+            "recovery": recovery_json(search.recovery),
             "marks": [mark_json(m) for m in await self._farm.store.marks_of_search(search.id)],
         }
 
@@ -154,6 +183,8 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
     search = await farm.store.search(search_id)
     if search is None:
         return None
+    if search.kind is not SearchKind.EFFECT:
+        return await breakage_strip(farm, search)
     inputs = await gather(farm, search)
     running = search.ended_at is None
     evidence = inputs.evidence
@@ -164,13 +195,14 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
         "commits": inputs.range.n,
         "unit": inputs.samples[0].metric.unit if inputs.samples else search.unit,
         "measured": _measured(evidence),
+        "works": [],
         "built": sorted(evidence.built),
         "building": _building(inputs),
         "untestable": sorted(evidence.untestable),
         "folded": sorted(evidence.same_as_previous),
         "suspects": [_suspect(inputs, suspect) for suspect in suspects],
         "culprits": await _culprits(farm, search),
-        "left": await _left(farm, search, inputs, suspects) if running else None,
+        "left": await _left(inputs) if running else None,
     }
 
 
@@ -211,25 +243,16 @@ async def _culprits(farm: Farm, search: SearchRow) -> list[Json]:
     ]
 
 
-async def _left(
-    farm: Farm, search: SearchRow, inputs: SearchInputs, suspects: Sequence[Suspect]
-) -> Json:
-    """The median of what such a search takes, less what this one has had.
-
-    When the ends are measured, the likeliest suspect says how large a step is looked for. A search
-    that takes longer than the median has nothing left by this reckoning: 0, and `over`.
-    """
-    policy = inputs.policy
-    effects = [abs(suspect.effect) for suspect in suspects[:1]]
-    policy = replace(policy, claimed=max([*effects, policy.min_effect]))
-    expected = await deferToThread(forecast, inputs.range.n, inputs.costs, policy, inputs.evidence)
-    done, _ = await farm.store.progress(search.id)
-    share = max(1 - done / expected.iterations[0], 0.0)
+async def _left(inputs: SearchInputs) -> Json:
+    """The median of what such a search still takes; `over` when it has all that it needs."""
+    expected = await deferToThread(
+        cached_forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
+    )
     return {
-        "iterations": expected.iterations[0] * share,
-        "images": expected.images[0] * share,
-        "hours": expected.hours[0] * share,
-        "over": share == 0.0,
+        "iterations": expected.iterations[0],
+        "images": expected.images[0],
+        "hours": expected.hours[0],
+        "over": expected.iterations[1] == 0,
     }
 
 

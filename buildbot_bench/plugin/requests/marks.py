@@ -5,7 +5,7 @@ from __future__ import annotations
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow
-from buildbot_bench.plugin.db.states import MarkKind
+from buildbot_bench.plugin.db.states import MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.judgements import Json, mark_json
@@ -31,7 +31,14 @@ class MarkRequests:
             raise UsageError(f"there is no search {search_id}")
         if search.ended_at is None:
             raise UsageError(f"search {search_id} has not ended: there is no report to mark")
-        self._check(kind, search.testbed, search.workload)
+        if search.kind is not SearchKind.EFFECT and kind == MarkKind.AGAIN:
+            raise UsageError(
+                f"search {search_id} is about what does not {search.kind}: the farm tries that by "
+                "itself with each commit that comes",
+                hint="mark it expected, noise or fixed",
+            )
+        if search.kind is not SearchKind.BUILD:
+            self._check(kind, search.testbed, search.workload)
         mark = await self._farm.store.add_mark(
             kind=_kind(kind),
             author=author or NOBODY,

@@ -17,7 +17,13 @@ from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ProbeRequest
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import (
+    ImageState,
+    ProbeReason,
+    SearchKind,
+    SearchReason,
+    SearchState,
+)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
@@ -204,6 +210,11 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     search = await farm.store.search(search_id)
     if search is None:
         raise UsageError(f"there is no search {search_id}")
+    if search.kind is SearchKind.BUILD:
+        raise UsageError(
+            f"search {search_id} looks for what does not build: nothing of it is booted",
+            hint="start a search of the range to have it measured",
+        )
     if why := removal_reason(farm, search.testbed, search.workload):
         raise UsageError(why, hint="search the range on another testbed")
     span = await farm.git(span_of, farm, search)

@@ -1,8 +1,8 @@
 """The resources that the web pages read, under /api/v2/bench; all of them only read.
 
 `series` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
-`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `kernels` · `reports` ·
-`verdicts` · `record` · `mirror`; whole series are the pages' own.
+`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `noops` · `kernels` ·
+`reports` · `verdicts` · `record` · `mirror`; whole series are the pages' own.
 """
 
 from __future__ import annotations
@@ -76,6 +76,18 @@ def _why(said: Mapping[str, Ruling]) -> str:
     if waited_for:
         return f"waits for the exact metric on {' or '.join(waited_for)}"
     return f"the exact metric on {' and '.join(said)} did not move"
+
+
+async def no_ops(farm: Farm) -> list[Json]:
+    """The newest commits that are not built for their own sake, and why."""
+    return [
+        {
+            "label": commit.revision.label,
+            "subject": commit.subject,
+            "why": f"touches nothing that the kernel of {commit.no_op_of} is built from",
+        }
+        for commit in await farm.store.presumed_no_ops(farm.branch, HELD_LISTED)
+    ]
 
 
 async def mirror(farm: Farm) -> dict[str, str]:
@@ -188,6 +200,14 @@ class GatesEndpoint(_Reading):
     read = gates
 
 
+class NoOpsEndpoint(_Reading):
+    """What is presumed to change nothing of the kernel."""
+
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/noops"]
+    read = no_ops
+
+
 class KernelsEndpoint(_Reading):
     """Built kernels, and what retention does about them."""
 
@@ -244,6 +264,7 @@ class BenchView(base.ResourceType):
         SearchedCommitEndpoint,
         LabEndpoint,
         GatesEndpoint,
+        NoOpsEndpoint,
         KernelsEndpoint,
         ReportsEndpoint,
         VerdictsEndpoint,

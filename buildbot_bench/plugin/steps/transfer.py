@@ -7,11 +7,12 @@ from dataclasses import asdict
 
 from buildbot.process.buildstep import BuildStep
 from buildbot.process.remotecommand import RemoteCommand
-from buildbot.process.results import EXCEPTION, FAILURE, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
 from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from buildbot_bench.plugin.db.rows import ImageRow
@@ -74,6 +75,57 @@ async def _size_on_worker(step: BuildStep, path: str) -> int | None:
     if command.didFail():
         return None
     return int(command.updates["stat"][-1][stat.ST_SIZE])
+
+
+class KeepReadFiles(Restartable, FileUpload):
+    """Keeps the list of the files that the build read, if the job left one beside its kernel.
+
+    `job` tells the jobs apart: another one may read other files. What is wrong with the list fails
+    no build: nothing is known then.
+    """
+
+    def __init__(self, *, path: str, job: str) -> None:
+        super().__init__(
+            name="keep-read-files",
+            workersrc=f"{path}{SUFFIX}",
+            masterdest="",
+            maxsize=MOST_BYTES,
+            blocksize=BLOCK_BYTES,
+            hideStepIf=lambda results, _step: results == SKIPPED,
+            haltOnFailure=False,
+            flunkOnFailure=False,
+            warnOnFailure=True,
+        )
+        self._job = job
+
+    async def work(self) -> int:
+        """Upload the list, read it, and tell the tables; also that there is none."""
+        farm = farm_of(self.master)
+        image = await image_of(self)
+        results, body = SKIPPED, b""
+        if await _size_on_worker(self, f"{self.workdir}/{self.workersrc}") is not None:
+            results, body = await self._uploaded(farm)
+        digest = await farm.store.keep_read_files(body) if body else None
+        await farm.store.change_image(image, now=farm.now(), read_files=digest, built_by=self._job)
+        return results
+
+    async def _uploaded(self, farm: Farm) -> tuple[int, bytes]:
+        """The list, empty when it is of no use, and how the upload went."""
+        incoming = farm.artefacts.incoming(f"read-files-{self.build.buildid}")
+        self.masterdest = str(incoming)
+        try:
+            results: int = await super().work()
+            if results != SUCCESS:
+                return results, b""
+            body = incoming.read_bytes()
+            read = await deferToThread(parse_read_files, body)
+        except UsageError as error:
+            self.descriptionDone = [error.message]
+            return FAILURE, b""
+        finally:
+            incoming.unlink(missing_ok=True)
+        self.descriptionDone = [f"{len(read.names)} names"]
+        return SUCCESS, body
 
 
 class Upload(Restartable, FileUpload):

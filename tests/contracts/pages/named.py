@@ -25,6 +25,7 @@ RESOURCES: Mapping[str, str] = {
     "bench/lab": "views",
     "bench/series": "views",
     "bench/mirror": "views",
+    "bench/noops": "views",
     "bench/probes": "probes",
     "bench/record": "views",
     "bench/reports": "views",
@@ -44,6 +45,7 @@ RESOURCES: Mapping[str, str] = {
 COLLECTIONS: Mapping[str, Sequence[str]] = {
     "bench/judgements": ("judgementid", "state"),
     "bench/gates": (),
+    "bench/noops": (),
     "bench/series": (),
     "bench/probes": ("probeid", "serial"),
     "bench/reports": (),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.core.incident import AlarmedSeries
 from buildbot_bench.core.judge import Alarm
-from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.follow_ups import explains, search_for
+from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
+from buildbot_bench.plugin.broker.follow_ups import search_for
+from buildbot_bench.plugin.queries.incidents import explains
 from tests.fakes.past import Past
 from tests.plugin.farm.test_series import TWINS
 
@@ -22,7 +24,14 @@ def alarm(anchor: int = 5) -> Alarm:
         probability=0.99,
         direction="regression",
         first=anchor + 1,
+        began=anchor + 1,
     )
+
+
+SEEN = AlarmedSeries(
+    testbed="apu", workload="forwarding", unit="pps", configuration="main",
+    old=5, new=10, effect=-0.1,
+)  # fmt: skip
 
 
 def step_at(new: int) -> Answer:
@@ -89,7 +98,7 @@ async def test_a_search_of_another_testbed_explains_nothing(past, farm):
 async def test_a_running_search_explains_what_its_range_shares_a_suspect_with(
     past, old, new, explained
 ):
-    assert explains(await past.search(old, new), 5, 10) is explained
+    assert explains(await past.search(old, new), SEEN) is explained
 
 
 @pytest.mark.parametrize(("at", "explained"), [(5, False), (6, True), (10, True), (11, False)])
@@ -97,12 +106,35 @@ async def test_a_step_explains_an_alarm_when_it_lies_after_the_anchor_and_not_af
     past, at, explained
 ):
     search = await past.answered(step_at(at - 1), old=1, new=12)
-    assert explains(search, 5, 10) is explained
+    assert explains(search, SEEN) is explained
 
 
 async def test_a_search_that_found_nothing_explains_nothing(past):
     nothing = Answer(steps=(), reproduced=False, unresolved=(), reason="the ends do not differ")
-    assert not explains(await past.answered(nothing, "not-reproduced", old=5, new=10), 5, 10)
+    assert not explains(await past.answered(nothing, "not-reproduced", old=5, new=10), SEEN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect", "explained"),
+    [
+        (5, 10, -0.2, True),
+        (4, 11, -0.2, True),
+        (6, 11, -0.2, False),
+        (4, 9, -0.2, False),
+        (4, 11, 0.2, False),
+    ],
+)
+async def test_a_slope_explains_the_alarms_that_lie_within_it(past, old, new, effect, explained):
+    begins = 3
+    whole = SlopePart(old=old - begins, new=new - begins, effect=effect, low=-0.3, high=0.3)
+    answer = Answer(
+        steps=(),
+        reproduced=True,
+        unresolved=(),
+        reason="the ends differ",
+        slopes=(Slope(whole=whole, parts=(whole,)),),
+    )
+    assert explains(await past.answered(answer, "slope", old=begins, new=12), SEEN) is explained
 
 
 async def test_an_alarm_of_a_busy_testbed_is_searched_by_an_idle_one_of_its_kind(

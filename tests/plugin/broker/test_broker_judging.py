@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.core.judge import Settled
+from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
 from buildbot_bench.plugin.db.finding_rows import NewJudgement
 from buildbot_bench.plugin.db.states import JudgementState
-from tests.fakes.past import TESTBED, WORKLOAD, boots
+from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
+from buildbot_bench.plugin.queries.judgements import settled_changes
+from tests.fakes.past import TESTBED, WORKLOAD, Past, boots
 
+# Both testbeds measure forwarding.
+BOTH = (("runs-on: apu", "runs-on: [apu, xeon]"),)
 HISTORY = range(1, 11)
 USUAL = 1e6
 NEW = 11
@@ -178,20 +184,116 @@ async def test_another_epoch_of_the_lab_is_not_compared(judging, past, farm):
     assert await farm.store.probes(state="new") == []
 
 
-async def test_an_alarm_of_another_testbed_speaks_for_a_change(farm, past):
-    new = NewJudgement(
-        testbed="xeon",
-        workload="forwarding",
-        unit="pps",
-        old_sha="a" * 40,
-        old_position=3,
-        new_sha="b" * 40,
-        new_position=8,
-        state=JudgementState.NOTHING,
-    )
-    seen = await farm.store.ensure_judgement(new, now=0.0)
-    assert not await farm.store.alarmed_elsewhere("apu", 4, 6)
-    await farm.store.change_judgement(seen, now=1.0, state="regression")
-    assert await farm.store.alarmed_elsewhere("apu", 4, 6)
-    assert not await farm.store.alarmed_elsewhere("apu", 8, 12)
-    assert not await farm.store.alarmed_elsewhere("xeon", 4, 6)
+def sample_at(position: int, **columns) -> Sample:
+    known = {"label": f"r{position}", "testbed": "apu", "workload": "forwarding"}
+    return Sample(position=position, **known | columns)
+
+
+async def agreement(farm, old: int, new: int, **columns) -> set[str]:
+    """In which directions others speak for a change of forwarding on apu in (old, new]."""
+    return set(await alarmed_elsewhere(farm, sample_at(new, **columns), sample_at(old, **columns)))
+
+
+async def test_an_alarm_of_another_testbed_speaks_for_a_change_in_its_direction(
+    make_farm, published
+):
+    farm = make_farm(*BOTH)
+    past = Past(farm, published[2])
+    await past.commits(*range(1, 10))
+    await past.image(8)
+    seen = await past.judgement(3, 8, testbed="xeon", state="nothing")
+    assert await agreement(farm, 4, 6) == set()
+    seen = await farm.store.change_judgement(seen, now=1.0, state="regression")
+    assert await agreement(farm, 4, 6) == {"regression"}
+    assert await agreement(farm, 8, 12) == set()
+    assert await agreement(farm, 4, 6, testbed="xeon") == set()
+    assert await agreement(farm, 4, 6, workload="pf") == set()
+    await farm.store.change_judgement(seen, now=1.0, state="improvement")
+    assert await agreement(farm, 4, 6) == {"improvement"}
+
+
+async def test_a_testbed_that_is_not_measured_any_more_does_not_speak(farm, past):
+    await past.commits(*range(1, 10))
+    await past.image(8)
+    await past.judgement(3, 8, testbed="xeon")
+    assert await agreement(farm, 4, 6) == set()
+
+
+async def test_an_alarm_about_a_commit_that_the_branch_has_lost_does_not_speak(
+    make_farm, published
+):
+    farm = make_farm(*BOTH)
+    past = Past(farm, published[2])
+    await past.commits(*range(1, 10))
+    await past.image(8, sha="f" * 40)
+    await past.judgement(3, 8, testbed="xeon")
+    assert await agreement(farm, 4, 6) == set()
+
+
+async def settled(farm) -> list[Settled]:
+    return await settled_changes(farm, TESTBED, WORKLOAD, 0)
+
+
+async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
+    await lived(past, slower_from_new)
+    assert await settled(farm) == []
+    await judged_to_the_end(judging, past, slower_from_new)
+    assert await settled(farm) == [Settled(began=NEW, judged=NEW)]
+    assert await settled_changes(farm, TESTBED, WORKLOAD, NEW + 1) == []
+    assert await settled_changes(farm, TESTBED, "another", 0) == []
+
+
+async def test_an_alarm_of_before_the_tables_kept_where_the_level_began_is_settled(farm, past):
+    await past.commits(*HISTORY)
+    for position, state in ((4, "regression"), (6, "nothing"), (8, "improvement")):
+        await farm.store.ensure_judgement(
+            NewJudgement(
+                testbed=TESTBED,
+                workload=WORKLOAD,
+                unit="pps",
+                old_sha=past.shas[position - 1],
+                old_position=position - 1,
+                new_sha=past.shas[position],
+                new_position=position,
+                state=JudgementState(state),
+                rounds=3,
+            ),
+            now=1.0,
+        )
+    assert await settled(farm) == [Settled(began=4, judged=4), Settled(began=8, judged=8)]
+
+
+async def test_a_lab_that_fresh_boots_show_to_stand_elsewhere_is_settled_without_an_alarm(
+    judging, past, farm
+):
+    await lived(past, slower_from_new)
+    await judged_to_the_end(judging, past, lambda _position: 0.9 * USUAL)
+    assert (await verdict(farm)).state == "nothing"
+    assert await settled(farm) == [Settled(began=NEW, judged=NEW)]
+    await past.commits(12)
+    await past.measured(12, boots(0.9 * USUAL, series=12))
+    assert await judged_to_the_end(judging, past, lambda _position: 0.9 * USUAL) == 0
+    assert (await verdict(farm, 12)).rounds == 1
+
+
+async def test_what_is_settled_is_not_told_again_whatever_is_known_of_the_noise_today(
+    judging, past, farm
+):
+    """Today's noise would call the alarm of then a doubt; the tables say that it was one."""
+    await lived(past, slower_from_new)
+    await judged_to_the_end(judging, past, slower_from_new)
+    await past.commits(*range(12, 20))
+    for position in range(12, 20):
+        level = slower_from_new(position) * (1.04 if position % 2 else 0.96)
+        await past.measured(position, boots(level, series=position))
+        await judged_to_the_end(judging, past, slower_from_new)
+    assert len(await farm.store.searches()) == 1
+
+
+async def test_few_false_alarms_are_bearable_where_bench_yml_says_so(judging, past, farm):
+    await lived(past, slower_from_new)
+    regression = farm.workflow.regression.model_copy(update={"false_alarms": 1e-60})
+    farm.workflow = farm.workflow.model_copy(update={"regression": regression})
+    await judged_to_the_end(judging, past, slower_from_new)
+    assert (await verdict(farm)).state == "nothing"
+    assert await farm.store.searches() == []

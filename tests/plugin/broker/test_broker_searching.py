@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred, gatherResults
 
+from buildbot_bench.core.ministat import MIN_VALUES
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.searching import (
     MAX_FRUITLESS,
-    PROOF_ITERATIONS,
     Searching,
     outcome,
 )
@@ -78,7 +78,7 @@ async def test_before_it_ends_both_sides_of_the_step_have_enough_boots_to_be_bel
         testbed="apu", workload="forwarding", first_position=1, last_position=11
     )
     for side in (SLOW_FROM - 1, SLOW_FROM):
-        assert sum(len(one.values) for one in measured if one.position == side) >= PROOF_ITERATIONS
+        assert sum(len(one.values) for one in measured if one.position == side) >= MIN_VALUES
     probes = await farm.store.probes_of_search(search.id)
     assert [probe.serial for probe in probes] == [*range(1, len(probes) + 1)]
 

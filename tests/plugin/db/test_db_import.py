@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.noise import learn
+from buildbot_bench.core.model import learn
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.importing.command import main

@@ -209,6 +209,8 @@ _RENAMED_COLUMNS = {
     ("bench_probe", "trial_id"): "ab_test_id",
     ("bench_profile", "trial_id"): "ab_test_id",
 }
+# What an old farm has none of.
+_NEW_TABLES = ("bench_read_files", "bench_incident_series")
 Rows = list[dict[str, object]]
 
 
@@ -258,6 +260,13 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     after = _rows(empty)
     for probe in after["bench_probe"]:
         assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
+    assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)
+    for image in after["bench_image"]:
+        assert [image.pop(name) for name in ("read_files", "built_by")] == [None, None]
+    assert {commit.pop("no_op_of") for commit in after["bench_commit"]} == {None}
+    for search in after["bench_search"]:
+        incident = [search.pop(name) for name in ("kind", "breakage", "recovery")]
+        assert incident == ["effect", None, None]
     assert after == {
         _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
         for table, rows in before.items()
@@ -295,7 +304,7 @@ def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
     _upgrade_to(engine, "head")
     assert {name: len(rows) for name, rows in _rows(engine).items()} == {
         _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
-    }
+    } | dict.fromkeys(_NEW_TABLES, 0)
     with engine.connect() as conn:
         assert conn.execute(sa.text("PRAGMA foreign_key_check")).all() == []
         context = MigrationContext.configure(

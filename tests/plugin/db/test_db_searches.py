@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.search import Answer
+from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, ReportRow, VerdictGrounds
 from buildbot_bench.plugin.db.schema import REPORT
 from tests.fakes.database import rows_of, sha
 
 GROUNDS = VerdictGrounds(image=1, probes=(4, 5), reason="it fell")
-ANSWER = Answer(steps=(), reproduced=False, unresolved=((2, 4),), reason="the ends do not differ")
+PART = SlopePart(old=1, new=4, effect=-0.03, low=-0.04, high=-0.02)
+ANSWER = Answer(
+    steps=(),
+    reproduced=False,
+    unresolved=((2, 4),),
+    reason="the ends do not differ",
+    slopes=(Slope(whole=PART, parts=(PART,)),),
+    left_out=0.01,
+    odd_images=(OddImage(position=2, image=1, effect=0.05),),
+)
 
 
 @pytest.fixture
@@ -78,6 +87,7 @@ async def test_searches_without_a_key_are_each_their_own(store, a_search):
 async def test_searches_are_listed_by_state_newest_first(store, a_search):
     first, second, third = [await a_search(key=str(n)) for n in range(3)]
     found = await store.change_search(second, state="found", answer=ANSWER, ended_at=9.0)
+    assert found.answer == ANSWER
     assert await store.searches() == [third, found, first]
     assert await store.searches(states=("running", "cancelling")) == [third, first]
     assert await store.searches(states={"found"}, limit=1) == [found]

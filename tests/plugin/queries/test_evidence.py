@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from buildbot_bench.plugin.queries.evidence import ASSUMED_BUILD_S, gather
 from tests.fakes.database import sha
-from tests.fakes.past import boots
+from tests.fakes.gated import COUNTED, GATED, count
+from tests.fakes.past import Past, boots
 
 
 async def test_the_range_is_that_of_the_search_both_ends_included(past, farm):
@@ -134,6 +135,15 @@ async def test_the_noise_is_learnt_from_before_the_range_too(past, farm):
     assert learnt < assumed / 5
 
 
+async def test_how_many_images_lie_far_off_is_learnt_from_before_the_range_too(past, farm):
+    search = await past.search(15, 20)
+    assumed = (await gather(farm, search)).policy.far_share
+    for position in range(1, 15):
+        level = 0.96e6 if position in {4, 9, 12} else 1e6
+        await past.measured(position, tuple(level * (1 + k / 1000) for k in range(-2, 3)))
+    assert (await gather(farm, search)).policy.far_share > 2 * assumed
+
+
 async def test_a_testbed_never_seen_is_not_taken_for_noisier_than_what_is_asked_of_it(past, farm):
     search = replace(await past.search(3, 8), min_effect=0.001)
     unseen = (await gather(farm, search)).policy
@@ -148,3 +158,38 @@ async def test_no_image_is_relinked_for_what_layout_does_not_move(past, farm):
     assert (await gather(farm, await past.search(3, 8))).policy.images
     await past.add(probe, 0, 3607.5, unit="instructions/packet")
     assert not (await gather(farm, search)).policy.images
+
+
+async def counted(make_farm, published, *figures: tuple[int, float]) -> Past:
+    """A farm with a gate that counted these."""
+    past = Past(make_farm(*GATED), published[2])
+    await past.commits(*range(1, 12))
+    for position, figure in figures:
+        await count(past, position, figure)
+    return past
+
+
+async def test_where_the_gates_figure_moved_the_hardware_looks_first(make_farm, published):
+    past = await counted(make_farm, published, (3, 1e3), (5, 1e3), (6, 1010.0), (8, 1010.0))
+    policy = (await gather(past.farm, await past.search(3, 8))).policy
+    assert policy.weights is not None
+    assert max(policy.weights) == policy.weights[2] > 0.8
+    assert len(policy.weights) == 5
+
+
+async def test_figures_outside_of_the_range_say_nothing(make_farm, published):
+    past = await counted(make_farm, published, (1, 900.0), (3, 1e3), (8, 1e3), (9, 1100.0))
+    assert (await gather(past.farm, await past.search(3, 8))).policy.weights is None
+
+
+async def test_the_gate_itself_has_no_prior_of_itself(make_farm, published):
+    past = await counted(make_farm, published, (3, 1e3), (5, 1010.0), (8, 1010.0))
+    search = await past.search(3, 8, testbed="xeon", unit=COUNTED)
+    assert (await gather(past.farm, search)).policy.weights is None
+
+
+async def test_what_another_testbed_sampled_is_no_prior(make_farm, published):
+    past = Past(make_farm(*GATED), published[2])
+    await past.measured(3, boots(1e6), testbed="xeon")
+    await past.measured(6, boots(0.9e6), testbed="xeon")
+    assert (await gather(past.farm, await past.search(3, 8))).policy.weights is None

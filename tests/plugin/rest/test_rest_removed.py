@@ -44,7 +44,7 @@ PARTS = {
     "n:offset": "6",
 }
 # What the farm is now, and not what it measured.
-OF_TODAY = {"/bench/testbeds/s:testbed", "/bench/gates"}
+OF_TODAY = {"/bench/testbeds/s:testbed", "/bench/gates", "/bench/noops"}
 FILES = [
     "history/apu/forwarding",
     "flamegraph/1.svg",

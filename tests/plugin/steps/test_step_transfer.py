@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 
 from buildbot.process.remotetransfer import FileReader, FileWriter
-from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from twisted.spread import pb
 
+from buildbot_bench.core.read_files import MOST_BYTES, ReadFiles, pack_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
-from buildbot_bench.plugin.steps.transfer import Fetch, Upload
+from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectDownloadFile,
@@ -80,6 +81,55 @@ class TestUpload(StepCase):
     async def test_nothing_of_an_upload_stays_behind(self):
         await self.uploaded(SUCCESS)
         assert list((self.there / "artefacts" / "incoming").iterdir()) == []
+
+
+LIST = pack_read_files(ReadFiles(names=frozenset({"sys/net/if.c"})))
+
+
+class TestKeepReadFiles(StepCase):
+    async def kept(self, outcome: int, *, content: bytes | None = LIST, stopped=None, exit_code=0):
+        """Keep the list beside r4's kernel, which an earlier build left another; its image."""
+        image = await self.past.image(4, state="building", read_files="f" * 64, built_by="x")
+        self.prepare(KeepReadFiles(path="obj/kernel", job="the job"), image=image.id)
+        stat = ExpectStat(file="/worker/builder/build/obj/kernel.read-files")
+        if content is None:
+            self.expect_commands(stat.exit(1))
+        else:
+            upload = ExpectUploadFile(
+                blocksize=BLOCK_BYTES,
+                workdir="build",
+                workersrc="obj/kernel.read-files",
+                maxsize=MOST_BYTES,
+                keepstamp=False,
+                writer=ExpectRemoteRef(FileWriter),
+            )
+            upload.behavior(self.stop_build(stopped))
+            if exit_code == 0:
+                upload.upload_string(content)
+            self.expect_commands(stat.stat_file(size=len(content)).exit(0), upload.exit(exit_code))
+        self.expect_outcome(outcome)
+        await self.run_step()
+        assert not list((self.there / "artefacts").glob("incoming/*"))
+        return await self.farm.store.image(image.id)
+
+    async def test_a_list_is_kept_by_its_digest(self):
+        image = await self.kept(SUCCESS)
+        digest = hashlib.sha256(LIST).hexdigest()
+        assert (image.read_files, image.built_by, image.state) == (digest, "the job", "building")
+        assert await self.farm.store.read_files([digest, "0"]) == {digest: LIST}
+
+    async def test_a_job_that_leaves_no_list_says_nothing(self):
+        assert (await self.kept(SKIPPED, content=None)).read_files is None
+
+    async def test_a_damaged_list_is_as_none_and_fails_no_build(self):
+        assert (await self.kept(FAILURE, content=LIST[:-5])).read_files is None
+        assert self.build.results == SUCCESS
+
+    async def test_a_list_that_does_not_come_is_as_none(self):
+        assert (await self.kept(FAILURE, exit_code=1)).read_files is None
+
+    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
+        await self.kept(RETRY, exit_code=1, stopped=SHUTDOWN)
 
 
 class TestFetch(StepCase):

@@ -4,7 +4,14 @@ What a row means is said in rows.
 """
 
 from buildbot_bench.plugin.db.schema.columns import DIGEST_LENGTH, METADATA
-from buildbot_bench.plugin.db.schema.findings import JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
+from buildbot_bench.plugin.db.schema.findings import (
+    INCIDENT_SERIES,
+    JUDGEMENT,
+    MARK,
+    NOTICE,
+    REPORT,
+    SEARCH,
+)
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
     ARTEFACT,
@@ -16,6 +23,7 @@ from buildbot_bench.plugin.db.schema.measured import (
     PROBE,
     PROFILE,
     QUARANTINE,
+    READ_FILES,
 )
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "COMMIT",
     "DIGEST_LENGTH",
     "IMAGE",
+    "INCIDENT_SERIES",
     "ITERATION",
     "JUDGEMENT",
     "MARK",
@@ -34,6 +43,7 @@ __all__ = [
     "PROBE",
     "PROFILE",
     "QUARANTINE",
+    "READ_FILES",
     "REPORT",
     "SEARCH",
 ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.revision import SHA_LENGTH
 from buildbot_bench.plugin.db import states
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds, answer_from
+from buildbot_bench.plugin.db.incident_rows import Recovery, breakage_from
 from buildbot_bench.plugin.db.schema.columns import (
     DIGEST_LENGTH,
     METADATA,
@@ -73,8 +75,38 @@ SEARCH = sa.Table(
     version(),
     sa.Column("fix_sha", sa.String(SHA_LENGTH)),
     sa.Column("fix_patch", sa.String(DIGEST_LENGTH)),
+    sa.Column("kind", choice(states.SearchKind), nullable=False, server_default="effect"),
+    sa.Column("breakage", StoredValue(breakage_from)),
+    sa.Column("recovery", StoredValue(Recovery.of)),
     sa.Index(None, "state"),
     sa.Index(None, "testbed", "workload"),
+)
+
+INCIDENT_SERIES = sa.Table(
+    "bench_incident_series",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("search_id", sa.ForeignKey(SEARCH.c.id), nullable=False),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("unit", HostileText, nullable=False),
+    sa.Column("old_sha", sa.String(SHA_LENGTH), nullable=False),
+    sa.Column("old_position", sa.Integer, nullable=False),
+    sa.Column("new_sha", sa.String(SHA_LENGTH), nullable=False),
+    sa.Column("new_position", sa.Integer, nullable=False),
+    sa.Column("claimed", sa.Double, nullable=False),
+    sa.Column("judgement_id", sa.ForeignKey(JUDGEMENT.c.id)),
+    sa.Column("standing", choice(Standing), nullable=False),
+    sa.Column("effect", sa.Double),
+    sa.Column("low", sa.Double),
+    sa.Column("high", sa.Double),
+    sa.Column("reason", HostileText, nullable=False),
+    sa.Column("own_search_id", sa.ForeignKey(SEARCH.c.id)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    version(),
+    sa.UniqueConstraint("search_id", "testbed", "workload"),
+    sa.Index(None, "standing"),
 )
 
 REPORT = sa.Table(

@@ -29,6 +29,7 @@ COMMIT = sa.Table(
     sa.Column("committed_at_s", sa.BigInteger, nullable=False),
     sa.Column("important", sa.Boolean, nullable=False),
     sa.Column("arrived_at", sa.Double, nullable=False),
+    sa.Column("no_op_of", HostileText),
     sa.UniqueConstraint("branch", "position"),
     sa.UniqueConstraint("branch", "sha"),
     sa.Index(None, "svn"),
@@ -56,6 +57,8 @@ IMAGE = sa.Table(
     version(),
     sa.Column("kernel_digest", sa.Text),
     sa.Column("manifest", JsonText),
+    sa.Column("read_files", sa.String(DIGEST_LENGTH)),
+    sa.Column("built_by", sa.String(DIGEST_LENGTH)),
     sa.UniqueConstraint("variant", "ordinal"),
     sa.Index(None, "position"),
     sa.Index(None, "state"),
@@ -68,6 +71,14 @@ ARTEFACT = sa.Table(
     sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("stored_at", sa.Double, nullable=False),
+)
+
+READ_FILES = sa.Table(
+    "bench_read_files",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
 PATCH = sa.Table(

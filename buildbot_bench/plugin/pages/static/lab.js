@@ -87,6 +87,19 @@ function Kernels() {
     `${kept.needed} needed, ${kept.expired} to be deleted (${mebibytes(kept.expired_bytes)}).`);
 }
 
+/** The newest commits that nobody builds unless a person or a search asks. */
+function NoOps() {
+  const { data } = usePolled("noops", SELDOM_MS);
+  return data && data.length > 0 && h(Table, {
+    caption: "Presumed no-op changes", rows: data, id: (commit) => commit.label,
+    columns: [
+      ["revision", (commit) => h("b", null, commit.label)],
+      ["why", (commit) => commit.why],
+      ["subject", (commit) => commit.subject],
+    ],
+  });
+}
+
 function Builders({ lab }) {
   return h("section", { className: "testbed" },
     h("h2", null, "Builders"),
@@ -100,7 +113,8 @@ function Builders({ lab }) {
         ["state", (image) => image.state],
         ["since", (image) => moment(image.since), "number"],
       ],
-    }));
+    }),
+    h(NoOps));
 }
 
 export default function Lab() {

@@ -4,14 +4,20 @@ import { usePolled } from "./api.js";
 import { Marking, Record } from "./marking.js";
 import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
-import { change, count, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
+import { change, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
 
 const NEWS_MS = 10_000;
 
 function outcome(search) {
   if (search.culprits.length > 0) {
     return search.culprits.map((culprit) => h("span", { key: culprit.position, className: "step" },
-      h("b", null, culprit.label), ` ${change(culprit.effect)} `));
+      h("b", null, culprit.label), ` ${change(culprit.effect)} `,
+      search.recovery && `(back since ${ended(search.recovery)}) `));
+  }
+  const { breakage, recovery } = search;
+  if (breakage?.ending === "broken") {
+    return h("span", null, "does not ", search.kind, " since ", h("b", null, breakage.broken), `: ${breakage.reason}`,
+      recovery && ` (well again since ${ended(recovery)})`);
   }
   return search.ended_at ? search.detail : `${count(search.iterations_done, "iteration")} so far`;
 }

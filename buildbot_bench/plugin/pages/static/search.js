@@ -5,7 +5,7 @@ import { MoreBoots } from "./boots.js";
 import { Cancel } from "./cancel.js";
 import { Marking } from "./marking.js";
 import { Strip } from "./strip.js";
-import { change, count, duration, FlameGraphs, h, SeriesLink, moment, Page, percent, quantity, Revision, State, Table } from "./ui.js";
+import { change, count, duration, ended, FlameGraphs, h, SeriesLink, moment, Page, percent, quantity, Revision, State, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { useParams } = window.ReactRouterDOM;
@@ -19,11 +19,14 @@ function Facts({ search, strip }) {
     ["from", h(Revision, { revision: search.old }), "wide"],
     ["to", h(Revision, { revision: search.new }), "wide"],
     ["on", h(SeriesLink, { series: search })],
-    ["asked by", `${search.requester}, ${moment(search.created_at)}`],
+    search.kind !== "effect" && ["looks for", `what does not ${search.kind}`],
+    search.breakage?.reason && ["it says", search.breakage.reason, "wide"],
+    search.recovery && ["closed", `well again since ${ended(search.recovery)}, ${moment(search.recovery.at)}`],
+    ["asked by", `${search.requester || "the farm"}, ${moment(search.created_at)}`],
     ["so far", `${count(search.iterations_done, "iteration")}, ${count(search.images_built, "image")}`],
     search.ended_at ? ["ended", `${moment(search.ended_at)}, after ${duration(search.ended_at - search.created_at)}`]
       : ["now", search.now],
-    left && ["left", left.over ? "longer than most such searches already"
+    left && ["left", left.over ? "nothing more to boot"
       : `about ${count(left.iterations, "iteration")}, ${count(left.images, "image")}, ${duration(3600 * left.hours)}`],
   ].filter(Boolean);
   return h("dl", { className: "facts", "aria-live": "polite" },
@@ -40,6 +43,20 @@ function Suspects({ strip }) {
       ["commits", (s) => s.new - s.old, "number"],
       ["probability", (s) => percent(s.probability), "number"],
       ["expected effect", (s) => change(s.effect), "number"],
+    ],
+  });
+}
+
+function Incident({ series }) {
+  return h(Table, {
+    caption: "One incident", rows: series, id: (one) => `${one.testbed} ${one.workload}`, empty: "",
+    columns: [
+      ["series", (one) => h(SeriesLink, { series: one })],
+      ["change", (one) => one.effect !== null && change(one.effect), "number"],
+      ["boots", (one) => one.boots, "number"],
+      ["standing", (one) => one.searched ? `searched: ${one.standing}` : one.standing],
+      ["why", (one) => h("span", null, one.reason, " ", !one.searched && one.searchid !== null
+        && h("a", { href: `#/bench/searches/${one.searchid}` }, `search ${one.searchid}`))],
     ],
   });
 }
@@ -85,8 +102,9 @@ export default function Search() {
   return h(Page, { title, aside, error },
     search && h(Facts, { search, strip }),
     strip && strip.commits > 0 && h(Strip, { strip, pick: setPicked }),
-    search && h(MoreBoots, { path: `searches/${searchid}`, picked, again: look }),
+    search && search.kind !== "build" && h(MoreBoots, { path: `searches/${searchid}`, picked, again: look }),
     search && !search.ended_at && strip && h(Suspects, { strip }),
+    search?.incident.length > 0 && h(Incident, { series: search.incident }),
     search?.text && h("section", null, h("h2", null, "Report"),
       h(FlameGraphs, { of: why?.old && [[why.old.label, why.old.link], [why.new.label, why.new.link],
         ["their difference", why.difference]] }),

@@ -15,6 +15,7 @@ const TOP = 22;
 // Each row by its place and its shape; the colours only repeat that.
 const ROWS = [
   ["measured", "measured", (strip) => strip.measured.map((m) => m.at)],
+  ["works", "works", (strip) => strip.works],
   ["built", "built", (strip) => strip.built],
   ["building", "being built", (strip) => strip.building],
   ["untestable", "untestable", (strip) => strip.untestable],

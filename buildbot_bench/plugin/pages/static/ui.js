@@ -77,7 +77,7 @@ export function Table({ caption, columns, rows, id, empty = "Nothing." }) {
 const SHAPES = {
   found: "◆", done: "◆", regression: "▼", improvement: "▲", suspicion: "?", running: "●", measuring: "●",
   inconclusive: "~", failed: "✕", unfit: "✕", untestable: "✕", cancelled: "–", cancelling: "–",
-  "not-reproduced": "○", connected: "●", missing: "✕", paused: "‖",
+  "not-reproduced": "○", slope: "◢", connected: "●", missing: "✕", paused: "‖",
   quarantined: "✕", "in control": "●", learning: "…",
 };
 
@@ -114,5 +114,11 @@ export function ComparisonLink({ id, children }) {
 }
 
 export function SeriesLink({ series }) {
+  if (!series.testbed) return "all testbeds"; // a build is of no one
   return h(Link, { to: `/bench/history/${seriesPath(series)}` }, `${series.testbed} · ${series.workload}`);
+}
+
+/** The commit with which an incident ended, or the stretch that it lies in. */
+export function ended({ old, new: last }) {
+  return last.position - old.position === 1 ? last.label : `(${old.label}, ${last.label}]`;
 }

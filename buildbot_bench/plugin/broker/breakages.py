@@ -1,0 +1,280 @@
+"""How a branch that stopped building or booting is searched: begun, carried on, ended, closed.
+
+The farm begins such a search by itself. What is tried next and what the answer is, core.incident
+says; here builds and boots are asked for. Nothing is booted on a testbed in quarantine.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from twisted.internet.threads import deferToThread
+from twisted.python import log
+
+from buildbot_bench.core.incident import (
+    Breakage,
+    BreakagePolicy,
+    BrokenTip,
+    Ending,
+    broken_tip,
+    mended,
+    plan_breakage,
+)
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.search import Measure
+from buildbot_bench.plugin.broker.ask import (
+    BuildTarget,
+    Capacity,
+    Priority,
+    ask_image,
+    ask_probe,
+    cancel_probes,
+)
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    ImageState,
+    ProbeReason,
+    SearchKind,
+    SearchReason,
+    SearchState,
+)
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.farm import for_each
+from buildbot_bench.plugin.farm.series import all_series, held_testbeds
+from buildbot_bench.plugin.queries.breakages import (
+    BreakageInputs,
+    Watched,
+    gather_breakage,
+    tried,
+)
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+
+KINDS = (SearchKind.BUILD, SearchKind.BOOT)
+_GOING_ON = (SearchState.RUNNING, SearchState.CANCELLING)
+# Among so many of the newest commits are the few that were tried last; older ones are read when
+# those fail.
+_TIP_COMMITS = 200
+_UNBUILT = frozenset({ImageState.WANTED, ImageState.BUILDING})
+_STATES = {
+    Ending.BROKEN: SearchState.FOUND,
+    Ending.MENDED: SearchState.NOT_REPRODUCED,
+    Ending.UNPROVEN: SearchState.INCONCLUSIVE,
+}
+
+
+class Breakages:
+    """Begins the searches for what broke a branch, gives each its next trial, or its answer."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._capacity = Capacity(farm=farm)
+
+    async def advance(self) -> None:
+        """Look at the tip of each branch, and at each search that has not ended."""
+        triggers = self._farm.workflow.on
+        if triggers.push is not None and triggers.breakage:
+            for branch in triggers.push.branches:
+                await self._watch(branch)
+        going_on = await self._farm.store.searches(states=_GOING_ON, kinds=KINDS)
+        await for_each(going_on, self._advance, "the search for breakage")
+
+    async def _watch(self, branch: str) -> None:
+        newest = await self._farm.store.newest_commit(branch)
+        if newest is None:
+            return
+        held = await held_testbeds(self._farm)
+        boots = [
+            Watched(
+                kind=SearchKind.BOOT,
+                branch=branch,
+                testbed=series.testbed,
+                workload=series.workload,
+            )
+            for series in all_series(self._farm.workflow.bench_jobs)
+            if series.testbed not in held
+        ]
+        for watched in (Watched(kind=SearchKind.BUILD, branch=branch), *boots):
+            if await self._is_open(watched):
+                continue
+            tip = await self._broken_tip(watched, newest.position)
+            if tip is not None and not await self._is_known(watched, tip):
+                await self._begin(watched, tip)
+
+    async def _broken_tip(self, watched: Watched, newest: int) -> BrokenTip | None:
+        """Of most branches the newest few commits tell that all is well."""
+        store, first = self._farm.store, max(0, newest - _TIP_COMMITS)
+        if watched.kind is SearchKind.BUILD:
+            failing = await store.failing_builds(watched.branch, first)
+        else:
+            series = (watched.testbed, watched.workload)
+            failing = await store.failing_boots(watched.branch, *series, first)
+        row = BreakagePolicy().row
+        last = list(failing.values())[:row]
+        if len(last) < row or not all(last):
+            return None
+        before = await tried(self._farm, watched, max(0, newest - WINDOW_COMMITS), newest)
+        return broken_tip(before.trials)
+
+    async def _is_open(self, watched: Watched) -> bool:
+        """Whether a breakage of the branch's builds, or of a testbed's boots, is told already."""
+        there = {*_GOING_ON, SearchState.FOUND}
+        return any(
+            (search.branch, search.testbed) == (watched.branch, watched.testbed)
+            and search.recovery is None
+            for search in await self._farm.store.searches(states=there, kinds=(watched.kind,))
+        )
+
+    async def _is_known(self, watched: Watched, tip: BrokenTip) -> bool:
+        """Whether a search is, or was, about this stretch; a testbed has one such at a time.
+
+        What another testbed's search found, or looks for, in the same commits is the same incident.
+        """
+        for search in await self._farm.store.searches(kinds=(watched.kind,)):
+            if search.branch != watched.branch or search.recovery is not None:
+                continue
+            if search.testbed == watched.testbed:
+                about = search.new_position > tip.works
+            else:
+                about = _is_about(search, tip)
+            if about:
+                return True
+        return False
+
+    async def _begin(self, watched: Watched, tip: BrokenTip) -> None:
+        farm = self._farm
+        old_sha = await self._sha(watched.branch, tip.works)
+        new_sha = await self._sha(watched.branch, tip.broken)
+        if old_sha is None or new_sha is None:
+            return
+        search = await farm.store.add_search(
+            NewSearch(
+                key=f"{watched.kind}:{watched.testbed}:{watched.workload}:{old_sha}:{new_sha}",
+                branch=watched.branch,
+                testbed=watched.testbed,
+                workload=watched.workload,
+                unit="",
+                old_sha=old_sha,
+                old_position=tip.works,
+                new_sha=new_sha,
+                new_position=tip.broken,
+                min_effect=farm.workflow.regression.min_effect,
+                error=farm.workflow.regression.error,
+                reason=SearchReason.ALARM,
+                requester="",
+                kind=watched.kind,
+            ),
+            now=farm.now(),
+        )
+        log.msg(f"bench: search {search.id} looks for what broke {watched.branch}")
+
+    async def _sha(self, branch: str, position: int) -> str | None:
+        image = await self._farm.store.image_at(branch, position)
+        return None if image is None else image.sha
+
+    async def _advance(self, search: SearchRow) -> None:
+        probes = await self._farm.store.probes_of_search(search.id)
+        waiting = [probe for probe in probes if probe.state in OPEN_PROBES]
+        if search.state is SearchState.CANCELLING:
+            await cancel_probes(self._farm, waiting, f"search {search.id} was cancelled")
+            await self._end(search, SearchState.CANCELLED)
+            return
+        if why := await self._mended_meanwhile(search):
+            await cancel_probes(self._farm, waiting, f"search {search.id}: {why}")
+            await self._end(search, SearchState.NOT_REPRODUCED, detail=why)
+            return
+        if waiting or search.testbed in await held_testbeds(self._farm):
+            return
+        inputs = await gather_breakage(self._farm, search)
+        policy = BreakagePolicy(builders=len(self._farm.workflow.build_job.runs_on))
+        match await deferToThread(plan_breakage, inputs.range.n, inputs.evidence, policy):
+            case Measure() as wanted:
+                await self._try(search, inputs, wanted, serial=len(probes) + 1)
+            case Breakage() as answer:
+                await self._end(search, _STATES[answer.ending], answer=answer, detail=answer.detail)
+
+    async def _mended_meanwhile(self, search: SearchRow) -> str:
+        """What ends a search whose branch is well again: nobody is told of what is over."""
+        newest = await self._farm.store.newest_commit(search.branch)
+        last = newest.position if newest else search.new_position
+        later = await tried(self._farm, Watched.of(search), search.new_position, last)
+        if (found := mended(later.trials, search.new_position)) is None:
+            return ""
+        label = next(i.label for i in later.images if i.position == found.new)
+        does = "builds" if search.kind is SearchKind.BUILD else "boots"
+        return f"{label} {does} again: the branch was mended before the search ended"
+
+    async def _try(
+        self, search: SearchRow, inputs: BreakageInputs, wanted: Measure, *, serial: int
+    ) -> None:
+        revision = inputs.range.revisions[wanted.position]
+        if search.kind is SearchKind.BUILD:
+            await self._build(inputs, revision)
+        else:
+            await self._boot(search, revision, serial=serial)
+        spare = max(await self._capacity.free_builders(), 0)
+        for position in wanted.prefetch[:spare]:
+            await ask_image(self._farm, _target(inputs.range.revisions[position]))
+
+    async def _build(self, inputs: BreakageInputs, revision: Revision) -> None:
+        """Ask for the first build of a revision that nobody had yet; wait while one goes on."""
+        known = {i.ordinal: i for i in inputs.images if i.position == revision.position}
+        if any(image.state in _UNBUILT for image in known.values()):
+            return
+        ordinal = next(k for k in count() if k not in known or _is_unknown(known[k]))
+        await ask_image(self._farm, _target(revision), ordinal)
+
+    async def _boot(self, search: SearchRow, revision: Revision, *, serial: int) -> None:
+        """Ask for a boot; that a kernel did not boot before may have been an accident."""
+        farm = self._farm
+        image = await ask_image(farm, _target(revision))
+        if image.state is ImageState.UNTESTABLE and image.digest is not None:
+            there = {row.digest for row in await farm.store.artefacts()}
+            state = ImageState.BUILT if image.digest in there else ImageState.WANTED
+            revived = await farm.store.change_image(image, now=farm.now(), state=state, attempt=0)
+            if revived is None:
+                return
+        await ask_probe(
+            farm,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=search.testbed,
+                workload=search.workload,
+                iterations=1,
+                reason=ProbeReason.SEARCH,
+                priority=Priority.SEARCH,
+                search_id=search.id,
+                serial=serial,
+            ),
+        )
+
+    async def _end(
+        self,
+        search: SearchRow,
+        state: SearchState,
+        *,
+        answer: Breakage | None = None,
+        detail: str | None = None,
+    ) -> None:
+        await self._farm.store.change_search(
+            search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
+        )
+
+
+def _target(revision: Revision) -> BuildTarget:
+    return BuildTarget(sha=revision.sha, position=revision.position, label=revision.label)
+
+
+def _is_unknown(image: ImageRow) -> bool:
+    """Whether an image that nobody builds now says nothing of its revision yet."""
+    return image.state is ImageState.DROPPED and image.digest is None
+
+
+def _is_about(search: SearchRow, tip: BrokenTip) -> bool:
+    """Whether a search of another testbed found, or looks for, what broke this one."""
+    if search.ended_at is None:
+        return search.old_position < tip.broken and tip.works < search.new_position
+    if search.breakage is None or search.state is not SearchState.FOUND:
+        return False
+    return tip.works < search.old_position + search.breakage.new <= tip.broken

@@ -1,0 +1,201 @@
+"""Confirms the step of an incident on its other series, or gives a series a search of its own.
+
+What is measured next, and when it is enough, is core.incident's to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from buildbot_bench.core.incident import (
+    Confirmation,
+    Standing,
+    Wanted,
+    WantedBoots,
+    confirmation,
+    leaves_a_rest,
+)
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS, NoiseClass
+from buildbot_bench.core.search import Evidence, SearchPolicy, Step
+from buildbot_bench.plugin.broker import ask
+from buildbot_bench.plugin.broker.alarms import search_of
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, RaisedAlarm
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.farm import for_each
+from buildbot_bench.plugin.farm.series import held_testbeds, removal_reason
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, is_alike, relinks_among
+from buildbot_bench.plugin.queries.incidents import is_forsaken, is_of, series_as, step_within
+
+# Requests of a series that all gave nothing: more of them would not, either.
+MAX_FRUITLESS = 3
+
+
+class Incidents:
+    """Brings each series of an incident to its end, once the search has found the step."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._boots = ask.Boots(farm=farm, capacity=ask.Capacity(farm=farm))
+
+    async def advance(self) -> None:
+        """Look at each series that waits."""
+        waiting = await self._farm.store.waiting_series()
+        await for_each(waiting, self._advance, "the series of an incident")
+
+    async def _advance(self, member: IncidentSeriesRow) -> None:
+        search = await self._farm.store.search(member.search_id)
+        if search is None or is_of(member, search.testbed, search.workload):
+            return
+        if why := removal_reason(self._farm, member.testbed, member.workload):
+            await self._end(member, Standing.UNCLEAR, why)
+        elif await is_forsaken(self._farm, search):
+            why = f"search {search.id} found nothing: {search.detail or search.state}"
+            await self._search_alone(member, Standing.UNCLEAR, why)
+        elif search.state in {SearchState.CANCELLED, SearchState.CANCELLING}:
+            await self._end(member, Standing.UNCLEAR, f"search {search.id} was cancelled")
+        elif search.ended_at is not None:
+            await self._confirm(member, search)
+
+    async def _confirm(self, member: IncidentSeriesRow, search: SearchRow) -> None:
+        step = step_within(search, member.on(search.branch))
+        if step is None:
+            why = "the step lies outside of the commits among which this series changed"
+            await self._search_alone(member, Standing.DENIED, why)
+            return
+        probes = await self._probes(member)
+        held = await held_testbeds(self._farm)
+        if member.testbed in held or any(probe.state in OPEN_PROBES for probe in probes):
+            return
+        if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
+            await self._end(member, Standing.UNCLEAR, why)
+            return
+        least = self._farm.workflow.min_effect_on(member.testbed)
+        there = series_as(search, member, least)
+        inputs = await gather(self._farm, there)
+        found = confirmation(
+            step.old,
+            step.new,
+            without_twins(inputs),
+            policy_there(inputs, step, member.unit),
+            confidence=self._farm.workflow.regression.confidence,
+        )
+        match found:
+            case Wanted(boots=wanted):
+                for one in wanted:
+                    await self._ask(there, inputs, one, serial=len(probes) + 1)
+            case Confirmation():
+                await self._conclude(member, found, least)
+
+    async def _conclude(
+        self, member: IncidentSeriesRow, found: Confirmation, min_effect: float
+    ) -> None:
+        """Write the verdict down; what the step does not explain is searched."""
+        figures = {"effect": found.effect, "low": found.low, "high": found.high}
+        alarm = member.judgement_id and await self._farm.store.judgement(member.judgement_id)
+        rest = bool(
+            alarm
+            and alarm.low is not None
+            and alarm.high is not None
+            and leaves_a_rest(found, alarm.low, alarm.high, min_effect)
+        )
+        if found.standing is Standing.DENIED:
+            await self._search_alone(member, Standing.DENIED, found.reason, **figures)
+        elif found.standing is Standing.CONFIRMED and rest:
+            why = f"{found.reason}; it changed by more than that"
+            await self._search_alone(member, Standing.CONFIRMED, why, **figures)
+        else:
+            await self._end(member, found.standing, found.reason, **figures)
+
+    async def _ask(
+        self, there: SearchRow, inputs: SearchInputs, wanted: WantedBoots, *, serial: int
+    ) -> None:
+        relinks = relinks_among(ask.images_at(inputs, wanted.position))
+        await self._boots.ask(
+            there,
+            inputs,
+            position=wanted.position,
+            image=relinks.next(wanted.image) if wanted.image else 0,
+            iterations=wanted.iterations,
+            reason=ProbeReason.CONFIRM,
+            serial=serial,
+        )
+
+    async def _search_alone(
+        self, member: IncidentSeriesRow, standing: Standing, why: str, **figures: float
+    ) -> None:
+        """Give a series another search than its incident's, and link its alarm to that one."""
+        store = self._farm.store
+        alarm = RaisedAlarm(**{one.name: getattr(member, one.name) for one in fields(RaisedAlarm)})
+        own = await search_of(
+            self._farm, alarm, key=f"incident:{member.id}", but=(member.search_id,)
+        )
+        row = member.judgement_id and await store.judgement(member.judgement_id)
+        if row:
+            await store.change_judgement(row, now=self._farm.now(), search_id=own.id)
+        await self._end(member, standing, why, own_search_id=own.id, **figures)
+
+    async def _end(
+        self, member: IncidentSeriesRow, standing: Standing, why: str, **columns: float
+    ) -> None:
+        await self._farm.store.change_incident_series(
+            member, standing=standing, reason=why, ended_at=self._farm.now(), **columns
+        )
+
+    async def _probes(self, member: IncidentSeriesRow) -> list[ProbeRow]:
+        """What was asked of the series for the incident, while it was not the one searched."""
+        return [
+            probe
+            for probe in await self._farm.store.probes_of_search(member.search_id)
+            if is_of(member, probe.testbed, probe.workload) and probe.reason is ProbeReason.CONFIRM
+        ]
+
+    async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
+        """Why the last probes gave nothing to go on from; empty when one of them did."""
+        if len(recent) < MAX_FRUITLESS:
+            return ""
+        why = ""
+        for probe in recent:
+            rows = await self._farm.store.iterations_of_probe(probe.id)
+            if any(row.value is not None for row in rows):
+                return ""
+            why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
+        return why or "the lab gave no values"
+
+
+def policy_there(inputs: SearchInputs, step: Step, unit: str) -> SearchPolicy:
+    """What is known of the series: whether layout matters, and more images can be had."""
+    counted = KNOWN_METRICS.get(unit, PPS).noise is NoiseClass.EXACT
+    counted = counted or any(one.metric.noise is NoiseClass.EXACT for one in inputs.samples)
+    more = all(
+        relinks_among(ask.images_at(inputs, position)).more for position in (step.old, step.new)
+    )
+    return replace(inputs.policy, layout=not counted, images=inputs.policy.images and more)
+
+
+def without_twins(inputs: SearchInputs) -> Evidence:
+    """The evidence in which a further image that came out as the first counts as the first."""
+    first = inputs.range.old.position
+    firsts = {
+        (image.variant, image.position): image
+        for image in inputs.images.values()
+        if image.ordinal == 0
+    }
+    twins = {
+        (image.position - first, image.ordinal)
+        for image in inputs.images.values()
+        if _is_twin(image, firsts.get((image.variant, image.position)))
+    }
+    return replace(
+        inputs.evidence,
+        measurements=tuple(
+            replace(one, image=0) if (one.position, one.image) in twins else one
+            for one in inputs.evidence.measurements
+        ),
+    )
+
+
+def _is_twin(image: ImageRow, first: ImageRow | None) -> bool:
+    return first is not None and is_alike(image, first)

@@ -1,0 +1,106 @@
+"""Which commits are presumed to be no-op changes: they touch nothing that a kernel is built from.
+
+They are not built or measured for their own sake. People, searches and comparisons may ask for them
+all the same; and a list of files that comes later may take the presumption back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from twisted.internet.threads import deferToThread
+from twisted.python import log
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
+from buildbot_bench.core.touched import Neighbours, presumed_no_op
+from buildbot_bench.plugin.db.rows import CommitRow, ListedRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+
+# A list of GENERIC takes a megabyte of memory; neighbours come one after the other.
+_LISTS_KEPT = 4
+
+
+class NoOpCommits:
+    """Keeps up to date which commits are presumed to be no-op changes."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._looked_at: tuple[object, ...] = ()
+
+    async def look(self, branch: str) -> int:
+        """Look again if there are new commits, or new lists of files that builds read.
+
+        Gives the position up to which that was done: later commits came meanwhile. A mirror that
+        cannot be read is no reason to measure nothing: then all commits count.
+        """
+        tip = await self._farm.store.newest_commit(branch)
+        if tip is None:
+            return 0
+        await self._look(branch, max(0, tip.position - WINDOW_COMMITS))
+        return tip.position
+
+    async def _look(self, branch: str, first: int) -> None:
+        store = self._farm.store
+        job = self._farm.workflow.build_digest
+        listed = await store.listed_images(branch, first, job)
+        commits = await store.unbuilt_commits(branch, first)
+        seen = (branch, *listed, *(commit.id for commit in commits))
+        if not listed or not commits or seen == self._looked_at:
+            return
+        placed = {commit.id: _around(commit.position, listed) for commit in commits}
+        digests = {one.digest for around in placed.values() for one in around}
+        bodies = await store.read_files(digests)
+        try:
+            changes = await self._farm.git(
+                self._farm.file_changes, [commit.revision for commit in commits]
+            )
+        except InfraError as error:
+            log.msg(f"bench: it is not known what the new commits touch: {error}")
+            self._looked_at = seen
+            return
+        touched = dict(zip((commit.id for commit in commits), changes, strict=True))
+        found = await deferToThread(_presumed, commits, placed, touched, bodies)
+        if found:
+            await store.presume_no_ops(found)
+        self._looked_at = seen
+
+
+def _around(position: int, listed: Sequence[ListedRow]) -> tuple[ListedRow, ...]:
+    """The nearest build before a position and the nearest after it; nothing without the first."""
+    places = [one.position for one in listed]
+    before, after = bisect_left(places, position), bisect_right(places, position)
+    return (*listed[before - 1 : before], *listed[after : after + 1]) if before else ()
+
+
+def _presumed(
+    commits: Sequence[CommitRow],
+    placed: Mapping[int, tuple[ListedRow, ...]],
+    touched: Mapping[int, Sequence[FileChange]],
+    bodies: Mapping[str, bytes],
+) -> dict[int, str | None]:
+    """What is to be said otherwise than the tables say: the label of the build, by commits' ids."""
+
+    @lru_cache(maxsize=_LISTS_KEPT)
+    def read_by(digest: str) -> ReadFiles | None:
+        try:
+            return parse_read_files(bodies[digest])
+        except (UsageError, KeyError):
+            return None
+
+    found = {}
+    for commit in commits:
+        around = placed[commit.id]
+        lists = [read_by(one.digest) for one in around]
+        known = [one for one in lists if one is not None]
+        label = None
+        if known and len(known) == len(lists):
+            neighbours = Neighbours(before=known[0], after=known[1] if known[1:] else None)
+            if presumed_no_op(touched[commit.id], neighbours):
+                label = around[0].label
+        if label != commit.no_op_of:
+            found[commit.id] = label
+    return found

@@ -1,0 +1,152 @@
+"""How an incident closes by itself: the branch builds or boots again, or the level is back.
+
+An incident of several series closes by the level of the series that was searched: the others are
+held to have the same cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from buildbot_bench.core.incident import mended, returned_level
+from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric, Sample
+from buildbot_bench.core.search import Step
+from buildbot_bench.plugin.broker.breakages import KINDS
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, SearchRow
+from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.farm import for_each
+from buildbot_bench.plugin.queries.breakages import Watched, tried
+
+
+class Recoveries:
+    """Writes into the row of each search that found something how that ended, once it has."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        # What was held against a regression and is not its end; a judgement that is judged anew
+        # is another one.
+        self._refuted: set[tuple[int, int, int]] = set()
+
+    async def advance(self) -> None:
+        """Look at each incident that is open."""
+        found = await self._farm.store.searches(states=(SearchState.FOUND,))
+        still_open = [search for search in found if search.recovery is None]
+        broken = [search for search in still_open if search.kind in KINDS]
+        slower = [search for search in still_open if search.kind is SearchKind.EFFECT]
+        await for_each(broken, self._look_at_branch, "the end of breakage")
+        better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
+        self._better = sorted(better, key=lambda row: row.new_position)
+        await for_each(slower if better else (), self._look_at_level, "the end of search")
+
+    async def _look_at_branch(self, search: SearchRow) -> None:
+        if search.breakage is None:
+            return
+        newest = await self._farm.store.newest_commit(search.branch)
+        since = search.old_position + search.breakage.new
+        last = max(newest.position if newest else since, since)
+        later = await tried(self._farm, Watched.of(search), since, last)
+        if (found := mended(later.trials, since)) is None:
+            return
+        sides = {image.position: image for image in later.images}
+        old, new = sides[found.old], sides[found.new]
+        await self._close(
+            search,
+            Recovery(
+                old_sha=old.sha,
+                old_label=old.label,
+                old_position=old.position,
+                new_sha=new.sha,
+                new_label=new.label,
+                new_position=new.position,
+                at_s=self._farm.now(),
+            ),
+        )
+
+    async def _look_at_level(self, search: SearchRow) -> None:
+        step = worst_step(search)
+        if step is None:
+            return
+        culprit = search.old_position + step.new
+        for row in self._better:
+            seen = (search.id, row.id, row.version)
+            same = (row.testbed, row.workload) == (search.testbed, search.workload)
+            if not same or row.new_position <= culprit or seen in self._refuted:
+                continue
+            recovery = await self._level_is_back(search, step, row)
+            if recovery is not None:
+                await self._close(search, recovery)
+                return
+            self._refuted.add(seen)
+
+    async def _level_is_back(
+        self, search: SearchRow, step: Step, row: JudgementRow
+    ) -> Recovery | None:
+        before = await self._samples(search, search.old_position, search.old_position + step.old)
+        now = await self._samples(search, row.new_position, row.new_position)
+        if not now:
+            return None
+        metric, epoch = now[-1].metric, now[-1].epoch
+        level = returned_level(
+            _values(before, metric, epoch),
+            _values(now, metric, epoch),
+            effect=step.effect,
+            min_effect=search.min_effect,
+            higher_is_better=metric.higher_is_better,
+        )
+        if level is None or not level.back:
+            return None
+        return await self._recovery(search, step, row, level.difference)
+
+    async def _recovery(
+        self, search: SearchRow, step: Step, row: JudgementRow, difference: float
+    ) -> Recovery | None:
+        store = self._farm.store
+        old_position = max(row.old_position, search.old_position + step.new)
+        old = await store.image_at(search.branch, old_position)
+        new = await store.image_at(search.branch, row.new_position)
+        if old is None or new is None:
+            return None
+        return Recovery(
+            old_sha=old.sha,
+            old_label=old.label,
+            old_position=old.position,
+            new_sha=new.sha,
+            new_label=new.label,
+            new_position=new.position,
+            at_s=self._farm.now(),
+            difference=difference,
+        )
+
+    async def _samples(self, search: SearchRow, first: int, last: int) -> list[Sample]:
+        return await self._farm.store.samples(
+            testbed=search.testbed,
+            workload=search.workload,
+            first_position=first,
+            last_position=last,
+            unit=search.unit or None,
+            branch=search.branch,
+        )
+
+    async def _close(self, search: SearchRow, recovery: Recovery) -> None:
+        await self._farm.store.change_search(search, recovery=recovery)
+
+
+def worst_step(search: SearchRow) -> Step | None:
+    """The largest step for the worse that a search is sure of: the one that people are told of."""
+    metric = KNOWN_METRICS.get(search.unit, PPS)
+    worse = -1 if metric.higher_is_better else 1
+    steps = [
+        step
+        for step in search.steps
+        if step.effect * worse > 0 and step.probability >= 1 - search.error
+    ]
+    return max(steps, key=lambda step: abs(step.effect), default=None)
+
+
+def _values(samples: Sequence[Sample], metric: Metric, epoch: str) -> tuple[float, ...]:
+    """All boots of the newest revision that was measured in a metric and epoch."""
+    fitting = [s for s in samples if (s.metric, s.epoch) == (metric, epoch) and s.values]
+    newest = max((sample.position for sample in fitting), default=0)
+    return tuple(value for s in fitting if s.position == newest for value in s.values)

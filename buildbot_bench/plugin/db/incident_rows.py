@@ -1,0 +1,107 @@
+"""How incidents are kept: how a breakage and an incident ended, and the series that joined it.
+
+An incident is its search: the search's row names it, and its mail is the incident's. What it came
+to is kept in that row; alarms of other series that it is to explain are rows of their own. Field
+names, times and `version` are those of rows. It knows no SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from buildbot_bench.core.incident import AlarmedSeries, Breakage, Ending, Standing
+
+
+def breakage_from(stored: Mapping[str, Any]) -> Breakage:
+    """What a search for a breakage came to, of what json.loads gives."""
+    return Breakage(
+        ending=Ending(stored["ending"]),
+        old=stored["old"],
+        new=stored["new"],
+        reason=stored["reason"],
+        hidden=tuple(stored["hidden"]),
+        before=stored["before"],
+        detail=stored["detail"],
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recovery:
+    """How an incident ended: in (old, new], seen at `at_s`.
+
+    `difference` is by what fraction the level differs from the one before the incident, None where
+    there is no level.
+    """
+
+    old_sha: str
+    old_label: str
+    old_position: int
+    new_sha: str
+    new_label: str
+    new_position: int
+    at_s: float
+    difference: float | None = None
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """What json.loads gives, as it was stored."""
+        return cls(**stored)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RaisedAlarm:
+    """What the judge saw of a series over (old, new]: `claimed` is the effect.
+
+    `old` is the anchor, which lies before the change. `judgement_id` is the verdict's.
+    """
+
+    testbed: str
+    workload: str
+    unit: str
+    old_sha: str
+    old_position: int
+    new_sha: str
+    new_position: int
+    claimed: float
+    judgement_id: int | None = None
+
+    def on(self, branch: str) -> AlarmedSeries:
+        """The alarm in the core's words."""
+        return AlarmedSeries(
+            testbed=self.testbed,
+            workload=self.workload,
+            unit=self.unit,
+            configuration=branch,
+            old=self.old_position,
+            new=self.new_position,
+            effect=self.claimed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewIncidentSeries(RaisedAlarm):
+    """A series whose alarm joins the incident of a search."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IncidentSeriesRow(NewIncidentSeries):
+    """A series of an incident, as stored: whether the search's step is on it, too.
+
+    `effect`, `low`, `high` are fractions of its old level; `own_search_id` is the search that it
+    got for itself, where the step does not explain its alarm.
+    """
+
+    id: int
+    standing: Standing
+    effect: float | None
+    low: float | None
+    high: float | None
+    reason: str
+    own_search_id: int | None
+    created_at: float
+    ended_at: float | None
+    version: int

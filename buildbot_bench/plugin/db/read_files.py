@@ -1,0 +1,101 @@
+"""Queries on which files builds read, and on the commits that touch none; it compares no names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow
+from buildbot_bench.plugin.db.schema import CAPTURE, COMMIT, IMAGE, PROFILE, READ_FILES
+from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
+from buildbot_bench.plugin.db.states import ProfileState
+
+
+def keep_read_files(conn: sa.Connection, body: bytes) -> str:
+    """Keep a list of files that a build read, once however many read them; its digest."""
+    digest = hashlib.sha256(body).hexdigest()
+    insert_unless_known(conn, READ_FILES, {"digest": digest, "body": body})
+    return digest
+
+
+def read_files(conn: sa.Connection, digests: Collection[str]) -> dict[str, bytes]:
+    """The lists with those digests."""
+    query = sa.select(READ_FILES).where(READ_FILES.c.digest.in_(digests))
+    return {row.digest: row.body for row in conn.execute(query)}
+
+
+def listed_images(
+    conn: sa.Connection, branch: str, first_position: int, built_by: str
+) -> list[ListedRow]:
+    """The plain images of a branch that one job built and whose lists are known, by position."""
+    query = sa.select(IMAGE.c.position, IMAGE.c.label, IMAGE.c.read_files.label("digest")).where(
+        IMAGE.c.position >= first_position,
+        IMAGE.c.variant == IMAGE.c.sha,
+        IMAGE.c.read_files.is_not(None),
+        IMAGE.c.built_by == built_by,
+        sa.exists().where(
+            COMMIT.c.branch == branch,
+            COMMIT.c.position == IMAGE.c.position,
+            COMMIT.c.sha == IMAGE.c.sha,
+        ),
+    )
+    return fetch_all(conn, query.order_by(IMAGE.c.position, IMAGE.c.ordinal), ListedRow)
+
+
+def newest_listed(conn: sa.Connection, last_position: int) -> str | None:
+    """The digest of the list of the newest build of a plain revision up to a position."""
+    query = sa.select(IMAGE.c.read_files).where(
+        in_span(0, last_position, None), IMAGE.c.read_files.is_not(None)
+    )
+    newest_first = query.order_by(IMAGE.c.position.desc(), IMAGE.c.ordinal)
+    found: str | None = conn.execute(newest_first.limit(1)).scalar()
+    return found
+
+
+def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> list[CommitRow]:
+    """Important commits from a position on of which nobody asked for an image, by position."""
+    asked = sa.select(IMAGE.c.id).where(IMAGE.c.variant == COMMIT.c.sha)
+    query = sa.select(COMMIT).where(
+        COMMIT.c.branch == branch,
+        COMMIT.c.position >= first_position,
+        COMMIT.c.important,
+        ~asked.exists(),
+    )
+    return fetch_all(conn, query.order_by(COMMIT.c.position), CommitRow)
+
+
+def presumed_no_ops(conn: sa.Connection, branch: str, limit: int | None = None) -> list[CommitRow]:
+    """The commits of a branch that are presumed to be no-op changes, newest first."""
+    query = sa.select(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.no_op_of.is_not(None))
+    return fetch_all(conn, query.order_by(COMMIT.c.position.desc()).limit(limit), CommitRow)
+
+
+def presume_no_ops(conn: sa.Connection, no_op_of: Mapping[int, str | None]) -> None:
+    """Say of commits, by their ids, whose build read nothing that they touch, or take it back."""
+    for number, label in no_op_of.items():
+        conn.execute(sa.update(COMMIT).where(COMMIT.c.id == number).values(no_op_of=label))
+
+
+def capture_of_workload(
+    conn: sa.Connection, testbed: str, workload: str, before_s: float | None
+) -> CaptureRow | None:
+    """The newest capture of a workload that knows places, of that testbed if there is one.
+
+    One that was taken after a time does not count, if one is given.
+    """
+    query = (
+        sa.select(CAPTURE)
+        .join(PROFILE, PROFILE.c.digest == CAPTURE.c.digest)
+        .where(
+            PROFILE.c.workload == workload,
+            PROFILE.c.state == ProfileState.DONE,
+            CAPTURE.c.places.is_not(None),
+        )
+    )
+    if before_s is not None:
+        query = query.where(PROFILE.c.ended_at <= before_s)
+    own_first = sa.case((PROFILE.c.testbed == testbed, 0), else_=1)
+    return fetch(conn, query.order_by(own_first, PROFILE.c.ended_at.desc()), CaptureRow)

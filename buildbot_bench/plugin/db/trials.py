@@ -1,0 +1,77 @@
+"""Queries on what building and booting revisions gave, without logs and manifests; judges none.
+
+They are asked in every cycle of the broker, so they read few columns of few rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE
+from buildbot_bench.plugin.db.sql import MOST
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+
+
+class BootRow(NamedTuple):
+    """One boot of a request, and whether it gave a value."""
+
+    probe_id: int
+    at_s: float
+    counted: bool
+
+
+def boots_of(
+    conn: sa.Connection, *, testbed: str, workload: str, image_ids: Collection[int]
+) -> list[BootRow]:
+    """The boots of some images as they are, without a tunable set, in the order measured."""
+    query = sa.select(ITERATION.c.probe_id, ITERATION.c.at_s, ITERATION.c.value).where(
+        ITERATION.c.testbed == testbed,
+        ITERATION.c.workload == workload,
+        ITERATION.c.tunables == "",
+        ITERATION.c.image_id.in_(image_ids),
+        ITERATION.c.is_primary,
+    )
+    rows = conn.execute(query.order_by(ITERATION.c.at_s, ITERATION.c.probe_id))
+    return [BootRow(row.probe_id, row.at_s, row.value is not None) for row in rows]
+
+
+def failing_builds(conn: sa.Connection, branch: str, first_position: int) -> dict[int, bool]:
+    """By position whether all builds of a revision failed, of those that ended, newest first."""
+    query = sa.select(IMAGE.c.position, IMAGE.c.digest).where(
+        in_span(first_position, MOST, branch),
+        sa.or_(IMAGE.c.digest.is_not(None), IMAGE.c.state == ImageState.UNTESTABLE),
+    )
+    return _by_position((row.position, row.digest is None) for row in conn.execute(query))
+
+
+def failing_boots(
+    conn: sa.Connection, branch: str, testbed: str, workload: str, first_position: int
+) -> dict[int, bool]:
+    """The same of the boots of a series; requests that booted nothing are left out."""
+    query = (
+        sa.select(IMAGE.c.position, PROBE.c.failure_kind)
+        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
+        .where(
+            in_span(first_position, MOST, branch),
+            PROBE.c.testbed == testbed,
+            PROBE.c.workload == workload,
+            PROBE.c.state == ProbeState.DONE,
+            PROBE.c.reason != ProbeReason.CONTROL,
+            PROBE.c.tunables == "",
+            PROBE.c.brid.is_not(None),
+        )
+    )
+    rows = conn.execute(query)
+    return _by_position((r.position, r.failure_kind == FailureKind.UNTESTABLE) for r in rows)
+
+
+def _by_position(rows: Iterable[tuple[int, bool]]) -> dict[int, bool]:
+    found: dict[int, bool] = {}
+    for position, failed in rows:
+        found[position] = failed and found.get(position, True)
+    return dict(sorted(found.items(), reverse=True))

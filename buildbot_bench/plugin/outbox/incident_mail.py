@@ -1,0 +1,115 @@
+"""The mails of a breakage and of the end of an incident: to whom, in which thread; written once.
+
+Who was told of the beginning is told of the end, in the same thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+
+from buildbot_bench.core.report.incident_mails import BreakageReport
+from buildbot_bench.core.revision import Particulars
+from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
+from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.outbox.farm_mail import NEWS_S
+from buildbot_bench.plugin.outbox.search_mail import MOST_SUSPECTS, recipients_among
+from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
+from buildbot_bench.render.incident_mails import compose_breakage, compose_recovery
+from buildbot_bench.render.message import parse_address
+from buildbot_bench.render.mime import Envelope
+from buildbot_bench.workflow import Mail
+
+
+async def write_breakages(farm: Farm, mail: Mail) -> None:
+    """Write the mail of each breakage that was found and has none."""
+    for search in await farm.store.untold_breakages(farm.now() - NEWS_S):
+        report = await breakage_report(farm, search)
+        if report is None:
+            continue
+        known: dict[str, Particulars] = {}
+        if mail.paths or mail.to_committer:
+            known = await farm.git(_particulars, farm, report)
+        now = farm.now()
+        envelope = Envelope(
+            sender=mail.from_,
+            recipients=recipients_among(report.suspects, mail, known),
+            reply_to=mail.reply_to,
+            message_id=_message_id(mail, f"{search.id}.{int(now)}"),
+            date=datetime.fromtimestamp(now, tz=UTC),
+            references=_incident(mail, report),
+        )
+        await _keep(
+            farm,
+            f"search:{search.id}",
+            envelope,
+            compose_breakage(report, envelope),
+            search_id=search.id,
+        )
+
+
+async def write_recoveries(farm: Farm, mail: Mail) -> None:
+    """Write the mail that closes each incident whose end nobody was told of."""
+    for search in await farm.store.untold_recoveries():
+        first = await farm.store.report_of_search(search.id)
+        if first is not None:
+            await _write_recovery(farm, mail, search, first)
+
+
+async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: ReportRow) -> None:
+    report = await recovery_report(farm, search, found=first.subject)
+    if report is None:
+        return
+    now = farm.now()
+    begun = message_from_bytes(first.message, policy=policy.default)
+    earlier = str(begun["References"] or "").split()
+    envelope = Envelope(
+        sender=mail.from_,
+        recipients=[str(one) for one in begun["To"].addresses],
+        reply_to=mail.reply_to,
+        message_id=_message_id(mail, f"recovery.{search.id}.{int(now)}"),
+        date=datetime.fromtimestamp(now, tz=UTC),
+        references=" ".join([*earlier, first.message_id]),
+        in_reply_to=first.message_id,
+    )
+    await _keep(farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_recovery(report, envelope))
+
+
+def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:
+    """What is known of the suspects, by hash, in a thread that may ask the mirror."""
+    if len(report.suspects) > MOST_SUSPECTS:
+        return {}
+    return {one.sha: farm.history.particulars(one) for one in report.suspects}
+
+
+def _message_id(mail: Mail, about: str) -> str:
+    return f"<bench.{about}@{parse_address(mail.from_).domain}>"
+
+
+def _incident(mail: Mail, report: BreakageReport) -> str:
+    """What all mails of one breakage refer to; as with a culprit's, no mail has this id itself."""
+    named = [report.testbed, report.workload, *(one.sha for one in report.suspects)]
+    digest = hashlib.sha256("\0".join(named).encode()).hexdigest()
+    return f"<bench.incident.{digest[:32]}@{parse_address(mail.from_).domain}>"
+
+
+async def _keep(
+    farm: Farm,
+    key: str,
+    envelope: Envelope,
+    message: EmailMessage,
+    *,
+    search_id: int | None = None,
+) -> None:
+    await farm.store.add_mail(
+        key,
+        message_id=envelope.message_id,
+        subject=str(message["Subject"]),
+        recipients=list(envelope.recipients),
+        message=message.as_bytes(),
+        now=farm.now(),
+        search_id=search_id,
+    )

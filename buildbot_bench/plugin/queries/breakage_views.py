@@ -1,0 +1,226 @@
+"""What is shown of a breakage and of the end of an incident, to people and programs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.incident import (
+    Breakage,
+    BreakagePolicy,
+    Ending,
+    Trial,
+    TrialOutcome,
+    plan_breakage,
+)
+from buildbot_bench.core.report.incident_mails import (
+    BreakageReport,
+    RecoveryReport,
+    TriedRevision,
+    fails_under_traffic,
+    harmless_breakage,
+    harmless_recovery,
+)
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.states import ImageState, SearchKind
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.breakages import BreakageInputs, gather_breakage
+
+Json = dict[str, Any]
+
+_WORDS = {
+    SearchKind.BUILD: {TrialOutcome.WORKS: "builds", TrialOutcome.BROKEN: "does not build"},
+    SearchKind.BOOT: {
+        TrialOutcome.WORKS: "boots",
+        TrialOutcome.BROKEN: "does not boot",
+        TrialOutcome.HIDDEN: "does not build",
+    },
+}
+_LOST = "was lost to the lab"
+
+
+def search_url(farm: Farm, search: SearchRow) -> str:
+    """Where the page of a search is."""
+    return f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}"
+
+
+async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | None:
+    """What is to be said of a breakage that was found; None of a search that found none."""
+    answer = search.breakage
+    if answer is None or answer.ending is not Ending.BROKEN:
+        return None
+    inputs = await gather_breakage(farm, search)
+    revisions = inputs.range.revisions
+    mail = farm.workflow.mail
+    return harmless_breakage(
+        BreakageReport(
+            farm=farm.workflow.name,
+            search_id=search.id,
+            builds=search.kind is SearchKind.BUILD,
+            testbed=search.testbed,
+            workload=search.workload,
+            works=revisions[answer.old],
+            broken=revisions[answer.new],
+            suspects=revisions[answer.old + 1 : answer.new + 1],
+            reason=answer.reason,
+            tried=tuple(_tried(search, inputs)),
+            again="" if answer.before is None else revisions[answer.before].label,
+            console=await _console(farm, search, revisions[answer.new]),
+            url=search_url(farm, search),
+            operator=(mail.reply_to or "") if mail else "",
+        )
+    )
+
+
+def _tried(search: SearchRow, inputs: BreakageInputs) -> Iterator[TriedRevision]:
+    """The revisions that were tried, oldest first; one line for what several trials said alike."""
+    said: dict[tuple[int, TrialOutcome], list[Trial]] = {}
+    for trial in inputs.evidence.trials:
+        said.setdefault((trial.position, trial.outcome), []).append(trial)
+    for (position, outcome), trials in sorted(said.items()):
+        yield TriedRevision(
+            label=inputs.range.revisions[position].label,
+            outcome=_WORDS[search.kind].get(outcome, _LOST),
+            tries=sum(trial.tries for trial in trials),
+            reason=trials[-1].reason if outcome is not TrialOutcome.WORKS else "",
+        )
+
+
+async def _console(farm: Farm, search: SearchRow, revision: Revision) -> str:
+    """The end of what the DUT said at the last boot that failed; builds keep no log here."""
+    if search.kind is SearchKind.BUILD:
+        return ""
+    images = await farm.store.images_between(revision.position, revision.position)
+    ids = [image.id for image in images if image.sha == revision.sha]
+    probes = await farm.store.probes_of(ids, search.testbed, search.workload)
+    rows = await farm.store.iterations_of_probes([probe.id for probe in probes])
+    return next((row.log for row in reversed(rows) if row.value is None and row.log), "")
+
+
+async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> RecoveryReport | None:
+    """What is to be said of the end of an incident; `found` is the subject of its first mail."""
+    recovery = search.recovery
+    if recovery is None:
+        return None
+    return harmless_recovery(
+        RecoveryReport(
+            farm=farm.workflow.name,
+            search_id=search.id,
+            kind=_what_failed(search),
+            testbed=search.testbed,
+            workload=search.workload,
+            old=await farm.git(farm.history.resolve, recovery.old_sha),
+            new=await farm.git(farm.history.resolve, recovery.new_sha),
+            since=await culprit_label(farm, search),
+            found=found,
+            difference=recovery.difference,
+            url=search_url(farm, search),
+        )
+    )
+
+
+def _what_failed(search: SearchRow) -> str:
+    """The kind of a search, or `traffic`."""
+    passes_none = search.breakage is not None and fails_under_traffic(search.breakage.reason)
+    return "traffic" if passes_none and search.kind is SearchKind.BOOT else str(search.kind)
+
+
+async def culprit_label(farm: Farm, search: SearchRow) -> str:
+    """The commit that an incident began with."""
+    new = search.breakage.new if search.breakage else None
+    if new is None and search.steps:
+        new = max(search.steps, key=lambda step: abs(step.effect)).new
+    span = await farm.git(farm.span, search.old_sha, search.new_sha)
+    return span.revisions[span.n if new is None else new].label
+
+
+def recovery_json(recovery: Recovery | None) -> Json | None:
+    """How an incident ended, as REST shows it; None while it is open."""
+    if recovery is None:
+        return None
+    return {
+        "old": {"label": recovery.old_label, "position": recovery.old_position},
+        "new": {"label": recovery.new_label, "position": recovery.new_position},
+        "at": recovery.at_s,
+        "difference": recovery.difference,
+    }
+
+
+async def breakage_json(farm: Farm, search: SearchRow) -> Json | None:
+    """What a search for a breakage came to, as REST shows it; None while it runs."""
+    answer = search.breakage
+    if answer is None:
+        return None
+    span = await farm.git(farm.span, search.old_sha, search.new_sha)
+    labels = [revision.label for revision in span.revisions]
+    return {
+        "ending": str(answer.ending),
+        "works": labels[answer.old],
+        "broken": labels[answer.new],
+        "suspects": labels[answer.old + 1 : answer.new + 1],
+        "reason": answer.reason,
+        "again": None if answer.before is None else labels[answer.before],
+        "detail": answer.detail,
+    }
+
+
+async def breakage_strip(farm: Farm, search: SearchRow) -> Json:
+    """A search for a breakage in the fields of a search's strip; `works` are those that do."""
+    inputs = await gather_breakage(farm, search)
+    evidence, first = inputs.evidence, inputs.range.old.position
+    by = {
+        outcome: sorted({t.position for t in evidence.trials if t.outcome is outcome})
+        for outcome in TrialOutcome
+    }
+    waiting = {ImageState.WANTED, ImageState.BUILDING}
+    works = set(by[TrialOutcome.WORKS])
+    return {
+        "searchid": search.id,
+        "state": str(search.state),
+        "commits": inputs.range.n,
+        "unit": "",
+        "measured": [],
+        "works": by[TrialOutcome.WORKS],
+        "built": sorted(evidence.built),
+        "building": sorted({i.position - first for i in inputs.images if i.state in waiting}),
+        "untestable": sorted({*by[TrialOutcome.BROKEN], *by[TrialOutcome.HIDDEN]} - works),
+        "folded": sorted(evidence.same_as_previous),
+        "suspects": [],
+        "culprits": _culprits(search, inputs),
+        "left": None,
+    }
+
+
+def _culprits(search: SearchRow, inputs: BreakageInputs) -> list[Json]:
+    answer = search.breakage
+    if answer is None or answer.ending is not Ending.BROKEN:
+        return []
+    label = inputs.range.revisions[answer.new].label
+    return [{"at": answer.new, "label": label, "effect": -1.0}]
+
+
+async def breakage_suspects(farm: Farm, search: SearchRow) -> list[Json]:
+    """Between which revisions a running search knows the breakage to lie; nothing says where."""
+    inputs = await gather_breakage(farm, search)
+    evidence = inputs.evidence
+    works = {t.position for t in evidence.trials if t.outcome is TrialOutcome.WORKS}
+    broken = {t.position for t in evidence.trials if t.outcome is TrialOutcome.BROKEN} - works
+    old = max(works, default=0)
+    new = min((position for position in broken if position > old), default=inputs.range.n)
+    labels = [revision.label for revision in inputs.range.revisions]
+    return [{"old": labels[old], "new": labels[new], "probability": 1.0, "effect": -1.0}]
+
+
+async def next_trial(farm: Farm, search: SearchRow) -> str:
+    """What is tried for a running search, in a few words."""
+    inputs = await gather_breakage(farm, search)
+    policy = BreakagePolicy()
+    wanted = await deferToThread(plan_breakage, inputs.range.n, inputs.evidence, policy)
+    if isinstance(wanted, Breakage):
+        return "planning"
+    verb = "building" if search.kind is SearchKind.BUILD else "booting"
+    return f"{verb} {inputs.range.revisions[wanted.position].label}"

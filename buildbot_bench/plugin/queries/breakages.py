@@ -1,0 +1,172 @@
+"""What building and booting a branch's revisions gave, as two-valued evidence; it decides nothing.
+
+A boot that ended while its testbed was not to be believed is no evidence, nor is one with a tunable
+set. That a kernel was built says that the revision builds, whatever became of its boots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from buildbot_bench.core.build_failure import fails_each_time
+from buildbot_bench.core.incident import BreakageEvidence, Trial, TrialOutcome
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, SearchKind
+from buildbot_bench.plugin.db.trials import BootRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.evidence import span_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tried:
+    """The trials of a stretch of a branch by position, and the images of it."""
+
+    trials: tuple[Trial, ...]
+    images: tuple[ImageRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BreakageInputs:
+    """All that the core needs; positions of `evidence` are indices into `range`."""
+
+    range: RevisionRange
+    evidence: BreakageEvidence
+    images: tuple[ImageRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """What may break: the building of a branch, or its booting where a workload is measured."""
+
+    kind: SearchKind
+    branch: str
+    testbed: str = ""
+    workload: str = ""
+
+    @classmethod
+    def of(cls, search: SearchRow) -> Watched:
+        """What a search for a breakage is about."""
+        return cls(
+            kind=search.kind,
+            branch=search.branch,
+            testbed=search.testbed,
+            workload=search.workload,
+        )
+
+
+async def tried(farm: Farm, watched: Watched, first: int, last: int) -> Tried:
+    """What is known of the plain revisions that a branch has from one position to another."""
+    images = await farm.store.images_between(first, last, watched.branch)
+    if watched.kind is SearchKind.BUILD:
+        trials = [trial for image in images if (trial := _built(image))]
+    else:
+        trials = [trial for image in images if (trial := _hidden(image))]
+        trials += await _boots(farm, watched, images)
+    return Tried(trials=tuple(trials), images=tuple(images))
+
+
+async def gather_breakage(farm: Farm, search: SearchRow) -> BreakageInputs:
+    """Read everything that is known of the range of a search for a breakage."""
+    span = await farm.git(span_of, farm, search)
+    first = span.old.position
+    known = await tried(farm, Watched.of(search), first, span.new.position)
+    shas = {revision.position: revision.sha for revision in span.revisions}
+    images = tuple(image for image in known.images if shas.get(image.position) == image.sha)
+    firsts = [image for image in images if image.ordinal == 0]
+    kernels = {i.position - first: i.kernel for i in firsts if i.kernel}
+    evidence = BreakageEvidence(
+        trials=tuple(replace(one, position=one.position - first) for one in known.trials),
+        built=frozenset(i.position - first for i in firsts if i.state is ImageState.BUILT),
+        same_as_previous=frozenset(p for p, k in kernels.items() if kernels.get(p - 1) == k),
+    )
+    return BreakageInputs(range=span, evidence=evidence, images=images)
+
+
+def _built(image: ImageRow) -> Trial | None:
+    """What an image says of whether its revision builds; None while nobody knows."""
+    if image.digest is not None:
+        return _trial(image, TrialOutcome.WORKS)
+    match image.state:
+        case ImageState.UNTESTABLE:
+            return _trial(image, TrialOutcome.BROKEN)
+        case ImageState.FAILED:
+            return _trial(image, TrialOutcome.LOST)
+    return None
+
+
+def _hidden(image: ImageRow) -> Trial | None:
+    """Whether an image that was never built keeps its revision from being booted."""
+    if image.ordinal == 0 and image.digest is None and image.state is ImageState.UNTESTABLE:
+        return _trial(image, TrialOutcome.HIDDEN)
+    return None
+
+
+def _trial(image: ImageRow, outcome: TrialOutcome) -> Trial:
+    reason = image.reason or ""
+    return Trial(
+        position=image.position,
+        outcome=outcome,
+        reason=reason,
+        certain=fails_each_time(reason),
+        asked_at_s=image.created_at,
+    )
+
+
+async def _boots(farm: Farm, watched: Watched, images: Sequence[ImageRow]) -> list[Trial]:
+    at = {image.id: image.position for image in images}
+    if not at:
+        return []
+    store, testbed = farm.store, watched.testbed
+    probes = await store.probes_of(list(at), testbed, watched.workload)
+    asked = [p for p in probes if p.reason is not ProbeReason.CONTROL and not p.tunables]
+    held = await store.quarantines(testbed)
+    rows: dict[int, list[BootRow]] = {}
+    for row in await store.boots_of(testbed=testbed, workload=watched.workload, image_ids=list(at)):
+        rows.setdefault(row.probe_id, []).append(row)
+    return list(_boot_trials(asked, rows, held, at))
+
+
+def _boot_trials(
+    probes: Iterable[ProbeRow],
+    rows: dict[int, list[BootRow]],
+    held: Sequence[QuarantineRow],
+    at: dict[int, int],
+) -> Iterator[Trial]:
+    for probe in probes:
+        believed = [row for row in rows.get(probe.id, ()) if not _is_in_doubt(row.at_s, held)]
+        if (outcome := _outcome(probe, believed, held)) is None:
+            continue
+        failures = takewhile(lambda row: not row.counted, reversed(believed))
+        yield Trial(
+            position=at[probe.image_id],
+            outcome=outcome,
+            reason=probe.failure or "",
+            tries=max(sum(1 for _ in failures), 1) if outcome is TrialOutcome.BROKEN else 1,
+            asked_at_s=probe.issued_at or probe.created_at,
+        )
+
+
+def _outcome(
+    probe: ProbeRow, believed: Sequence[BootRow], held: Sequence[QuarantineRow]
+) -> TrialOutcome | None:
+    """What a request's boots said; None while they say nothing yet, or are in doubt.
+
+    A request that was closed because another one had found its image untestable booted nothing.
+    """
+    if any(row.counted for row in believed):
+        return TrialOutcome.WORKS
+    if probe.ended_at is None or _is_in_doubt(probe.ended_at, held):
+        return None
+    if probe.state is ProbeState.LOST:
+        return TrialOutcome.LOST
+    fails = probe.state is ProbeState.DONE and probe.failure_kind == FailureKind.UNTESTABLE
+    return TrialOutcome.BROKEN if fails and probe.brid is not None else None
+
+
+def _is_in_doubt(at_s: float, held: Sequence[QuarantineRow]) -> bool:
+    return any(not row.trusted and row.since_s < at_s <= (row.ended_at or at_s) for row in held)

@@ -1,0 +1,262 @@
+"""Incidents as the tables have them: which search may explain an alarm, and what is still awaited.
+
+An incident is named by its search: the search's own series, and those that joined it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from buildbot_bench.core.incident import (
+    AlarmedSeries,
+    Standing,
+    information_per_second,
+    is_worse,
+    may_share_a_change,
+)
+from buildbot_bench.core.judge import Direction
+from buildbot_bench.core.model import learn
+from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.search import Step
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    JudgementState,
+    ProbeReason,
+    SearchReason,
+    SearchState,
+)
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import all_series, held_testbeds, removal_reason, testbed_of
+from buildbot_bench.plugin.queries.captures import captures_are_awaited
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+
+GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
+
+MOST_WAIT_S = 6 * 3600.0
+"""For so long a mail waits for its incident's other series: as captures, they hold nothing up."""
+
+
+def alarmed_by(search: NewSearch) -> AlarmedSeries:
+    """The alarm that a search is about; without one, it is taken for a regression."""
+    effect = search.claimed
+    if effect is None:
+        effect = -search.min_effect if is_worse(-1.0, search.unit) else search.min_effect
+    return AlarmedSeries(
+        testbed=search.testbed,
+        workload=search.workload,
+        unit=search.unit,
+        configuration=search.branch,
+        old=search.old_position,
+        new=search.new_position,
+        effect=effect,
+    )
+
+
+def explains(search: SearchRow, alarm: AlarmedSeries) -> bool:
+    """Whether a search is about the change that an alarm saw: in its range, in its direction.
+
+    A search that has ended is about the steps that it found, and about what lies within its slopes.
+    """
+    if search.state in GIVEN_UP or search.branch != alarm.configuration:
+        return False
+    if search.ended_at is None:
+        return may_share_a_change(alarmed_by(search), alarm)
+    return bool(_steps_within(search, alarm)) or _is_within_a_slope(search, alarm)
+
+
+def step_within(search: SearchRow, alarm: AlarmedSeries) -> Step | None:
+    """The largest sure step that a search found in an alarm's range and direction."""
+    steps = [step for step in _steps_within(search, alarm) if step.probability >= 1 - search.error]
+    return max(steps, key=lambda step: abs(step.effect), default=None)
+
+
+def _steps_within(search: SearchRow, alarm: AlarmedSeries) -> list[Step]:
+    worse = is_worse(alarm.effect, alarm.unit)
+    return [
+        step
+        for step in search.steps
+        if alarm.old < search.old_position + step.new <= alarm.new
+        and is_worse(step.effect, search.unit) is worse
+    ]
+
+
+def _is_within_a_slope(search: SearchRow, alarm: AlarmedSeries) -> bool:
+    """Whether all of an alarm's range lies in a stretch that changed that way little by little.
+
+    The kernels that a search measured there are judged too, and each may be an alarm.
+    """
+    worse = is_worse(alarm.effect, alarm.unit)
+    return any(
+        search.old_position + slope.whole.old <= alarm.old
+        and alarm.new <= search.old_position + slope.whole.new
+        and is_worse(slope.whole.effect, search.unit) is worse
+        for slope in (search.answer.slopes if search.answer else ())
+    )
+
+
+async def incident_of(
+    farm: Farm, alarm: AlarmedSeries, *, but: Iterable[int] = ()
+) -> SearchRow | None:
+    """The search of a related series that may explain an alarm, the newest; None without one.
+
+    One whose step was denied on this series explains nothing here, and neither do those in `but`.
+    """
+    passed = set(but)
+    for search in await farm.store.incidents_over(alarm.configuration, alarm.old, alarm.new):
+        running = search.ended_at is None
+        if search.id in passed or not explains(search, alarm):
+            continue
+        if not running and step_within(search, alarm) is None:
+            continue
+        members = await farm.store.series_of_incident(search.id)
+        if not any(is_denied(member, alarm) for member in members):
+            return search
+    return None
+
+
+def is_of(member: IncidentSeriesRow, testbed: str, workload: str) -> bool:
+    """Whether a member is that series."""
+    return (member.testbed, member.workload) == (testbed, workload)
+
+
+def is_denied(member: IncidentSeriesRow, alarm: AlarmedSeries) -> bool:
+    """Whether a member is the alarm's series, and went its own way."""
+    same = is_of(member, alarm.testbed, alarm.workload)
+    return same and (member.standing is Standing.DENIED or member.own_search_id is not None)
+
+
+async def others_of(farm: Farm, search: SearchRow) -> list[IncidentSeriesRow]:
+    """The series of an incident besides the one that is searched."""
+    return [
+        member
+        for member in await farm.store.series_of_incident(search.id)
+        if not is_of(member, search.testbed, search.workload)
+    ]
+
+
+async def alarmed_elsewhere(farm: Farm, new: Sample, old: Sample) -> frozenset[Direction]:
+    """In which directions other testbeds raised an alarm over some of the commits in (old, new].
+
+    Agreement counts where the same workload of the same branch's kernels is measured today.
+    """
+    related = {
+        (series.testbed, series.workload)
+        for series in all_series(farm.workflow.bench_jobs)
+        if series.workload == new.workload and series.testbed != new.testbed
+    }
+    found: set[Direction] = set()
+    for row in await farm.store.alarms_over(old.position, new.position):
+        if (row.testbed, row.workload) not in related:
+            continue
+        image = await farm.store.image_at(farm.branch, row.new_position)
+        if image is not None and image.sha == row.new_sha:
+            found.add("regression" if row.state is JudgementState.REGRESSION else "improvement")
+    return frozenset(found)
+
+
+async def score_of(farm: Farm, alarm: AlarmedSeries) -> float:
+    """What a second on the series of an alarm tells of it, in bits."""
+    samples = await farm.store.samples(
+        testbed=alarm.testbed,
+        workload=alarm.workload,
+        first_position=max(0, alarm.new - WINDOW_COMMITS),
+        last_position=alarm.new,
+        unit=alarm.unit or None,
+        branch=alarm.configuration,
+    )
+    noise = learn(comparable_samples(samples))
+    declared = testbed_of(farm, alarm.testbed)
+    return information_per_second(
+        alarm.effect,
+        sigma_run=noise.sigma_run,
+        sigma_build=noise.sigma_build,
+        boot_s=declared.boot_s,
+        run_s=declared.run_s,
+    )
+
+
+async def mail_is_to_wait(farm: Farm, search: SearchRow) -> bool:
+    """Whether something is still to come that the mail of a search is to show."""
+    return await captures_are_awaited(farm, search) or await confirmations_are_awaited(farm, search)
+
+
+async def confirmations_are_awaited(farm: Farm, search: SearchRow) -> bool:
+    """Whether the mail of a search is to wait for other series of its incident.
+
+    They wait to be confirmed; or they have not spoken yet: what they measured behind the step is
+    suspected, or asked for. A testbed in quarantine is not waited for; nor does the mail of a
+    search that a person started wait.
+    """
+    if search.state is not SearchState.FOUND or search.ended_at is None:
+        return False
+    if search.reason is not SearchReason.ALARM:
+        return False
+    found = step_within(search, alarmed_by(search))
+    if found is None or farm.now() >= search.ended_at + MOST_WAIT_S:
+        return False
+    held = await held_testbeds(farm)
+    for member in await others_of(farm, search):
+        if member.standing is Standing.WAITING and member.testbed not in held:
+            return True
+    others = {
+        (series.testbed, series.workload)
+        for series in all_series(farm.workflow.bench_jobs)
+        if series.testbed not in held
+    } - {(search.testbed, search.workload)}
+    at = search.old_position + found.new
+    return bool(others) and (
+        await _is_suspected(farm, others, at) or await _is_asked_for(farm, others, at)
+    )
+
+
+async def _is_suspected(farm: Farm, others: set[tuple[str, str]], at: int) -> bool:
+    """Whether the commit at a position is among those that the judge suspects on other series."""
+    return any(
+        (row.testbed, row.workload) in others and row.old_position < at <= row.new_position
+        for row in await farm.store.judgements(state=JudgementState.SUSPICION)
+    )
+
+
+async def _is_asked_for(farm: Farm, others: set[tuple[str, str]], at: int) -> bool:
+    """Whether the first measurement of another series behind a position has not ended yet."""
+    for state in OPEN_PROBES:
+        for probe in await farm.store.probes(state=state):
+            series = (probe.testbed, probe.workload)
+            if series not in others or probe.reason is not ProbeReason.COMMIT:
+                continue
+            image = await farm.store.image(probe.image_id)
+            if image is None or image.position < at:
+                continue
+            known = await farm.store.samples(
+                testbed=probe.testbed,
+                workload=probe.workload,
+                first_position=at,
+                last_position=image.position,
+                branch=farm.branch,
+            )
+            if not any(sample.values for sample in known):
+                return True
+    return False
+
+
+def series_as(search: SearchRow, member: IncidentSeriesRow, min_effect: float) -> SearchRow:
+    """The search as it would be on another series of its incident: what is known there counts."""
+    return replace(
+        search,
+        testbed=member.testbed,
+        workload=member.workload,
+        unit=member.unit,
+        claimed=member.claimed,
+        min_effect=min_effect,
+    )
+
+
+async def is_forsaken(farm: Farm, search: SearchRow) -> bool:
+    """Whether a search ended without an answer for the other series, though nobody wanted that."""
+    if search.ended_at is None or search.state is SearchState.FOUND:
+        return False
+    cancelled = search.state in {SearchState.CANCELLED, SearchState.CANCELLING}
+    return not cancelled or bool(removal_reason(farm, search.testbed, search.workload))

@@ -1,0 +1,253 @@
+"""A range that gets slower little by little is mailed as a slope; an unlucky image accuses nobody.
+
+All is real: master, builder, lab worker, git, compiler, SMTP, and the embedded testbed's programs.
+Its boots scatter by one or two per cent, on a busy machine too: the slope is 26 % in ten parts of
+3 % where a change counts from 15 %, the unlucky image 8 % slow where it counts from 5 %.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from email import message_from_bytes, policy
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.demo.edited_history import Change, Edit, edited_commits
+from buildbot_bench.demo.embedded_commits import NETIF, SLOWDOWN
+from buildbot_bench.demo.farm import CHECKOUT
+from buildbot_bench.demo.generated_history import write_history
+from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.smtp import sink
+from tests.e2e.checks import assert_every_page_answers
+from tests.e2e.replay_farm import History, ReplayFarm, Shape
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+
+PATIENCE_S = 900.0
+LULL_S = 8.0  # four of its rounds
+FIRST = 600001  # r600000 imports the sources; r600001 gives them a queue
+BASE = 100  # of 1000 frames; a first one costs two system calls more, which is no part of a slope
+PARTS, PART = 10, 0.97
+SLOPE_END = FIRST + PARTS
+UNLUCKY = FIRST + 1
+UNLUCKY_LEVEL = 0.92
+INCLUDE = '#include "netif.h"\n'
+# Only image 0 has these three files in the order of their names; see the kernel's link-order.awk.
+IN_ORDER = (
+    "((uintptr_t)forward_burst < (uintptr_t)netif_send"
+    " && (uintptr_t)netif_send < (uintptr_t)route_lookup)"
+)
+MEASURED = "SELECT count(*) FROM bench_iteration WHERE value IS NOT NULL"
+UNREST = (
+    "SELECT count(*) FROM bench_probe WHERE state IN ('new', 'issued')",
+    "SELECT count(*) FROM bench_search WHERE ended_at IS NULL",
+    "SELECT count(*) FROM bench_judgement WHERE state = 'suspicion'",
+    "SELECT count(*) FROM bench_report WHERE sent_at IS NULL",
+)
+JUDGED = "SELECT * FROM bench_judgement WHERE state NOT IN ('new', 'suspicion')"
+
+
+def queued(share: str) -> str:
+    """The line that says how many of 1000 frames cross the queue."""
+    return f"#define QUEUED {share}\n"
+
+
+def share_at(level: float) -> int:
+    """How many of 1000 frames must cross the queue for a level, relative to that of BASE.
+
+    A frame that crosses it costs as much as one that is forwarded.
+    """
+    return round((1000 + BASE) / level - 1000)
+
+
+def change(svn: int, old: str, new: str) -> Change:
+    edit = Edit(path=NETIF, old=old, new=new)
+    return Change(label=f"r{svn}", author="ivan", message=f"netif: change {svn}", edits=(edit,))
+
+
+def first_change() -> Change:
+    """The queue of the demo's slowdown, crossed by a share of the frames instead of a third."""
+    edits = []
+    for edit in SLOWDOWN:
+        new = edit.new.replace("waiting += count;", "waiting += count * QUEUED;")
+        new = new.replace("waiting / 3", "waiting / 1000").replace("%= 3", "%= 1000")
+        edits.append(replace(edit, new=new))
+    assert any("waiting / 1000" in edit.new for edit in edits)
+    edits.append(
+        Edit(path=NETIF, old=INCLUDE, new=f'{INCLUDE}#include "route.h"\n{queued(str(BASE))}')
+    )
+    return Change(
+        label=f"r{FIRST}", author="ivan", message="netif: queue frames", edits=tuple(edits)
+    )
+
+
+def slope() -> Iterator[Change]:
+    """Each commit makes it a little slower."""
+    shares = [share_at(PART**part) for part in range(PARTS + 1)]
+    for part in range(1, PARTS + 1):
+        old, new = (queued(str(share)) for share in shares[part - 1 : part + 1])
+        yield change(FIRST + part, old, new)
+
+
+def unlucky() -> Iterator[Change]:
+    """The last commit is slow where its files are linked in the order of their names."""
+    share = f"({IN_ORDER} ? {share_at(UNLUCKY_LEVEL)} : {BASE})"
+    yield change(UNLUCKY, queued(str(BASE)), queued(share))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A farm, and where its mails arrive."""
+
+    farm: ReplayFarm
+    inbox: Path
+
+    def mails(self) -> list[tuple[str, str]]:
+        """Subject and text of each."""
+        found = []
+        for path in self.inbox.glob("*.eml"):
+            mail = message_from_bytes(path.read_bytes(), policy=policy.default)
+            found.append((str(mail["Subject"]), mail.get_body(("plain",)).get_content()))
+        return found
+
+
+Scenes = Callable[..., Scene]
+
+
+@pytest.fixture(scope="module")
+def scenes(farms, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenes]:
+    """Makes a farm of r600001, on which the changes are ready to be published."""
+    servers = []
+
+    def make(changes: Iterator[Change], min_effect: str) -> Scene:
+        home, port = tmp_path_factory.mktemp("inbox"), free_port()
+        servers.append(sink(home / "mails", port=port, log=home / "smtp.log"))
+        servers[-1].start()
+
+        def prepare(farm: ReplayFarm) -> None:
+            text = (CHECKOUT / "bench.yml").read_text()
+            for old, new in (
+                ("repository: .farm/src", f"repository: {farm.source}"),
+                ("smtp-port: 2525", f"smtp-port: {port}"),
+                (", profile: 2m", ""),
+                ("min-effect: 5%", f"min-effect: {min_effect}"),
+            ):
+                assert old in text
+                text = text.replace(old, new)
+            farm.local.plan.workflow.write_text(text)
+            farm.local.plan.testbeds.write_text('[testbeds.embedded]\ndriver = "embedded"\n')
+
+        history = history_of(tmp_path_factory.mktemp("history") / "src", [first_change(), *changes])
+        farm = farms(Shape(tip=f"r{FIRST}", poll_s=2.0), history, prepare)
+        farm.wait(lambda: farm.value(MEASURED) >= 5, "the first commit's boots", PATIENCE_S)
+        return Scene(farm=farm, inbox=home / "mails")
+
+    yield make
+    for server in servers:
+        server.stop()
+
+
+def rest(farm: ReplayFarm) -> None:
+    """Wait until nothing is asked for, searched, suspected or unsent, and nothing comes of it.
+
+    What a search measured is judged, and idle testbeds measure commits that were passed over.
+    """
+    since = time.monotonic()
+
+    def rests() -> bool:
+        nonlocal since
+        if any(map(farm.value, UNREST)):
+            since = time.monotonic()
+        return time.monotonic() > since + LULL_S
+
+    farm.wait(rests, "the end of all that the farm does", PATIENCE_S)
+
+
+def history_of(path: Path, changes: list[Change]) -> History:
+    first = Change(label=f"r{FIRST - 1}", author="alice", message="Import the embedded kernel")
+    sources = resources.files("buildbot_bench.demo") / "kernel"
+    return History(
+        path=path, shas=write_history(path, list(edited_commits(sources, first, changes)))
+    )
+
+
+@pytest.fixture(scope="module")
+def sloping(scenes: Scenes) -> Scene:
+    """All of the slope was pushed at once, and the alarm's search has ended."""
+    scene = scenes(slope(), "15%")
+    farm = scene.farm
+    farm.history.publish(farm.source, f"r{SLOPE_END}")
+    farm.wait(lambda: farm.value("SELECT id FROM bench_search"), "the alarm", PATIENCE_S)
+    ended = "SELECT ended_at FROM bench_search"
+    farm.wait(lambda: farm.value(ended), "the end of the search", PATIENCE_S)
+    return scene
+
+
+@pytest.fixture(scope="module")
+def padded(scenes: Scenes) -> Scene:
+    """The unlucky commit was pushed, and judged."""
+    scene = scenes(unlucky(), "5%")
+    farm = scene.farm
+    farm.history.publish(farm.source, f"r{UNLUCKY}")
+    about_it = f"{JUDGED} AND new_position > 2"
+    farm.wait(lambda: farm.rows(about_it), "the verdict on the unlucky commit", PATIENCE_S)
+    rest(farm)
+    return scene
+
+
+def test_a_search_over_a_slope_ends_as_that(sloping: Scene) -> None:
+    (search,) = sloping.farm.rows("SELECT id, state, reason FROM bench_search")
+    assert (search["state"], search["reason"]) == ("slope", "alarm")
+    (shown,) = sloping.farm.get(f"searches/{search['id']}")["searches"]
+    assert shown["report"]["steps"] == []
+    (found,) = shown["report"]["slopes"]
+    whole, parts = found["whole"], found["parts"]
+    assert (whole["old"]["label"], whole["new"]["label"]) == (f"r{FIRST}", f"r{SLOPE_END}")
+    assert whole["low"] <= PART**PARTS - 1 <= whole["high"]
+    assert whole["high"] < -0.15
+    assert len(parts) >= 2
+    assert all(part["effect"] < 0 for part in parts)
+    assert [part["old"] for part in parts[1:]] == [part["new"] for part in parts[:-1]]
+
+
+def test_one_mail_tells_of_the_slope_and_of_its_parts(sloping: Scene) -> None:
+    farm = sloping.farm
+    farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail", PATIENCE_S)
+    rest(farm)
+    ((subject, text),) = sloping.mails()
+    told = rf"\[bench\] r{FIRST} to r{SLOPE_END}: forwarding -2\d\.\d% on embedded, "
+    assert re.fullmatch(told + r"little by little \[slope\]", subject), subject
+    assert "none of them changed 15.0% by itself" in " ".join(text.split())
+    parts = re.findall(
+        r"^  (-\d\S*%) \(95% interval .*\): r(\d+) to r(\d+) \(\d commit", text, re.MULTILINE
+    )
+    assert parts[0][1] == str(FIRST)
+    assert parts[-1][2] == str(SLOPE_END)
+    assert farm.value("SELECT count(*) FROM bench_report") == 1
+    alarms = farm.rows("SELECT search_id FROM bench_judgement WHERE state = 'regression'")
+    assert {alarm["search_id"] for alarm in alarms} == {1}
+
+
+def test_the_judge_calls_the_luck_of_one_image_layout(padded: Scene) -> None:
+    (judged,) = padded.farm.rows(f"{JUDGED} AND new_position > 2")
+    assert judged["state"] == "nothing", judged
+    images = "SELECT DISTINCT ordinal FROM bench_image WHERE label = :label AND state = 'built'"
+    built = {row["ordinal"] for row in padded.farm.rows(images, label=f"r{UNLUCKY}")}
+    assert built >= {0, 1}
+    assert "one image's layout, not the code" in json.loads(judged["verdict"])["reason"]
+
+
+def test_nobody_gets_a_mail_about_layout(padded: Scene) -> None:
+    rest(padded.farm)
+    assert padded.farm.rows("SELECT * FROM bench_report") == []
+    assert padded.mails() == []
+
+
+def test_every_page_answers(sloping: Scene) -> None:
+    assert_every_page_answers(sloping.farm)
