@@ -20,6 +20,8 @@ NOTE = ".running"
 # It writes its own number down before it is what was asked for: whoever starts it may be killed.
 _NOTED = ("/bin/sh", "-c", 'echo "$$" >"$0" && exec "$@"')
 STOP_GRACE_S = 20.0
+# What a killed one had just forked holds its lock until it has become another program.
+_FORK_GRACE_S = 5.0
 _TAIL_LINES = 15
 
 
@@ -41,7 +43,7 @@ class Child:
             InfraError: When an earlier one that had the same log still runs.
         """
         note = self.log.with_suffix(NOTE)
-        lock = try_lock(note)
+        lock = _lock(note)
         if lock is None:
             raise InfraError(f"{self.name}: it runs already", hint=f"see the process in {note}")
         try:
@@ -86,6 +88,14 @@ class Child:
         """The last lines of its log."""
         lines = self.log.read_text(errors="replace").splitlines()
         return "\n".join(lines[-_TAIL_LINES:])
+
+
+def _lock(note: Path) -> int | None:
+    """The descriptor that holds a note's lock, or None when its process goes on and on."""
+    deadline = time.monotonic() + _FORK_GRACE_S
+    while (lock := try_lock(note)) is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return lock
 
 
 def wait_until(

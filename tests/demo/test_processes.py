@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.processes import Child, answers, free_port, wait_until
+from buildbot_bench.demo.processes import NOTE, Child, answers, free_port, wait_until
+from buildbot_bench.lab.locks import take_lock
 
 READY = "print('ready', flush=True)"
 SLEEP = f"{READY}; import time; time.sleep(600)"
@@ -65,6 +67,18 @@ def test_a_child_that_ended_may_be_started_again_and_its_log_goes_on(child):
     started(child, READY)
     child.process.wait()
     assert child.log.read_text() == "ready\nready\n"
+
+
+def test_a_lock_that_a_killed_child_left_to_what_it_had_just_forked_is_waited_for(child):
+    note = child.log.with_suffix(NOTE)
+    forked = "import sys, time; print('held', flush=True); time.sleep(0.5)"
+    lock = take_lock(note)
+    with subprocess.Popen(
+        [sys.executable, "-c", forked], pass_fds=(lock,), stdout=subprocess.PIPE
+    ) as holder:
+        os.close(lock)
+        assert holder.stdout.readline() == b"held\n"
+        started(child, READY)
 
 
 def test_ctrl_c_reaches_only_us(child):
