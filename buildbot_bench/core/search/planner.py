@@ -71,7 +71,7 @@ def _why_stop(posterior: AveragedPosterior, state: StopState, policy: SearchPoli
     if state.found and not state.open and not state.unproved:
         return f"each step is located; the answer is wrong with probability {state.doubt:.2g}"
     nothing_open = not state.open and not state.unproved
-    if not state.found and nothing_open and ends_differ(posterior, policy):
+    if not state.found and nothing_open and (state.sloping or ends_differ(posterior, policy)):
         return "the ends differ, but no commit by itself changes as much as what is searched for"
     if len(posterior.readings.values) >= policy.max_measurements:
         return f"{policy.max_measurements} measurements were not enough"

@@ -19,6 +19,7 @@ from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between, own_levels
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray
 
 # On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
@@ -117,7 +118,48 @@ def lacking(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> lis
         for side, boots in zip(pair, needed, strict=True)
         if side.boots < boots
     ]
-    return wanting or _for_student(posterior, pair)
+    return wanting or _for_student(posterior, pair) or _for_size(posterior, policy, gap, pair)
+
+
+def is_part_of_slope(
+    posterior: AveragedPosterior, policy: SearchPolicy, own: Levels, gap: int
+) -> bool:
+    """Whether both sides' own boots say that the step is less than a relevant one, one of several.
+
+    The posterior's levels are drawn to those of neighbours. That is right beside a single step; on
+    a slope the neighbours lie further off, and a small step looks larger than it is.
+    """
+    if _explains_ends(own, gap):
+        return False
+    boots = min(side.boots for side in sides(posterior, gap))
+    change, error = change_between(own, gap, gap + 1)
+    relevant = log1p(policy.relevant_effect)
+    if boots >= _MOST_FOR_T:
+        return abs(change) < relevant
+    return boots >= ministat.MIN_VALUES and abs(change) + error < relevant
+
+
+def _for_size(
+    posterior: AveragedPosterior, policy: SearchPolicy, gap: int, pair: tuple[StepSide, StepSide]
+) -> list[Lacking]:
+    """What tells a relevant step from a part of a slope: boots of the ends, then of its sides."""
+    own = own_levels(posterior)
+    change, error = change_between(own, gap, gap + 1)
+    if abs(change) - error / NORMAL_95 >= log1p(policy.relevant_effect):
+        return []
+    if ends := ends_unproved(posterior):
+        return ends
+    fewer = min(pair, key=lambda side: side.boots)
+    if fewer.boots >= _MOST_FOR_T or _explains_ends(own, gap):
+        return []
+    return [Lacking(place=fewer.place, anew=False)]
+
+
+def _explains_ends(own: Levels, gap: int) -> bool:
+    """Whether the ends may differ by no more than the step in a gap."""
+    change, error = change_between(own, gap, gap + 1)
+    whole, error_of_whole = change_between(own, 0, len(own[0]) - 1)
+    return abs(whole - change) <= float(np.hypot(error, error_of_whole))
 
 
 def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[Lacking]:

@@ -10,13 +10,8 @@ import numpy as np
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import OddImage, SearchPolicy, Slope, SlopePart
-from buildbot_bench.core.search.search_range import FloatArray, SearchRange
-
-Levels = tuple[FloatArray, FloatArray]  # means and variances of measured kernels, (m,)
-
-_TINY = 1e-12  # a precision so small that its interval holds everything
-_ODD = 0.9  # the probability from which on an image is said to lie far off
-_NORMAL_95 = 1.959964  # standard deviations: ndtri(0.975)
+from buildbot_bench.core.search.own_levels import ODD, Levels, change_between, own_levels
+from buildbot_bench.core.search.search_range import SearchRange
 
 
 def slopes_between(
@@ -26,12 +21,12 @@ def slopes_between(
     policy: SearchPolicy,
 ) -> tuple[Slope, ...]:
     """The stretches between found steps (gaps) and ends that change by a relevant effect."""
-    levels = _measured(posterior)
+    levels = own_levels(posterior)
     edges = [-1, *found, len(posterior.readings.kernels) - 1]
     slopes = []
     for before, after in pairwise(edges):
         first, last = before + 1, after
-        change, error = _change(levels, first, last)
+        change, error = change_between(levels, first, last)
         if abs(change) - error < log1p(policy.relevant_effect):
             continue
         marks = _marks(levels, first, last, np.sign(change))
@@ -44,33 +39,15 @@ def slopes_between(
     return tuple(slopes)
 
 
-def _measured(posterior: AveragedPosterior) -> Levels:
-    """What the images of each kernel read by themselves: its neighbours lie on other levels."""
-    readings, noise = posterior.readings, posterior.models[0].noise
-    believed = far_images(readings, noise, posterior.models[0].levels()[0]) < _ODD
-    weight = believed / (noise.build**2 + noise.run**2 / readings.boots_of_image)
-    # Where no image is believed, nothing is known of the kernel.
-    total = np.maximum(np.bincount(readings.place, weight), _TINY)
-    mean = np.bincount(readings.place, weight * readings.level_of_image) / total
-    return mean, 1 / total
-
-
 def _marks(levels: Levels, first: int, last: int, sign: float) -> list[int]:
     """Measured kernels first..last between any two of which the level surely changed that way."""
     marks = [first]
     for place in range(first + 1, last + 1):
-        change, error = _change(levels, marks[-1], place)
+        change, error = change_between(levels, marks[-1], place)
         if sign * change > error:
             marks.append(place)
     # What comes after the last mark is too little to be told from nothing.
     return [*marks[:-1], last]
-
-
-def _change(levels: Levels, first: int, last: int) -> tuple[float, float]:
-    """From the level of one measured kernel to another's, with the half width of its interval."""
-    mean, variance = levels
-    sd = float(np.sqrt(variance[first] + variance[last]))
-    return float(mean[last] - mean[first]), _NORMAL_95 * sd
 
 
 def odd_images(search_range: SearchRange, posterior: AveragedPosterior) -> tuple[OddImage, ...]:
@@ -85,7 +62,7 @@ def odd_images(search_range: SearchRange, posterior: AveragedPosterior) -> tuple
             image=int(readings.image[i]),
             effect=float(np.expm1(away[i])),
         )
-        for i in np.flatnonzero(share > _ODD)
+        for i in np.flatnonzero(share > ODD)
     )
 
 
@@ -95,7 +72,7 @@ def _part(
     levels: Levels,
     between: tuple[int, int],
 ) -> SlopePart:
-    change, error = _change(levels, *between)
+    change, error = change_between(levels, *between)
     effect, low, high = (float(np.expm1(x)) for x in (change, change - error, change + error))
     old, new = (int(posterior.readings.kernels[place]) for place in between)
     return SlopePart(old=search_range.last_with(old), new=new, effect=effect, low=low, high=high)

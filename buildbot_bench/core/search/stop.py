@@ -16,21 +16,25 @@ import numpy as np
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
+from buildbot_bench.core.search.own_levels import Levels, change_between, own_levels
 from buildbot_bench.core.search.proof import (
     Lacking,
     doubtful_ends,
     ends_unproved,
     is_denied,
+    is_part_of_slope,
     is_separated,
     lacking,
 )
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, SearchRange
+from buildbot_bench.core.search.slope_proof import SlopeProof, slope_proof
 from buildbot_bench.core.search.slopes import odd_images, slopes_between
 
 _BOOTS_OF_END = 3  # boots; chosen: one may be an outlier, and two must agree
 # Ends whose difference is known to this share of what is sought will not be told apart any better.
 _KNOWN = 0.1
 _LIKELY = 0.5  # a probability: rather a step than none
+_WORTH_ASKING = 0.2  # of a step, from which on it may be one that only looks large
 _NORMAL_95 = 1.959964  # standard deviations: ndtri(0.975)
 
 
@@ -58,48 +62,82 @@ def classify_gaps(
     search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy
 ) -> StopState:
     """Sort the gaps between measured kernels into found, open and idle ones."""
-    found, denied = _found(search_range, posterior, policy)
-    places = tuple(np.flatnonzero(found).tolist())
+    kernels, own = posterior.readings.kernels, own_levels(posterior)
+    narrow = np.array(
+        [not len(search_range.worth_building(int(a), int(b))) for a, b in pairwise(kernels)]
+    )
+    found, denied, small = _found(posterior, policy, own, narrow)
     # Less than min_effect is sought only until a step is found that explains a claim as small.
     claimed = policy.claimed or 0.0
     explained = bool((found & ((posterior.change * claimed > 0) | (claimed == 0))).any())
     missed = np.where(found, 0.0, posterior.further if explained else posterior.relevant)
-    missed[denied] = 0.0
-    spread_out = float(missed.max()) < _LIKELY and ends_differ(posterior, policy)
-    allowed = (
-        constants.LEFT_OUT if explained else constants.LEFT_IN_SLOPE if spread_out else policy.error
-    )
+    missed[[*denied, *small]] = 0.0
+    spread_out = not found.any() and float(missed.max()) < _LIKELY
+    if spread_out and _own_ends_differ(own, policy):
+        slope = slope_proof(posterior, policy, own, narrow)
+        if slope is not None and slope.boots <= len(posterior.readings.values):
+            return _sloping(posterior, policy, slope, denied)
+    sloping = spread_out and ends_differ(posterior, policy)
+    left = constants.LEFT_IN_SLOPE if sloping else policy.error
+    places = tuple(_places(found))
     wrong = float((1 - posterior.step[found]).sum())
     return StopState(
         found=places,
-        open=_likeliest(missed, allowed),
+        open=_likeliest(missed, constants.LEFT_OUT if explained else left),
         unproved=(
             *dict.fromkeys(one for g in places for one in lacking(posterior, policy, g)),
-            *(ends_unproved(posterior) if spread_out and not places else ()),
+            *(ends_unproved(posterior) if sloping else ()),
             *doubtful_ends(posterior, policy),
         ),
-        denied=tuple(denied),
+        denied=denied,
         doubt=wrong if explained else max(wrong, float(missed.sum())),
         left_out=min(float(missed.sum()), 1.0),
-        sloping=spread_out and not places,
+        sloping=sloping,
     )
+
+
+def _sloping(
+    posterior: AveragedPosterior, policy: SearchPolicy, slope: SlopeProof, denied: tuple[int, ...]
+) -> StopState:
+    """The state while a slope is proved, and once it is."""
+    lacks = (Lacking(place=slope.place, anew=False),) if slope.boots > 0 else ()
+    return StopState(
+        found=(),
+        open=(),
+        unproved=(*ends_unproved(posterior), *doubtful_ends(posterior, policy), *lacks),
+        denied=denied,
+        doubt=slope.hidden,
+        left_out=slope.hidden,
+        sloping=True,
+    )
+
+
+def _own_ends_differ(own: Levels, policy: SearchPolicy) -> bool:
+    """Whether the ends differ, by their own boots, by what is searched for."""
+    change, error = change_between(own, 0, len(own[0]) - 1)
+    return abs(change) - error >= log1p(policy.sought_effect)
 
 
 def _found(
-    search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy
-) -> tuple[BoolArray, list[int]]:
-    """Which gaps hold a sure step between neighbours, (m - 1,); and those that images deny."""
-    kernels = posterior.readings.kernels
-    narrow = np.array(
-        [not len(search_range.worth_building(int(a), int(b))) for a, b in pairwise(kernels)]
-    )
+    posterior: AveragedPosterior, policy: SearchPolicy, own: Levels, narrow: BoolArray
+) -> tuple[BoolArray, tuple[int, ...], tuple[int, ...]]:
+    """Which gaps hold a sure step between neighbours, (m - 1,); those whose step is none.
+
+    These are the gaps whose step the images of a side deny, and those that are part of a slope.
+    """
     large = posterior.relevant > 0.5 * posterior.step
     likely = narrow & large & (posterior.step > _LIKELY)
-    denied = [g for g in map(int, np.flatnonzero(likely)) if is_denied(posterior, policy, g)]
-    likely[denied] = False
+    denied = tuple(g for g in _places(likely) if is_denied(posterior, policy, g))
+    worth_asking = _places(narrow & (posterior.step > _WORTH_ASKING))
+    small = tuple(g for g in worth_asking if is_part_of_slope(posterior, policy, own, g))
+    likely[[*denied, *small]] = False
     # The error is for the whole answer: several steps share it.
     found = likely & (posterior.step >= 1 - policy.error / max(int(likely.sum()), 1))
-    return found, denied
+    return found, denied, small
+
+
+def _places(which: BoolArray) -> list[int]:
+    return [int(place) for place in np.flatnonzero(which)]
 
 
 def _likeliest(missed: FloatArray, allowed: float) -> tuple[int, ...]:

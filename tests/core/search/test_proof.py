@@ -103,7 +103,71 @@ def test_twenty_small_steps_are_a_slope_with_its_parts(seed):
     assert slope.parts[0].old == 0
     assert slope.parts[-1].new == 256
     assert [part.new for part in slope.parts[:-1]] == [part.old for part in slope.parts[1:]]
-    assert len(evidence.measurements) <= 110
+    assert len(evidence.measurements) <= 80
+
+
+@pytest.mark.parametrize(
+    ("count", "effect", "sigma", "least"), [(8, -0.04, 0.015, 0.1), (3, -0.011, 0.004, 0.02)]
+)
+def test_small_steps_among_noise_are_a_slope_and_none_is_stated(count, effect, sigma, least):
+    commits = np.random.default_rng(200).choice(np.arange(1, 257), count, replace=False)
+    lab = Lab(n=256, steps=dict.fromkeys(map(int, commits), effect), sigma_run=sigma, seed=202)
+    policy = SearchPolicy(
+        sigma_run=sigma, sigma_build=0.0, claimed=count * effect, min_effect=least
+    )
+    answer, _ = search(lab, policy)
+    assert answer.steps == ()
+    assert [slope.whole.effect for slope in answer.slopes] == [
+        pytest.approx((1 + effect) ** count - 1, rel=0.2)
+    ]
+
+
+def beside_each_other(*levels: float) -> Evidence:
+    """Neighbours with eight boots each, of noise that is the same for all, about these levels."""
+    noise = 0.004 * np.array([-1.5, -0.8, -0.4, -0.1, 0.1, 0.4, 0.8, 1.5])
+    taken = [
+        Measurement(position=position, value=float(np.exp(level + one)))
+        for position, level in enumerate(levels)
+        for one in noise
+    ]
+    return Evidence(measurements=tuple(taken))
+
+
+ONE_IMAGE = SearchPolicy(sigma_run=0.004, sigma_build=0.0, min_effect=0.02, layout=False)
+
+
+def test_neighbours_that_each_lose_less_than_a_relevant_effect_are_a_slope():
+    answer = plan(3, beside_each_other(0.0, -0.013, -0.026, -0.039), COSTS, ONE_IMAGE)
+    assert isinstance(answer, Answer)
+    assert answer.steps == ()
+    assert [len(slope.parts) for slope in answer.slopes] == [3]
+
+
+def test_kernels_that_lie_near_each_other_are_booted_again_before_others_are_built():
+    marks = {64 * i: -0.009 * i for i in range(5)}
+    taken = [
+        Measurement(position=position, value=float(np.exp(level + one)))
+        for position, level in marks.items()
+        for one in (-0.003, 0.0, 0.003)
+    ]
+    request = plan(256, Evidence(measurements=tuple(taken)), COSTS, ONE_IMAGE)
+    assert isinstance(request, Measure)
+    assert request.position in marks
+
+
+def test_a_step_that_explains_the_ends_is_named_though_it_reads_as_less_than_relevant():
+    """What is known of the levels around it says that it is relevant."""
+    lower = [-0.017] * 4
+    answer = plan(5, beside_each_other(0.0, -0.0145, *lower), COSTS, ONE_IMAGE)
+    assert isinstance(answer, Answer)
+    assert sure(answer) == [(0, 1)]
+
+
+def test_steps_that_each_lose_more_are_stated_one_by_one():
+    answer = plan(3, beside_each_other(0.0, -0.022, -0.044, -0.066), COSTS, ONE_IMAGE)
+    assert isinstance(answer, Answer)
+    assert sure(answer) == [(0, 1), (1, 2), (2, 3)]
+    assert answer.slopes == ()
 
 
 def test_a_long_untestable_stretch_takes_a_dozen_failing_builds():
