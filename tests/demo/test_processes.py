@@ -128,3 +128,13 @@ def test_a_port_answers_when_something_listens_there():
     assert not answers(port)
     with socket.create_server(("127.0.0.1", port)):
         assert answers(port)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a port cannot be kept for a server")
+def test_a_free_port_is_kept_for_the_server_that_it_was_asked_for():
+    port = free_port()
+    for _ in ("a server", "the same, started again"):
+        with socket.create_server(("127.0.0.1", port)):
+            assert answers(port)
+        with socket.socket() as another, pytest.raises(OSError, match="in use"):
+            another.bind(("127.0.0.1", port))

@@ -16,6 +16,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from buildbot_bench.demo.processes import free_port
+
 HOST = "127.0.0.1"
 
 
@@ -87,12 +89,6 @@ def mute() -> Iterator[int]:
     """A port that is connected to and never says a word."""
     with socket.create_server((HOST, 0)) as listener:
         yield listener.getsockname()[1]
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server((HOST, 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def only(user: str, password: str):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from buildbot_bench.demo.processes import answers, free_port
+
 BIN = Path(__file__).parent / "bin"
 CONNECT = Path(__file__).parent / "connect"
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class Network:
@@ -67,7 +68,7 @@ class Host:
         (self.directory / "boot/kernel/kernel").write_text("FreeBSD 15.0-STABLE of this host\n")
         for port, mac in ports.items():
             self.link(port, mac)
-        self.port = _free_port()
+        self.port = free_port()
         network.knows(name, self.port)
         self._sshd: subprocess.Popen[bytes] | None = None
         self._config = self.directory / "sshd_config"
@@ -84,7 +85,7 @@ class Host:
         log = str(self.directory / "sshd.log")
         self._sshd = subprocess.Popen([SSHD, "-D", "-f", str(self._config), "-E", log])
         deadline_s = time.monotonic() + PATIENCE_S
-        while not _answers(self.port):
+        while not answers(self.port):
             assert self._sshd.poll() is None, Path(log).read_text()
             assert time.monotonic() < deadline_s, "sshd does not start"
             time.sleep(0.01)
@@ -166,15 +167,3 @@ def _children(pid: int) -> list[int]:
     lines = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
     pairs = [line.split() for line in lines.splitlines()]
     return [int(child) for child, parent in pairs if int(parent) == pid]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
