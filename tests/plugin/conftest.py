@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -82,7 +83,9 @@ def postgresql() -> Iterator[sa.Engine]:
 def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with the bench_* tables and nothing in them."""
     path = tmp_path_factory.mktemp("tables") / "empty.sqlite"
-    _make_tables(sqlite_engine(path))
+    engine = sqlite_engine(path)
+    _make_tables(engine)
+    engine.dispose()
     return path
 
 
@@ -107,20 +110,27 @@ def database() -> str:
 
 
 @pytest.fixture
-def pool(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> DirectPool:
-    return new_pool(database, request, tmp_path)
+def pool(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DirectPool]:
+    with new_pool(database, request, tmp_path) as pool:
+        yield pool
 
 
+@contextmanager
 def new_pool(
-    database: str, request: pytest.FixtureRequest, directory: Path, *, kept_open: bool = False
-) -> DirectPool:
-    """Empty tables on a database of that kind; see sqlite_engine for `kept_open`."""
+    database: str, request: pytest.FixtureRequest, directory: Path
+) -> Iterator[DirectPool]:
+    """Empty tables on a database of that kind."""
     if database == "postgresql":
         engine = request.getfixturevalue("postgresql_tables")
         empty_tables(engine, METADATA)
-        return DirectPool(engine)
+        yield DirectPool(engine)
+        return
     path = shutil.copyfile(request.getfixturevalue("sqlite_tables"), directory / "state.sqlite")
-    return DirectPool(sqlite_engine(path, kept_open=kept_open))
+    engine = sqlite_engine(path)
+    try:
+        yield DirectPool(engine)
+    finally:
+        engine.dispose()
 
 
 @pytest.fixture

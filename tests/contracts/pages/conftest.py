@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -11,15 +10,14 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.farm import Farm
 from tests.contracts.pages.named import places
 from tests.databases import DATABASES
-from tests.fakes.database import DirectPool
 from tests.fakes.full_past import WHOLE, live_through_everything
 from tests.fakes.past import Past
 from tests.fakes.served import ServedFarm
 from tests.plugin.conftest import (  # noqa: F401 - the fixtures of the plugin's farms
     make_farm,
     master,
-    new_pool,
     past,
+    pool,
     postgresql,
     postgresql_tables,
     published,
@@ -36,18 +34,12 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def pool(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> DirectPool:
-    """Its SQLite file is kept open: it is asked a thousand times here."""
-    return new_pool(database, request, tmp_path, kept_open=True)
-
-
-@pytest.fixture
 def farm(make_farm) -> Farm:  # noqa: F811
     return make_farm(*WHOLE)
 
 
 @pytest.fixture
-def engine(pool) -> sa.Engine:
+def engine(pool) -> sa.Engine:  # noqa: F811
     return pool.engine
 
 

@@ -126,7 +126,7 @@ async def test_the_same_rows_are_shown_alike_from_both_databases(
 
 def copied(source: sa.Engine, path: Path) -> sa.Engine:
     """All rows in a file of SQLite's."""
-    copy = sqlite_engine(path, kept_open=True)
+    copy = sqlite_engine(path)
     METADATA.create_all(copy)
     with source.connect() as old, copy.begin() as new:
         # A comparison names a search, and a search comes after it: they are all there at the end.
