@@ -19,7 +19,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import succeed
 from twisted.internet.threads import deferToThread
 from twisted.web.resource import Resource
-from twisted.web.server import Site
+from twisted.web.server import Request, Site
 
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.rest import endpoints as rest
@@ -57,14 +57,14 @@ class ServedFarm:
         self._front = self._front_of(master)
         self.pages = BenchPages()
 
-    async def start(self) -> ServedFarm:
+    async def start(self, request_factory: type[Request] = Request) -> ServedFarm:
         """Listen on a free port, for as long as the reactor runs."""
         parent = _Parent()
         parent.front = self._front
         await self.data.setServiceParent(parent)
         register_resources(self._front)
         self.pages.setMaster(self._front)
-        site = Site(self._root())
+        site = Site(self._root(), requestFactory=request_factory)
         self._port = reactor.listenTCP(0, site, interface="127.0.0.1").getHost().port
         return self
 

@@ -23,6 +23,7 @@ from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2Ro
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.db.sql import MOST
+from buildbot_bench.plugin.rest.sending import ThreadedRequest
 
 Args = dict[str, Any]
 
@@ -176,6 +177,13 @@ class ReadableRoot(V2RootResource):
             if name in {b"order", b"field"} and b"" in values:
                 raise InvalidQueryParameter(f"{name.decode()}= names no field")
         return super().decodeResultSpec(request, endpoint)
+
+    @async_to_deferred
+    async def renderRest(self, request: Any) -> None:
+        """As Buildbot answers, but see sending.py."""
+        threaded = ThreadedRequest(request)
+        await super().renderRest(threaded)
+        threaded.send()
 
 
 def install() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import sqlalchemy as sa
+from twisted.web.server import Request
 
 from buildbot_bench.plugin.farm import Farm
 from tests.contracts.pages.named import places
@@ -25,7 +26,7 @@ from tests.plugin.conftest import (  # noqa: F401 - the fixtures of the plugin's
     sqlite_tables,
 )
 
-Serve = Callable[[], Awaitable[ServedFarm]]
+Serve = Callable[..., Awaitable[ServedFarm]]
 
 
 @pytest.fixture(params=DATABASES)
@@ -47,9 +48,9 @@ def engine(pool) -> sa.Engine:  # noqa: F811
 def served(past: Past, master) -> Serve:  # noqa: F811
     """Serves the farm, after it has lived through one thing of each kind."""
 
-    async def serve() -> ServedFarm:
+    async def serve(request_factory: type[Request] = Request) -> ServedFarm:
         await live_through_everything(past)
-        return await ServedFarm(master).start()
+        return await ServedFarm(master).start(request_factory)
 
     return serve
 

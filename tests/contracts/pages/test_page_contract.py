@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import sqlalchemy as sa
+from twisted.python.threadable import isInIOThread
+from twisted.web.server import Request
 
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.store import BenchStore
@@ -86,6 +88,23 @@ async def test_whatever_there_is_is_answered(served, there):
         else:
             assert_readable(target, answer)
     assert wrong == []
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+async def test_each_answer_is_written_by_the_reactors_thread(served, there):
+    """What another writes may be lost between two parts that the reactor sends."""
+    written: set[tuple[bytes, bool]] = set()
+
+    class Noted(Request):
+        def write(self, data: bytes) -> None:
+            written.add((self.uri, isInIOThread()))
+            super().write(data)
+
+    farm = await served(Noted)
+    asked = [target for pattern in RESOURCES for target in targets(pattern, there())]
+    for target in asked:
+        assert (await farm.get(target)).body
+    assert written == {(target.encode(), True) for target in asked}
 
 
 async def test_the_browsers_files_are_served(served):
