@@ -8,6 +8,7 @@ import pytest
 
 from tests.databases import new_database, postgresql_server
 from tests.e2e.farms import module_farms
+from tests.e2e.inbox import Inbox
 from tests.e2e.replay_farm import ReplayFarm
 
 # Its assertions are to say what they compared, like a test's own.
@@ -26,6 +27,13 @@ def farms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Re
     """Makes farms and starts them; whatever becomes of the test, none of their processes stays."""
     with module_farms(tmp_path_factory) as make:
         yield make
+
+
+@pytest.fixture(scope="module")
+def inbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inbox]:
+    """Where the mails of a module's farm arrive; it takes them from now on."""
+    with Inbox(tmp_path_factory.mktemp("inbox")) as inbox:
+        yield inbox
 
 
 @pytest.hookimpl(wrapper=True)

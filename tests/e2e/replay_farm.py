@@ -248,7 +248,8 @@ class ReplayFarm:
     @cached_property
     def database(self) -> sa.Engine:
         """Its tables, beside the master's own connections."""
-        return sa.create_engine(self._db_url, poolclass=sa.NullPool)
+        patient = {"timeout": 60} if self._db_url.startswith("sqlite") else {}
+        return sa.create_engine(self._db_url, poolclass=sa.NullPool, connect_args=patient)
 
     def _child(self, name: str) -> Any:
         return self.local.master if name == "master" else self.local.workers[name]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from tests.e2e.histories import numbered_history
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -23,17 +23,7 @@ FIRST, LAST = 311848, 313448
 @pytest.fixture
 def history(tmp_path: Path) -> History:
     """As many commits as the model case has, none of which changes the kernel's speed."""
-    path = tmp_path / "history"
-    commits = [
-        GeneratedCommit(
-            svn=svn,
-            author="alice",
-            message=f"Change {svn}\n",
-            files={"kernel": "r311849\n", "count": f"{svn}\n"},
-        )
-        for svn in range(FIRST, LAST + 1)
-    ]
-    return History(path=path, shas=write_history(path, commits))
+    return numbered_history(tmp_path, FIRST, LAST, files={"kernel": "r311849\n"})
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def usual_umask():
 
 
 def test_a_farm_that_measured_has_no_file_that_others_may_read(usual_umask, farms):
-    farm = farms(Shape(tip="r311849"))
+    farm = farms(Shape(tip="r311849"), created=True)
     farm.kill("master")
     _open_up(farm.directory / "master")
     assert list(open_to_others(farm.directory / "master"))

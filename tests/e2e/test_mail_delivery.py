@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from email import message_from_bytes, policy
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.smtp import sink
 from tests.e2e.checks import steps_of
+from tests.e2e.inbox import Inbox
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, make_repository
 
@@ -46,41 +43,36 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 @pytest.fixture(scope="module")
-def smtp_port() -> int:
-    return free_port()
+def inbox(tmp_path_factory: pytest.TempPathFactory) -> Inbox:
+    """Where the mails are to arrive: its server is down."""
+    return Inbox(tmp_path_factory.mktemp("inbox"))
 
 
 @pytest.fixture(scope="module")
-def farm(farms, history: History, smtp_port: int) -> ReplayFarm:
+def farm(farms, history: History, inbox: Inbox) -> ReplayFarm:
     """A farm whose search has found the culprit, and whose mail server is down."""
-    farm = farms(Shape(tip=CULPRIT, smtp_port=smtp_port), history)
+    farm = farms(Shape(tip=CULPRIT, smtp_port=inbox.port), history)
     search = farm.wait_for_search(farm.begin_search("r313445", CULPRIT))
     assert steps_of(search["report"]) == [("r313447", CULPRIT, -1)]
     return farm
 
 
 @pytest.fixture(scope="module")
-def mails(farm: ReplayFarm, smtp_port: int) -> Iterator[Path]:
+def mails(farm: ReplayFarm, inbox: Inbox) -> Iterator[Inbox]:
     """Where the mails arrive once the server is there; the master is killed before."""
     tried = "SELECT attempts FROM bench_report WHERE state = 'new' AND last_error IS NOT NULL"
     farm.wait(lambda: farm.value(tried), "a try to send the mail in vain")
     farm.kill("master")
     # The minute until the next try is not waited for.
     farm.change("UPDATE bench_report SET next_try_at = 0")
-    directory = farm.directory / "mails"
-    server = sink(directory, port=smtp_port, log=farm.directory / "smtp.log")
-    server.start()
-    farm.resume("master")
-    try:
-        yield directory
-    finally:
-        server.stop()
+    with inbox:
+        farm.resume("master")
+        yield inbox
 
 
-def wait_for_mail(farm: ReplayFarm, mails: Path) -> EmailMessage:
+def wait_for_mail(farm: ReplayFarm, mails: Inbox) -> EmailMessage:
     farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail was taken")
-    (path,) = mails.glob("*.eml")
-    return message_from_bytes(path.read_bytes(), policy=policy.default)
+    return mails.only()
 
 
 def assert_harmless(text: str) -> None:
@@ -91,7 +83,7 @@ def assert_harmless(text: str) -> None:
 
 
 def test_mail_arrives_once_when_its_server_and_the_master_come_back(
-    farm: ReplayFarm, mails: Path
+    farm: ReplayFarm, mails: Inbox
 ) -> None:
     mail = wait_for_mail(farm, mails)
     assert CULPRIT in str(mail["Subject"]).split()
@@ -102,10 +94,10 @@ def test_mail_arrives_once_when_its_server_and_the_master_come_back(
     farm.resume("master")
     # A search that begins and ends after that shows that the broker has looked at the mails again.
     farm.wait_for_search(farm.begin_search("r313445", "r313447"))
-    assert len(list(mails.glob("*"))) == 1
+    assert len(list(mails.directory.glob("*"))) == 1
 
 
-def test_mail_of_a_hostile_commit_is_harmless(farm: ReplayFarm, mails: Path) -> None:
+def test_mail_of_a_hostile_commit_is_harmless(farm: ReplayFarm, mails: Inbox) -> None:
     mail = wait_for_mail(farm, mails)
     html, text = mail.get_body(("html",)), mail.get_body(("plain",))
     assert html is not None

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
-from email import message_from_bytes, policy
-from pathlib import Path
 
 import pytest
 
 from buildbot_bench.demo.embedded_history import CULPRIT, LABELS, make_embedded_history
-from buildbot_bench.demo.farm import CHECKOUT, LocalFarm
-from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.smtp import sink
 from tests.databases import DATABASES, new_database, postgresql_server
 from tests.e2e.checks import assert_every_page_answers
-from tests.e2e.replay_farm import History, ReplayFarm, Shape, end_processes_in
+from tests.e2e.embedded import embed
+from tests.e2e.farms import module_farms
+from tests.e2e.inbox import Inbox, plain
+from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.fakes.other_package import install
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
@@ -32,25 +29,6 @@ PATIENCE_S = 900.0
 MOST_TIMES = 1.9  # the boots of the search alone
 
 
-class EmbeddedFarm(ReplayFarm):
-    """The farm of `make demo` with a second workload."""
-
-    def __init__(self, directory: Path, history: History, shape: Shape) -> None:
-        super().__init__(directory, history, shape)
-        testbeds = CHECKOUT / "workers" / "lab" / "testbeds.toml"
-        self.local = LocalFarm(replace(self.local.plan, testbeds=testbeds))
-        text = (CHECKOUT / "bench.yml").read_text()
-        for old, new in (
-            ("repository: .farm/src", "repository: src"),
-            ("workload: [forwarding]", f"workload: [forwarding, {OTHER}]"),
-            (", profile: 2m", ""),
-            ("smtp-port: 2525", f"smtp-port: {shape.smtp_port}"),
-        ):
-            assert old in text
-            text = text.replace(old, new)
-        self.local.plan.workflow.write_text(text)
-
-
 @pytest.fixture(scope="module", params=DATABASES)
 def database(request) -> Iterator[str | None]:
     """The URL of a database on PostgreSQL; None: the farm's own SQLite."""
@@ -62,30 +40,32 @@ def database(request) -> Iterator[str | None]:
 
 
 @pytest.fixture(scope="module")
-def farm(database, tmp_path_factory) -> Iterator[EmbeddedFarm]:
-    directory = tmp_path_factory.mktemp("incident").resolve()
-    path = tmp_path_factory.mktemp("history") / "src"
-    history = History(path=path, shas=make_embedded_history(path))
-    extra = install(tmp_path_factory.mktemp("site"), {"workloads": WORKLOAD}, ENTRY)
-    port = free_port()
-    shape = Shape(tip=LABELS[0], poll_s=2.0, smtp_port=port, db_url=database)
-    server = sink(directory / "mails", port=port, log=directory / "smtp.log")
-    with pytest.MonkeyPatch.context() as patch:
-        known = os.environ.get("PYTHONPATH")
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(extra), known))))
-        farm = EmbeddedFarm(directory, history, shape)
-        try:
-            server.start()
-            farm.start()
-            yield farm
-        finally:
-            farm.end()
-            server.stop()
-            end_processes_in(directory)
+def inbox(database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inbox]:
+    """That of one database's farm."""
+    with Inbox(tmp_path_factory.mktemp("inbox")) as inbox:
+        yield inbox
 
 
 @pytest.fixture(scope="module")
-def mail(farm: EmbeddedFarm) -> str:
+def farm(database, inbox: Inbox, tmp_path_factory) -> Iterator[ReplayFarm]:
+    """The farm of `make demo` with a second workload; one ends before the next begins."""
+    path = tmp_path_factory.mktemp("history") / "src"
+    history = History(path=path, shas=make_embedded_history(path))
+    extra = install(tmp_path_factory.mktemp("site"), {"workloads": WORKLOAD}, ENTRY)
+
+    def prepare(farm: ReplayFarm) -> None:
+        both = ("workload: [forwarding]", f"workload: [forwarding, {OTHER}]")
+        embed(farm, both, smtp_port=inbox.port)
+
+    with pytest.MonkeyPatch.context() as patch:
+        known = os.environ.get("PYTHONPATH")
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(extra), known))))
+        with module_farms(tmp_path_factory) as farms:
+            yield farms(Shape(tip=LABELS[0], poll_s=2.0, db_url=database), history, prepare)
+
+
+@pytest.fixture(scope="module")
+def mail(farm: ReplayFarm, inbox: Inbox) -> str:
     """The text of the mail, once nothing is left to do."""
     measured = "SELECT count(*) FROM bench_iteration WHERE is_primary AND value IS NOT NULL"
     farm.wait(lambda: farm.value(measured) >= 10, "both workloads of the first commit", PATIENCE_S)
@@ -95,9 +75,8 @@ def mail(farm: EmbeddedFarm) -> str:
     waiting = "SELECT count(*) FROM bench_incident_series WHERE standing = 'waiting'"
     suspected = "SELECT count(*) FROM bench_judgement WHERE state = 'suspicion'"
     farm.wait(lambda: farm.value(waiting) + farm.value(suspected) == 0, "all alarms", PATIENCE_S)
-    (path,) = (farm.directory / "mails").glob("*.eml")
-    told = message_from_bytes(path.read_bytes(), policy=policy.default)
-    return f"{told['Subject']}\n{told.get_body(('plain',)).get_content()}"
+    told = inbox.only()
+    return f"{told['Subject']}\n{plain(told)}"
 
 
 def test_one_search_finds_the_culprit_and_both_workloads_prove_it(farm, mail) -> None:

@@ -7,18 +7,16 @@ import io
 import json
 import random
 import time
-from email import message_from_bytes, policy
 from pathlib import Path
 
 import httpx
 import pytest
 
-from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
-from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.smtp import sink
 from tests.chromium import CHROMIUM, chromium
 from tests.e2e.browsing import NARROW, OVERHANG, keep
-from tests.e2e.replay_farm import API, History, ReplayFarm, Shape
+from tests.e2e.histories import numbered_history, record
+from tests.e2e.inbox import Inbox
+from tests.e2e.replay_farm import API, ReplayFarm, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -53,18 +51,7 @@ class Lab:
         """From now on, every boot of the control image has this level."""
         noise = random.Random(4)
         boots = [620e3 * (1 + noise.gauss(0, 0.002)) for _ in range(BOOTS)]
-        series = {
-            "dut": "AMD_GX-412TC_4Cores",
-            "label": "fbsd12-head.iflib",
-            "workload": "forwarding",
-            "points": [
-                {"revision": f"r{CONTROL}", "pps": [level * pps for pps in boots]},
-                {"revision": f"r{OLD}", "pps": boots[:9]},
-            ],
-        }
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(series))
-        partial.replace(self.path)
+        record(self.path, {CONTROL: [level * pps for pps in boots], OLD: boots[:9]})
 
 
 @pytest.fixture(scope="module")
@@ -73,34 +60,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> History:
-    path = tmp_path_factory.mktemp("history") / "src"
-    commits = [
-        GeneratedCommit(
-            svn=svn, author="alice", message=f"Change {svn}\n", files={"kernel": f"r{svn}\n"}
-        )
-        for svn in range(CONTROL, NEW + 1)
-    ]
-    return History(path=path, shas=write_history(path, commits))
-
-
-@pytest.fixture(scope="module")
-def mails(tmp_path_factory: pytest.TempPathFactory):
-    """Where the mails arrive, and the port of the real server that takes them."""
-    home = tmp_path_factory.mktemp("mails")
-    port = free_port()
-    server = sink(home / "mails", port=port, log=home / "smtp.log")
-    server.start()
-    yield home / "mails", port
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def farm(farms, history: History, mails, lab: Lab) -> ReplayFarm:
+def farm(farms, inbox: Inbox, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     """A farm that searches without end while its control image is measured every second."""
     control = f"{{revision: r{CONTROL}, every: 1s, iterations: 3, owner: {OWNER}}}"
-    shape = Shape(tip=f"r{NEW}", iterations=3, smtp_port=mails[1], series=lab.path, control=control)
-    farm = farms(shape, history)
+    shape = Shape(
+        tip=f"r{NEW}", iterations=3, smtp_port=inbox.port, series=lab.path, control=control
+    )
+    farm = farms(shape, numbered_history(tmp_path_factory.mktemp("history"), CONTROL, NEW))
     # Nothing changed in that range: to prove it to a thousandth takes longer than this test.
     farm.begin_search(f"r{OLD}", f"r{NEW}", "--min-effect", "0.1%")
     return farm
@@ -118,7 +84,7 @@ def is_blasting_another(farm: ReplayFarm) -> bool:
 
 
 def test_it_is_held_its_owner_is_told_once_and_it_comes_back(
-    farm: ReplayFarm, lab: Lab, mails
+    farm: ReplayFarm, lab: Lab, inbox: Inbox
 ) -> None:
     farm.wait(lambda: farm.value(CONTROLS) >= ROUNDS, f"{ROUNDS} rounds of the control image")
     farm.let_blasts_last(SLOWLY_S)
@@ -144,8 +110,7 @@ def test_it_is_held_its_owner_is_told_once_and_it_comes_back(
     )
 
     farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail was taken")
-    (path,) = mails[0].glob("*.eml")
-    mail = message_from_bytes(path.read_bytes(), policy=policy.default)
+    mail = inbox.only()
     assert mail["Subject"].startswith(f"[bench] replay is out of control: r{CONTROL} -")
     assert mail["To"] == OWNER
     assert len(farm.rows(QUARANTINES)) == 1

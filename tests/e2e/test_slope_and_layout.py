@@ -11,21 +11,18 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from email import message_from_bytes, policy
-from importlib import resources
-from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Change, Edit, edited_commits
+from buildbot_bench.demo.edited_history import Change, Edit
 from buildbot_bench.demo.embedded_commits import NETIF, SLOWDOWN
-from buildbot_bench.demo.farm import CHECKOUT
-from buildbot_bench.demo.generated_history import write_history
-from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.smtp import sink
 from tests.e2e.checks import assert_every_page_answers
-from tests.e2e.replay_farm import History, ReplayFarm, Shape
+from tests.e2e.embedded import embed
+from tests.e2e.histories import edited_history
+from tests.e2e.inbox import Inbox, plain
+from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -106,15 +103,7 @@ class Scene:
     """A farm, and where its mails arrive."""
 
     farm: ReplayFarm
-    inbox: Path
-
-    def mails(self) -> list[tuple[str, str]]:
-        """Subject and text of each."""
-        found = []
-        for path in self.inbox.glob("*.eml"):
-            mail = message_from_bytes(path.read_bytes(), policy=policy.default)
-            found.append((str(mail["Subject"]), mail.get_body(("plain",)).get_content()))
-        return found
+    inbox: Inbox
 
 
 Scenes = Callable[..., Scene]
@@ -123,34 +112,22 @@ Scenes = Callable[..., Scene]
 @pytest.fixture(scope="module")
 def scenes(farms, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenes]:
     """Makes a farm of r600001, on which the changes are ready to be published."""
-    servers = []
+    with ExitStack() as ends:
 
-    def make(changes: Iterator[Change], min_effect: str) -> Scene:
-        home, port = tmp_path_factory.mktemp("inbox"), free_port()
-        servers.append(sink(home / "mails", port=port, log=home / "smtp.log"))
-        servers[-1].start()
+        def make(changes: Iterator[Change], min_effect: str) -> Scene:
+            inbox = ends.enter_context(Inbox(tmp_path_factory.mktemp("inbox")))
 
-        def prepare(farm: ReplayFarm) -> None:
-            text = (CHECKOUT / "bench.yml").read_text()
-            for old, new in (
-                ("repository: .farm/src", f"repository: {farm.source}"),
-                ("smtp-port: 2525", f"smtp-port: {port}"),
-                (", profile: 2m", ""),
-                ("min-effect: 5%", f"min-effect: {min_effect}"),
-            ):
-                assert old in text
-                text = text.replace(old, new)
-            farm.local.plan.workflow.write_text(text)
-            farm.local.plan.testbeds.write_text('[testbeds.embedded]\ndriver = "embedded"\n')
+            def prepare(farm: ReplayFarm) -> None:
+                effect = ("min-effect: 5%", f"min-effect: {min_effect}")
+                embed(farm, effect, smtp_port=inbox.port)
 
-        history = history_of(tmp_path_factory.mktemp("history") / "src", [first_change(), *changes])
-        farm = farms(Shape(tip=f"r{FIRST}", poll_s=2.0), history, prepare)
-        farm.wait(lambda: farm.value(MEASURED) >= 5, "the first commit's boots", PATIENCE_S)
-        return Scene(farm=farm, inbox=home / "mails")
+            home = tmp_path_factory.mktemp("history")
+            history = edited_history(home, FIRST - 1, [first_change(), *changes])
+            farm = farms(Shape(tip=f"r{FIRST}", poll_s=2.0), history, prepare)
+            farm.wait(lambda: farm.value(MEASURED) >= 5, "the first commit's boots", PATIENCE_S)
+            return Scene(farm=farm, inbox=inbox)
 
-    yield make
-    for server in servers:
-        server.stop()
+        yield make
 
 
 def rest(farm: ReplayFarm) -> None:
@@ -167,14 +144,6 @@ def rest(farm: ReplayFarm) -> None:
         return time.monotonic() > since + LULL_S
 
     farm.wait(rests, "the end of all that the farm does", PATIENCE_S)
-
-
-def history_of(path: Path, changes: list[Change]) -> History:
-    first = Change(label=f"r{FIRST - 1}", author="alice", message="Import the embedded kernel")
-    sources = resources.files("buildbot_bench.demo") / "kernel"
-    return History(
-        path=path, shas=write_history(path, list(edited_commits(sources, first, changes)))
-    )
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +189,8 @@ def test_one_mail_tells_of_the_slope_and_of_its_parts(sloping: Scene) -> None:
     farm = sloping.farm
     farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail", PATIENCE_S)
     rest(farm)
-    ((subject, text),) = sloping.mails()
+    mail = sloping.inbox.only()
+    subject, text = str(mail["Subject"]), plain(mail)
     told = rf"\[bench\] r{FIRST} to r{SLOPE_END}: forwarding -2\d\.\d% on embedded, "
     assert re.fullmatch(told + r"little by little \[slope\]", subject), subject
     assert "none of them changed 15.0% by itself" in " ".join(text.split())
@@ -246,7 +216,7 @@ def test_the_judge_calls_the_luck_of_one_image_layout(padded: Scene) -> None:
 def test_nobody_gets_a_mail_about_layout(padded: Scene) -> None:
     rest(padded.farm)
     assert padded.farm.rows("SELECT * FROM bench_report") == []
-    assert padded.mails() == []
+    assert padded.inbox.mails() == []
 
 
 def test_every_page_answers(sloping: Scene) -> None:

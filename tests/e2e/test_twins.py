@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.demo.farm import LocalFarm
-from tests.e2e.farms import iflib_history
-from tests.e2e.replay_farm import ReplayFarm, Row, Shape, end_processes_in
+from tests.e2e.replay_farm import ReplayFarm, Row, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -37,16 +35,8 @@ class TwinFarm(ReplayFarm):
 
 
 @pytest.fixture(scope="module")
-def farm(tmp_path_factory) -> Iterator[TwinFarm]:
-    directory = tmp_path_factory.mktemp("twins").resolve()
-    shape = Shape(blast_s=BLAST_S)
-    farm = TwinFarm(directory, iflib_history(tmp_path_factory), shape)
-    try:
-        farm.start()
-        yield farm
-    finally:
-        farm.end()
-        end_processes_in(directory)
+def farm(farms) -> ReplayFarm:
+    return farms(Shape(blast_s=BLAST_S), kind=TwinFarm)
 
 
 def test_two_searches_of_one_kind_of_testbed_run_at_once_each_on_one_machine(farm) -> None:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from buildbot_bench.demo.embedded_history import make_embedded_history
-from buildbot_bench.demo.farm import CHECKOUT, USER, FarmPlan, LocalFarm
-from buildbot_bench.demo.generated_history import publish
-from buildbot_bench.demo.processes import free_port, wait_until
+from buildbot_bench.demo.farm import USER
 from tests.e2e.checks import steps_of
-from tests.e2e.replay_farm import end_processes_in
+from tests.e2e.embedded import embed
+from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
 
 # r311843 changes a comment of r311842; r311844 is slow, and crashes at start until r311845.
 BEFORE, COMMENT, SLOW, REPAIR = "r311842", "r311843", "r311844", "r311845"
 WAIT_S = 240.0  # as long as a machine on which many others work may take
+FEWER = ("iterations: 5", "iterations: 3")
 IMAGES = "(SELECT id FROM bench_image WHERE label = '{}')"
-TESTBEDS = """\
-[testbeds.embedded]
+SETTINGS = """\
 driver = "embedded"
 epoch = "1"
 duration_s = 0.2
@@ -47,16 +43,17 @@ PATCH = """\
 class Farm:
     """A farm of the embedded testbed, whose commits are published when the test wants them."""
 
-    directory: Path
-    local: LocalFarm
-    shas: dict[str, str]
+    whole: ReplayFarm
+
+    @property
+    def shas(self) -> dict[str, str]:
+        return self.whole.history.shas
 
     def publish(self, label: str) -> None:
-        publish(self.directory / "history", self.directory / "src", label, self.shas)
+        self.whole.history.publish(self.whole.source, label)
 
     def count(self, query: str) -> int:
-        with sqlite3.connect(self.directory / "master" / "state.sqlite") as database:
-            return int(database.execute(query).fetchone()[0])
+        return int(self.whole.value(query))
 
     @property
     def boots(self) -> int:
@@ -73,18 +70,18 @@ class Farm:
         )
 
     def wait(self, query: str, what: str) -> None:
-        wait_until(lambda: self.count(query) > 0, what=what, timeout_s=WAIT_S)
+        self.whole.wait(lambda: self.count(query) > 0, what, WAIT_S)
 
     def ask(self, command: str, *words: str) -> dict:
         """What bench-COMMAND answers, as somebody at a shell in the farm's directory asks it."""
         login = {
-            "BENCH_FARM": self.local.plan.url,
+            "BENCH_FARM": self.whole.local.plan.url,
             "BENCH_USER": USER,
-            "BENCH_PASSWORD_FILE": str(self.local.plan.password_file),
+            "BENCH_PASSWORD_FILE": str(self.whole.local.plan.password_file),
         }
         done = subprocess.run(
             [sys.executable, "-m", f"buildbot_bench.cli.{command}", *words, "--json"],
-            cwd=self.directory,
+            cwd=self.whole.directory,
             env=os.environ | login,
             capture_output=True,
             text=True,
@@ -96,32 +93,15 @@ class Farm:
 
 
 @pytest.fixture(scope="module")
-def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
-    directory = tmp_path_factory.mktemp("farm").resolve()
-    workflow = (CHECKOUT / "bench.yml").read_text().replace(".farm/src", "src")
-    workflow = workflow.replace("iterations: 5", "iterations: 3").replace(", profile: 2m", "")
-    (directory / "bench.yml").write_text(workflow[: workflow.index("mail:")])
-    (directory / "testbeds.toml").write_text(TESTBEDS)
-    (directory / "my.patch").write_text(PATCH)
-    plan = FarmPlan(
-        directory=directory,
-        workflow=directory / "bench.yml",
-        testbeds=directory / "testbeds.toml",
-        www_port=free_port(),
-        pb_port=free_port(),
-        poll_s=60.0,
-        reconcile_s=2.0,
-    )
-    shas = make_embedded_history(directory / "history", culprit=SLOW)
-    farm = Farm(directory=directory, local=LocalFarm(plan), shas=shas)
-    farm.publish(BEFORE)
-    try:
-        farm.local.prepare()
-        farm.local.start()
-        yield farm
-    finally:
-        farm.local.stop()
-        end_processes_in(directory)
+def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> Farm:
+    path = tmp_path_factory.mktemp("history") / "src"
+    history = History(path=path, shas=make_embedded_history(path, culprit=SLOW))
+
+    def prepare(farm: ReplayFarm) -> None:
+        embed(farm, FEWER, settings=SETTINGS)
+        (farm.directory / "my.patch").write_text(PATCH)
+
+    return Farm(whole=farms(Shape(tip=BEFORE, poll_s=2.0), history, prepare))
 
 
 @pytest.fixture(scope="module")

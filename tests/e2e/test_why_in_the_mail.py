@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from email import message_from_bytes, policy
 from pathlib import Path
 
 import httpx
 import pytest
 
-from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.smtp import sink
 from tests.core.profiles import SIMPLE_TX
 from tests.e2e.checks import assert_every_page_answers
+from tests.e2e.inbox import Inbox, plain
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, make_repository
 
@@ -40,23 +38,16 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 @pytest.fixture(scope="module")
-def farm(farms, history: History, data: Path, tmp_path_factory) -> ReplayFarm:
+def farm(farms, inbox: Inbox, history: History, data: Path, tmp_path_factory) -> ReplayFarm:
     """A farm whose lab answers with captures that were recorded of another change."""
     captures = tmp_path_factory.mktemp("captures")
     for label, name in zip((CULPRIT, OLD), SIMPLE_TX, strict=True):
         source = data / "pmc" / f"{name}.pmc.graph.gz"
         shutil.copyfile(source, captures / f"{label}.forwarding.pmc.graph.gz")
-    port = free_port()
-    farm: ReplayFarm = farms(Shape(tip=CULPRIT, smtp_port=port, captures=captures), history)
-    server = sink(farm.directory / "mails", port=port, log=farm.directory / "smtp.log")
-    server.start()
-    try:
-        yield farm
-    finally:
-        server.stop()
+    return farms(Shape(tip=CULPRIT, smtp_port=inbox.port, captures=captures), history)
 
 
-def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(farm) -> None:
+def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(farm, inbox) -> None:
     farm.begin_search(OLD, CULPRIT)
     asked = "SELECT count(*) FROM bench_profile"
     farm.wait(lambda: farm.value(asked), "both sides are asked for")
@@ -64,9 +55,7 @@ def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(fa
     farm.resume("master")
     farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail was taken")
     assert farm.rows("SELECT state FROM bench_profile") == [{"state": "done"}] * 2
-    (path,) = (farm.directory / "mails").glob("*.eml")
-    mail = message_from_bytes(path.read_bytes(), policy=policy.default)
-    text = mail.get_body(("plain",)).get_content()
+    text = plain(inbox.only())
     assert "(BU_CPU_CLK_UNHALTED):" in text
     assert "ifmp_ring_enqueue             0.00%    6.32%   +6.32" in text
     assert "sys/net/iflib.c: changes iflib_if_transmit (likely why); names" in text

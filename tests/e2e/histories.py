@@ -1,0 +1,63 @@
+"""Repositories and recordings that farms of tests are made of; it starts nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from buildbot_bench.demo.edited_history import Change, edited_commits
+from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from buildbot_bench.demo.replay_history import make_replay_history
+from tests.e2e.replay_farm import History
+
+
+def iflib_history(home: Path) -> History:
+    """r311848 to r313448, to publish as much from as a farm needs; it is made once in a home."""
+    path, shas = home / "src", home / "shas.json"
+    if not shas.exists():
+        home.mkdir(exist_ok=True)
+        shas.write_text(json.dumps(make_replay_history(path)))
+    return History(path=path, shas=json.loads(shas.read_text()))
+
+
+def numbered_history(
+    home: Path, first: int, last: int, files: Mapping[str, str] | None = None
+) -> History:
+    """Commits from rFIRST to rLAST; the kernel of each says its number, unless `files` does."""
+    commits = [
+        GeneratedCommit(
+            svn=svn,
+            author="alice",
+            message=f"Change {svn}\n",
+            files={"kernel": f"r{svn}\n", "count": f"{svn}\n"} | dict(files or {}),
+        )
+        for svn in range(first, last + 1)
+    ]
+    return History(path=home / "src", shas=write_history(home / "src", commits))
+
+
+def edited_history(home: Path, first: int | Change, changes: Iterable[Change]) -> History:
+    """The embedded testbed's kernel, imported by the first commit and edited by the others."""
+    imported = (
+        first
+        if isinstance(first, Change)
+        else Change(label=f"r{first}", author="alice", message="Import the embedded kernel")
+    )
+    sources = resources.files("buildbot_bench.demo") / "kernel"
+    commits = list(edited_commits(sources, imported, list(changes)))
+    return History(path=home / "src", shas=write_history(home / "src", commits))
+
+
+def record(path: Path, points: Mapping[int, Sequence[float]]) -> None:
+    """Write what each boot of a revision gives on the replay testbed; a farm may read meanwhile."""
+    series = {
+        "dut": "AMD_GX-412TC_4Cores",
+        "label": "fbsd12-head.iflib",
+        "workload": "forwarding",
+        "points": [{"revision": f"r{svn}", "pps": list(pps)} for svn, pps in points.items()],
+    }
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(series))
+    partial.replace(path)

@@ -1,0 +1,70 @@
+"""Where a farm's mails arrive: a real SMTP server, and what it took, read as a person reads it."""
+
+from __future__ import annotations
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Self
+
+from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.smtp import sink
+from tests.e2e.replay_farm import ReplayFarm
+
+
+class Inbox:
+    """Listens on a port of its own from `start` to `stop`, and keeps each mail in a directory."""
+
+    def __init__(self, home: Path) -> None:
+        self.directory = home / "mails"
+        self.port = free_port()
+        self._server = sink(self.directory, port=self.port, log=home / "smtp.log")
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._server.start()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def mails(self) -> list[EmailMessage]:
+        """All that arrived, in the order in which they were written."""
+        found = [
+            message_from_bytes(path.read_bytes(), policy=policy.default)
+            for path in self.directory.glob("*.eml")
+        ]
+        return sorted(found, key=lambda mail: mail["Date"].datetime)
+
+    def about(self, words: str) -> list[EmailMessage]:
+        """Those with these words in their subject."""
+        return [mail for mail in self.mails() if words in str(mail["Subject"])]
+
+    def only(self) -> EmailMessage:
+        """The one mail; fails when there is none, or another."""
+        (mail,) = self.mails()
+        return mail
+
+    def wait_for(self, farm: ReplayFarm, words: str, deadline_s: float) -> EmailMessage:
+        """The one mail with these words in its subject, once it is there."""
+        farm.wait(lambda: self.about(words), f"the mail {words!r}", deadline_s)
+        (mail,) = self.about(words)
+        return mail
+
+
+def plain(mail: EmailMessage) -> str:
+    """A mail's text, as it was written."""
+    body = mail.get_body(("plain",))
+    assert body is not None
+    text: str = body.get_content()
+    return text
+
+
+def flowing(mail: EmailMessage) -> str:
+    """A mail's text, wherever its lines break."""
+    return " ".join(plain(mail).split())
