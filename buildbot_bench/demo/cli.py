@@ -17,7 +17,7 @@ from buildbot_bench.demo.replay_history import make_replay_history
 from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.vm_history import make_vm_history
 from buildbot_bench.demo.watching import Stopped, watched
-from buildbot_bench.plugin.service import PRIVATE_UMASK
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
 _USAGE, _INFRASTRUCTURE = 2, 4
 _SIGNAL = 128  # as a shell tells it

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
-from buildbot_bench.plugin.service import PRIVATE_UMASK, make_private
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
 
 CHECKOUT = Path(__file__).parents[2]
 START_S = 60.0

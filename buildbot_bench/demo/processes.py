@@ -14,7 +14,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.locks import try_lock
-from buildbot_bench.plugin.service import PRIVATE_UMASK
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
 NOTE = ".running"
 """A child's note beside its log is locked as long as the child lives, and has its number."""

@@ -1,15 +1,7 @@
-"""The farm's life in Buildbot: its tables are brought up to date before any scheduler starts.
-
-It keeps what a farm writes from other users of the machine. The master's database holds the secret
-that signs sessions: a copy of it opens every account. Logs and artefacts hold patches that wait for
-approval.
-"""
+"""The farm's life in Buildbot: its tables are brought up to date before any scheduler starts."""
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,39 +15,9 @@ from twisted.python import log
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
 from buildbot_bench.workflow import Workflow
-
-PRIVATE_UMASK = 0o077
-_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-def make_private(root: Path) -> None:
-    """Take all rights to a directory tree from everybody but its owner.
-
-    Symbolic links are not followed. What vanishes meanwhile, and what belongs to another user, is
-    left as it is. Raises OSError when `root` itself cannot be changed.
-    """
-    root.chmod(root.stat().st_mode & ~_OF_OTHERS)
-    for path, mode in open_to_others(root):
-        try:
-            path.chmod(mode & ~_OF_OTHERS)
-        except (FileNotFoundError, PermissionError):
-            continue
-
-
-def open_to_others(root: Path) -> Iterator[tuple[Path, int]]:
-    """Files and directories below a directory that give others a right, each with its mode."""
-    for directory, names, files in os.walk(root):
-        for name in (*names, *files):
-            path = Path(directory, name)
-            try:
-                mode = path.lstat().st_mode
-            except FileNotFoundError:
-                continue
-            if mode & _OF_OTHERS and not stat.S_ISLNK(mode):
-                yield path, stat.S_IMODE(mode)
-
 
 # Whoever looks sooner after news than this waits for what has changed to be read.
 READ_AHEAD_S = 10.0

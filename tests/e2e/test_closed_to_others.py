@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from buildbot_bench.plugin.service import open_to_others
+from buildbot_bench.plugin.private_files import open_to_others
 from tests.e2e.replay_farm import Shape
 
 pytestmark = pytest.mark.e2e

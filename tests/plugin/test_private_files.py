@@ -1,6 +1,6 @@
 """What others may read before, and after."""
 
-from buildbot_bench.plugin.service import make_private, open_to_others
+from buildbot_bench.plugin.private_files import make_private, open_to_others
 
 
 def test_files_and_directories_become_their_owners_alone(tmp_path):

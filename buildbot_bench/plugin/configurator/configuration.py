@@ -21,8 +21,9 @@ from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.rest import endpoints as rest
-from buildbot_bench.plugin.service import PRIVATE_UMASK, BenchService
+from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
