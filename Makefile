@@ -2,6 +2,11 @@
 PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
+# Each farm reads hundreds of modules: they are compiled once, whatever the environment says. Matrices
+# here are small, and threads that wait for one another take the processor from other tests.
+PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
+FARMS = tests/e2e tests/contracts
+MACHINES = tests/vm tests/e2e tests/contracts
 
 .PHONY: help demo farm test test-fast test-vm test-freebsd bench check clean
 
@@ -21,14 +26,14 @@ farm: $(VENV)/ready
 	$(BIN)/bench-farm run
 
 test: $(VENV)/ready
-	$(BIN)/python -m pytest -q -n auto -m "not e2e and not vm"
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "e2e and not vm"
+	$(PYTEST) -n auto -m "not e2e and not vm"
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder -m "e2e and not vm" $(FARMS)
 
 test-fast: $(VENV)/ready
-	$(BIN)/python -m pytest -q -n auto -m "not e2e and not vm"
+	$(PYTEST) -n auto -m "not e2e and not vm"
 
 test-vm: $(VENV)/ready
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m vm
+	$(PYTEST) -n 2 --dist loadfile -m vm $(MACHINES)
 
 # SRC is where a FreeBSD source tree is; without it this says how to get one. OPTIONS=--help tells
 # of what else may be said.

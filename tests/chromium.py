@@ -179,7 +179,7 @@ def chromium(profile: Path) -> Iterator[Callable[[], Page]]:
         os.close(requests)
         os.close(answers)
         browser.terminate()
-        browser.wait(20)
+        browser.wait(DEADLINE_S)
 
 
 def _pipe() -> tuple[int, int]:

@@ -16,7 +16,7 @@ from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_unt
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
 
 CHECKOUT = Path(__file__).parents[2]
-START_S = 60.0
+START_S = 120.0
 _LOOK_S = 1.0
 USER = "bench"
 

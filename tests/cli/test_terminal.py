@@ -22,7 +22,7 @@ from tests.fakes.rehearsal import TEXT, Probe
 COMMAND = (sys.executable, "-m", "buildbot_bench.cli.bisect")
 RANGE = ("r311848", "r313448")
 Spawn = Callable[..., subprocess.Popen[str]]
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 
 
 @pytest.fixture

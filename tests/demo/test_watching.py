@@ -22,7 +22,7 @@ from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.runner import Request
 from tests.e2e.replay_farm import end_processes_in, processes_in
 
-SOON_S = 30.0
+SOON_S = 120.0
 POLITE = "import time; print('up', flush=True); time.sleep(600)"
 # It hears of no SIGTERM, and what it starts has a process group of its own, as a worker's steps.
 STUBBORN = f"""

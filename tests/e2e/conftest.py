@@ -11,8 +11,31 @@ from tests.e2e.farms import module_farms
 from tests.e2e.inbox import Inbox
 from tests.e2e.replay_farm import ReplayFarm
 
+# Those that take longest begin first, so that none goes on when all others are done.
+LONGEST = (
+    "test_one_incident",
+    "test_slope_and_layout",
+    "test_restarts",
+    "test_broken_branch",
+    "test_chaos",
+    "test_iflib",
+    "test_pages",
+    "test_readme_farm",
+    "test_demo",
+    "test_rest_contract",
+    "test_bench_farm",
+    "test_followers",
+    "test_burst",
+    "test_twins",
+    "test_closed_to_others",
+)
 # Its assertions are to say what they compared, like a test's own.
 pytest.register_assert_rewrite("tests.e2e.checks")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -19,7 +21,6 @@ from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
-SOON_S = 60.0
 RUNS = "Ctrl-C or closing this terminal stops it"
 
 
@@ -30,6 +31,7 @@ class Terminal:
         self.directory = directory
         self.ports = (free_port(), free_port())
         self.text = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end in a character
         command = f"{Path(sys.executable).parent / 'bench-farm'} run --dir {directory / 'farm'}"
         command += f" --port={self.ports[0]} --pb-port={self.ports[1]}"
         self.shell, self._terminal = pty.fork()
@@ -57,9 +59,9 @@ class Terminal:
 
     def status(self) -> int:
         """What bench-farm ended with."""
-        self._wait_for("status ")
+        ended = self._wait_for(r"status (\d+)\s")
         os.waitpid(self.shell, 0)
-        return int(self.text.rpartition("status ")[2].split()[0])
+        return int(ended[1])
 
     def nothing_is_left(self) -> None:
         """Of what the farm started; its ports are free."""
@@ -69,17 +71,18 @@ class Terminal:
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """Fails with the processes that are there when the condition does not come soon."""
-        deadline = time.monotonic() + SOON_S
+        deadline = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < deadline, processes_in(self.directory)
             time.sleep(0.1)
 
-    def _wait_for(self, text: str) -> None:
+    def _wait_for(self, pattern: str) -> re.Match[str]:
         deadline = time.monotonic() + DEADLINE_S
-        while text not in self.text:
+        while not (found := re.search(pattern, self.text)):
             assert time.monotonic() < deadline, self.text
             if select.select([self._terminal], [], [], 1.0)[0]:
-                self.text += os.read(self._terminal, 1 << 16).decode()
+                self.text += self._decoder.decode(os.read(self._terminal, 1 << 16))
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -130,4 +133,8 @@ def test_a_farm_that_was_left_over_is_ended_by_the_next_start(directory: Path) -
 
 
 def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+    """How it was called; nothing of one that has ended since it was found."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -21,12 +21,11 @@ from buildbot_bench.demo import scenario
 from buildbot_bench.demo.embedded_history import CRASHES, DOES_NOT_COMPILE
 from buildbot_bench.demo.farm import CHECKOUT
 from buildbot_bench.demo.processes import free_port
-from tests.e2e.replay_farm import end_processes_in, processes_in
+from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 COPIED = ("buildbot_bench", "templates", "workers", "master.cfg", "bench.yml")
-SOON_S = 60.0
 RUN = "import sys; from buildbot_bench.demo.cli import main; sys.exit(main())"
 
 
@@ -86,7 +85,7 @@ def test_a_demo_that_is_interrupted_leaves_nothing_running(
     running.send_signal(number)
     running.communicate()
     assert running.returncode == (128 + number if number == signal.SIGHUP else -number)
-    deadline = time.monotonic() + SOON_S
+    deadline = time.monotonic() + DEADLINE_S
     while processes_in(checkout):
         assert time.monotonic() < deadline, processes_in(checkout)
         time.sleep(0.1)

@@ -17,7 +17,7 @@ from buildbot_bench.demo.farm import USER
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.e2e.browsing import log_in, show, text
-from tests.e2e.replay_farm import History, ReplayFarm, Shape
+from tests.e2e.replay_farm import DEADLINE_S, History, ReplayFarm, Shape
 from tests.fakes.slow_ssh import git_environment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -86,7 +86,7 @@ def test_people_wait_for_the_first_clone_and_see_how_far_it_is(
     assert asked.stderr.readline().startswith("cloning src: ")
     assert leaves.stderr.readline().startswith("cloning src: ")
     leaves.send_signal(signal.SIGINT)
-    assert "nothing was started" in leaves.communicate(timeout=60)[1]
+    assert "nothing was started" in leaves.communicate(timeout=DEADLINE_S)[1]
     assert leaves.returncode == 130
     for path in ("lab", "history", "reports"):
         show(page, farm, path, MIRROR)
@@ -104,7 +104,7 @@ def test_people_wait_for_the_first_clone_and_see_how_far_it_is(
     page.wait(f"{told} && {told}.textContent.includes('This waits for it.')")
     assert asked.poll() is None
     (transport / "hold").unlink()
-    answer, _ = asked.communicate(timeout=240)
+    answer, _ = asked.communicate(timeout=DEADLINE_S)
     assert asked.returncode == 0
     assert json.loads(answer)["commits"] == 5
     page.wait(f"{told} && {told}.textContent.includes('5 commits')")

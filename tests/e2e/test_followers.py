@@ -18,7 +18,7 @@ from tests.e2e.checks import (
     steps_of,
     wait_until_idle,
 )
-from tests.e2e.replay_farm import ReplayFarm, Row, Shape
+from tests.e2e.replay_farm import DEADLINE_S, ReplayFarm, Row, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -37,8 +37,10 @@ def followers(farm: ReplayFarm) -> dict[int, list[str]]:
     """The processes of `bench-lab run` that print a job of this farm, and their command lines.
 
     A job's own process has the same command line; it leads a process group that runner.json names.
+    Before it has written that, nobody can tell the two from one another.
     """
-    jobs = {f"--job={job}": runner_of(farm, job) for job in farm.job_names()}
+    runners = {f"--job={job}": runner_of(farm, job) for job in farm.job_names()}
+    jobs = {job: runner for job, runner in runners.items() if runner is not None}
     found: dict[int, list[str]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -111,7 +113,7 @@ def test_a_second_follower_and_a_dead_master_cost_no_boot(farm: ReplayFarm) -> N
     farm.resume("master")
     kill_follower(farm)
     assert steps_of(farm.wait_for_search(search_id)["report"]) == [("r312903", "r312904", 1)]
-    assert beside.wait(60) == 0
+    assert beside.wait(DEADLINE_S) == 0
     assert_nothing_was_doubled(farm)
 
 

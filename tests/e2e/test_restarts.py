@@ -63,7 +63,8 @@ def test_iterations_from_before_a_kill_are_not_recorded_again(farm: ReplayFarm) 
 
 
 def test_stopped_master_finds_the_blast_that_went_on_without_it(farm: ReplayFarm) -> None:
-    search_id, probe = search_until_blast(farm, "r312903", "r312904", blast_s=8)
+    # A busy machine takes seconds to stop a master, and the blast is to outlive it.
+    search_id, probe = search_until_blast(farm, "r312903", "r312904", blast_s=20)
     farm.terminate("master")
     assert farm.rows("SELECT state, brid FROM bench_probe WHERE id = :id", id=probe["id"]) == [
         {"state": "issued", "brid": probe["brid"]}

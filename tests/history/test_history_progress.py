@@ -153,11 +153,11 @@ def test_a_clone_that_is_stopped_leaves_no_git(
     clone.start()
     eventually(lambda: any("% received" in line for line in said))
     history.stop()
-    clone.join(timeout=10)
+    clone.join(timeout=120)
     assert not clone.is_alive()
     assert "stopped" in str(ended[0])
     (transport / "hold").unlink()
-    MirrorHistory(tmp_path / "mirror", history.url).fetch(timeout_s=5)
+    MirrorHistory(tmp_path / "mirror", history.url).fetch(timeout_s=120)
 
 
 def test_a_history_that_is_stopped_reads_no_further(

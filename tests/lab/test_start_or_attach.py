@@ -44,7 +44,7 @@ def test_the_death_of_the_foreground_does_not_hurt_the_runner(lab, number):
     wait_for(lambda: lab.measured("a"))
     runner = lab.runner_pid("a")
     foreground.send_signal(number)
-    assert foreground.wait(20) != 0
+    assert foreground.wait(120) != 0
     wait_for(lambda: is_over(lab, "a"))
     assert ordinals(lab, "a") == list(range(10))
     assert lab.runner_pid("a") == runner
@@ -92,7 +92,7 @@ def test_a_closed_stdout_does_not_hurt_the_runner(lab):
     foreground = lab.start(lab.run_command("a", iterations=10))
     foreground.stdout.readline()
     foreground.stdout.close()
-    assert foreground.wait(20) == 4
+    assert foreground.wait(120) == 4
     assert "Traceback" not in foreground.stderr.read()
     wait_for(lambda: is_over(lab, "a"))
     assert ordinals(lab, "a") == list(range(10))
@@ -216,7 +216,7 @@ def test_a_stopped_runner_is_cancelled_all_the_same(lab):
     runner = lab.runner_pid("a")
     os.kill(runner, signal.SIGSTOP)
     assert Job(lab.state, "a", term_s=0.1).cancel()
-    assert foreground.wait(20) == 4
+    assert foreground.wait(120) == 4
     wait_for(lambda: not is_alive(runner))
 
 
@@ -225,7 +225,7 @@ def test_a_second_job_waits_for_the_testbed_and_says_for_whom(lab):
     wait_for(lambda: lab.measured("one"))
     second = lab.do(lab.run_command("two", iterations=1))
     assert second.returncode == 0
-    assert first.wait(60) == 0
+    assert first.wait(120) == 0
     waiting = events_of(second.stdout)[0]
     assert isinstance(waiting, Phase)
     assert "waiting for the testbed: job one" in waiting.text

@@ -63,7 +63,7 @@ def bisect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         yield ask
     finally:
         farm.send_signal(signal.SIGTERM)
-        farm.wait(60)
+        farm.wait(120)
         end_processes_in(directory)
 
 

@@ -144,7 +144,7 @@ def test_what_a_killed_runner_left_running_is_ended_by_the_next_job(kernels, tmp
     forgotten.install(kernels(), sha256(kernels()))
     forgotten.boot()
     QemuDriver(SETTINGS, tmp_path).install(kernels(), sha256(kernels()))
-    assert forgotten._running._child.wait(5.0)
+    assert forgotten._running._child.wait(60.0)
     forgotten.shutdown()
 
 
