@@ -29,6 +29,8 @@ LONGEST = (
     "test_twins",
     "test_closed_to_others",
 )
+# What a farm may take on a busy machine; its tests' own deadlines come first, and say what lacks.
+TIMEOUT_S = 900
 # Its assertions are to say what they compared, like a test's own.
 pytest.register_assert_rewrite("tests.e2e.checks")
 
@@ -36,6 +38,9 @@ pytest.register_assert_rewrite("tests.e2e.checks")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+    for item in items:
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,15 @@ from tests.e2e.checks import (
 )
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 LIFE_S = 10.0
 # A machine so slow that a master gets nothing done in its ten seconds lets it live longer.
 LONGEST_LIFE_S = 60.0
 FEWEST_KILLS = 3
+# A machine on which so many do not suffice spends its time with the starts of masters.
+MOST_KILLS = 10
+PATIENCE_S = 600.0
 
 
 @pytest.fixture
@@ -48,10 +51,11 @@ def outlived_by(farm: ReplayFarm, search_id: int) -> bool:
 def test_master_killed_every_ten_seconds_comes_to_the_same_answer(farm: ReplayFarm) -> None:
     search_id = farm.begin_search("r311848", "r312400")
     kills = 0
-    while outlived_by(farm, search_id):
+    while kills < MOST_KILLS and outlived_by(farm, search_id):
         farm.kill("master")
         kills += 1
         farm.resume("master")
+    farm.wait(lambda: ended(farm, search_id), "the end of the search", PATIENCE_S)
     search = farm.wait_for_search(search_id)
     assert kills >= FEWEST_KILLS
     assert search["state"] == "found"
