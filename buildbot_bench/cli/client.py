@@ -134,6 +134,10 @@ class FarmClient:
         """Start a comparison; the answer has its comparisonid. Never sent twice."""
         return self._control(COMPARISONS, "start", question)
 
+    def extend_comparison(self, comparison_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a comparison more boots or variants. Never sent twice."""
+        return self._control(f"{COMPARISONS}/{comparison_id}", "extend", asked)
+
     def cancel_comparison(self, comparison_id: int) -> None:
         """Ask that a comparison end without an answer."""
         self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})

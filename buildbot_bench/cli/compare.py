@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
@@ -13,6 +13,7 @@ from buildbot_bench.cli.compare_arguments import (
     CancelComparison,
     CompareCommand,
     DecideComparison,
+    ExtendComparison,
     FollowComparison,
     ListComparisons,
     StartComparison,
@@ -60,6 +61,8 @@ def _run(command: CompareCommand, farm: FarmClient) -> int:
     match command.request:
         case StartComparison() as request:
             return _start(command, request, farm)
+        case ExtendComparison() as request:
+            return _extend(command, request, farm)
         case FollowComparison(comparison_id=comparison_id):
             return _follow(command, comparison_id, farm)
         case CancelComparison(comparison_id=comparison_id):
@@ -85,56 +88,79 @@ def _run(command: CompareCommand, farm: FarmClient) -> int:
 
 
 def _start(command: CompareCommand, request: StartComparison, farm: FarmClient) -> int:
-    started = _begin(request, farm, Pace(poll_s=command.farm.poll_s))
-    comparison_id = started["comparisonid"]
-    if request.wait:
+    question: dict[str, Any] = {
+        "variants": list(request.variants),
+        "labels": dict(request.labels),
+        "testbeds": list(request.testbeds),
+        "workloads": list(request.workloads),
+        "iterations": request.iterations,
+        "patches": _packed(request.patches),
+    }
+    if request.min_effect is not None:
+        question["min_effect"] = request.min_effect
+    unsure = "whether the comparison began, `bench-compare --list` shows"
+    started = _once(command, lambda: farm.start_comparison(question), unsure)
+    return _go_on(command, started, farm, wait=request.wait)
+
+
+def _extend(command: CompareCommand, request: ExtendComparison, farm: FarmClient) -> int:
+    question: dict[str, Any] = {
+        "variants": list(request.variants),
+        "labels": dict(request.labels),
+        "patches": _packed(request.patches),
+    }
+    if (boots := request.iterations) is not None:
+        question["more" if boots.more else "iterations"] = boots.number
+    number = request.comparison_id
+    unsure = f"whether comparison {number} goes on, `bench-compare --follow {number}` shows"
+    extended = _once(command, lambda: farm.extend_comparison(number, question), unsure)
+    return _go_on(command, extended, farm, wait=request.wait)
+
+
+def _packed(patches: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(body).decode("ascii") for name, body in patches.items()}
+
+
+def _go_on(
+    command: CompareCommand, started: Mapping[str, Any], farm: FarmClient, *, wait: bool
+) -> int:
+    comparison_id: int = started["comparisonid"]
+    if wait:
         return _follow(command, comparison_id, farm)
     say(f"comparison {comparison_id} goes on; come back with: {_come_back(command, comparison_id)}")
     _answer(command, str(comparison_id), started)
     return ExitStatus.ANSWERED
 
 
-def _begin(request: StartComparison, farm: FarmClient, pace: Pace) -> dict[str, Any]:
-    """Start the comparison, once: a lost answer is not asked for again, it might start another.
+def _once(
+    command: CompareCommand, ask: Callable[[], dict[str, Any]], unsure: str
+) -> dict[str, Any]:
+    """Ask once: when the answer is lost, another request might begin another comparison.
 
     Raises:
-        InfraError: When the farm is lost, or does not say which comparison it started.
+        InfraError: When the farm is lost, or does not say which comparison it is.
         KeyboardInterrupt: As it came, once it is said where to look.
     """
-    question: dict[str, Any] = {
-        "base": request.base,
-        "new": request.new,
-        "testbeds": list(request.testbeds),
-        "workloads": list(request.workloads),
-        "iterations": request.iterations,
-        "patches": {
-            name: base64.b64encode(body).decode("ascii") for name, body in request.patches.items()
-        },
-    }
-    if request.min_effect is not None:
-        question["min_effect"] = request.min_effect
-    unsure = "whether the comparison began, `bench-compare --list` shows"
     try:
         with Waiting() as waiting:
-            started = when_ready(lambda: farm.start_comparison(question), waiting, pace)
+            started = when_ready(ask, waiting, Pace(poll_s=command.farm.poll_s))
     except FarmUnreachableError as error:
         raise InfraError(error.message, hint=unsure) from error
     except KeyboardInterrupt:
         say(f"interrupted; {unsure}")
         raise
     if not isinstance(started.get("comparisonid"), int):
-        raise InfraError("the farm does not say which comparison it started", hint=unsure)
+        raise InfraError("the farm does not say which comparison it is", hint=unsure)
     say(_announcement(started))
     return started
 
 
 def _announcement(started: Mapping[str, Any]) -> str:
-    """`comparison 3: r317849+VIMAGE against r317849, 30 boots, 53 min after both are built`."""
-    base, new = (long_line(str(started.get(side, "?"))) for side in ("base", "new"))
-    said = f"comparison {started['comparisonid']}: {new} against {base}"
+    """`comparison 3: r317849+VIMAGE against r317849, 30 boots, 53 min after all are built`."""
+    said = f"comparison {started['comparisonid']}: {long_line(str(started.get('title', '?')))}"
     try:
         hours = hours_text(float(started["hours"]))
-        return f"{said}, {int(started['boots'])} boots, about {hours} after both are built"
+        return f"{said}, {int(started['boots'])} boots, about {hours} after all are built"
     except (KeyError, TypeError, ValueError):
         return said
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,15 +19,16 @@ from buildbot_bench.cli.options import (
     farm_access,
     known_number,
     refuse_beside_known,
-    two_of,
 )
+from buildbot_bench.core.ab_test import check_written
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 _DESCRIPTION = """\
-Compare two kernels, each a revision with or without changes: the farm builds
-both, boots them in turns (A B B A ...) and compares them by Student's t."""
+Compare kernels, each a revision with or without changes: the farm builds all,
+boots them in turns (A B B A ..., A B C C B A ...) and compares each NEW with
+BASE by Student's t. BASE is the reference; there may be up to 15 of NEW."""
 
 _EPILOG = """\
 a variant is a revision and its changes:
@@ -40,14 +42,17 @@ a variant is a revision and its changes:
 
 examples:
   bench-compare r317849 r317849+VIMAGE
+  bench-compare r311848 r311849 r313448 --label r313448=IFLIB
   bench-compare main main+file:my.patch --workload forwarding -n 10
   bench-compare r299288 r299288+D8526 --markdown > comment.md
   bench-compare --follow 7 --output fbsd12-head.r317849.VIMAGE
+  bench-compare --extend 7 -n +5
+  bench-compare --extend 7 r313448+file:netmap.patch
 
 exit status:
     0  answered: a difference is proven, or is not
     2  the request is wrong or not allowed, or what it needs is not installed
-    3  one of the two cannot be tested, or the comparison was cancelled
+    3  a variant cannot be tested, or the comparison was cancelled
     4  the farm, its lab or the network failed
   130  interrupted; the comparison goes on
 
@@ -59,22 +64,48 @@ DECISIONS = ("approve", "reject")
 _FOR_START_ONLY = {
     "testbed": "--testbed",
     "workload": "--workload",
-    "iterations": "-n",
     "min_effect": "--min-effect",
-    "no_wait": "--no-wait",
 }
+_FOR_START_AND_EXTENSION = {"iterations": "-n", "label": "--label", "no_wait": "--no-wait"}
+_DEFAULT_ITERATIONS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BootsWanted:
+    """How many boots of each variant: so many, or so many `more` than there are."""
+
+    number: int
+    more: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StartComparison:
-    """Compare two variants; `patches` holds each file that they name, by its name there."""
+    """Compare variants, the base first; `labels` are what some of them are to be called.
 
-    base: str
-    new: str
+    `patches` holds each file that they name, by its name there.
+    """
+
+    variants: tuple[str, ...]
+    labels: Mapping[str, str]
     testbeds: tuple[str, ...]
     workloads: tuple[str, ...]
     iterations: int
     min_effect: float | None
+    patches: Mapping[str, bytes]
+    wait: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtendComparison:
+    """Give a comparison more variants or boots, or let it go on where it ended.
+
+    `iterations` is how many boots of each there are to be, None for as many as there were.
+    """
+
+    comparison_id: int
+    variants: tuple[str, ...]
+    labels: Mapping[str, str]
+    iterations: BootsWanted | None
     patches: Mapping[str, bytes]
     wait: bool
 
@@ -107,7 +138,12 @@ class ListComparisons:
 
 
 ComparisonRequest = (
-    StartComparison | FollowComparison | CancelComparison | DecideComparison | ListComparisons
+    StartComparison
+    | ExtendComparison
+    | FollowComparison
+    | CancelComparison
+    | DecideComparison
+    | ListComparisons
 )
 
 
@@ -138,13 +174,14 @@ def parse_compare(argv: Sequence[str] | None, environ: Mapping[str, str]) -> Com
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "bench-compare",
-        usage="bench-compare BASE NEW [options]\n"
+        usage="bench-compare BASE NEW [NEW ...] [options]\n"
+        "       bench-compare --extend ID [NEW ...] [-n +N] [options]\n"
         "       bench-compare --follow ID | --cancel ID | --list [options]\n"
         "       bench-compare --approve ID | --reject ID [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument("variants", nargs="*", metavar="BASE NEW", help="see below")
+    parser.add_argument("variants", nargs="*", metavar="VARIANT", help="see below")
     add_version(parser)
     _add_comparison_options(parser)
     _add_answer_options(parser)
@@ -162,11 +199,30 @@ def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
             default=[],
             help=f"a {name} to compare on; may be given several times (default: all of the farm's)",
         )
-    group.add_argument("-n", dest="iterations", metavar="N", type=int, help="boots of each (5)")
+    group.add_argument(
+        "--label",
+        metavar="VARIANT=LABEL",
+        action="append",
+        default=[],
+        help="call a variant so, everywhere; may be given for each",
+    )
+    group.add_argument(
+        "-n",
+        dest="iterations",
+        metavar="N",
+        type=_boots,
+        help=f"boots of each ({_DEFAULT_ITERATIONS}); +N beside --extend: so many more",
+    )
     add_min_effect(group)
     add_no_wait(group, "comparison")
     known = group.add_mutually_exclusive_group()
     add_follow_and_cancel(known, "comparison", "bench-compare")
+    known.add_argument(
+        "--extend",
+        metavar="ID",
+        type=known_number("comparison", "bench-compare"),
+        help="go on with more boots or variants, or where it was cancelled or failed",
+    )
     known.add_argument("--list", action="store_true", help="show the newest ones")
     number = known_number("comparison", "bench-compare")
     for decision in DECISIONS:
@@ -186,12 +242,15 @@ def _add_answer_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _request(options: argparse.Namespace) -> ComparisonRequest:
-    known = [options.follow, options.cancel, options.approve, options.reject]
+    known = [options.follow, options.cancel, options.approve, options.reject, options.extend]
     if not options.list and not any(known):
         return _start(options)
+    refuse_beside_known(options, _FOR_START_ONLY, ends="BASE NEW")
+    if options.extend is not None:
+        return _extend(options)
     if options.variants:
         raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
-    refuse_beside_known(options, _FOR_START_ONLY, ends="BASE NEW")
+    refuse_beside_known(options, _FOR_START_AND_EXTENSION, ends="BASE NEW or --extend ID")
     if options.follow is not None:
         return FollowComparison(comparison_id=options.follow)
     if options.cancel is not None:
@@ -203,20 +262,67 @@ def _request(options: argparse.Namespace) -> ComparisonRequest:
 
 
 def _start(options: argparse.Namespace) -> StartComparison:
-    example = "bench-compare r317849 r317849+VIMAGE"
-    sides = two_of(options.variants, sort="variants", what="comparison", example=example)
+    labels = _labels(options.label)
+    check_written(options.variants, labels)
+    boots: BootsWanted | None = options.iterations
+    if boots is not None and boots.more:
+        raise UsageError(
+            f"-n +{boots.number} goes with --extend ID only", hint=f"say -n {boots.number}"
+        )
     patches: dict[str, bytes] = {}
-    base, new = (_packed(text, patches) for text in sides)
+    packed = {text: _packed(text, patches) for text in options.variants}
     return StartComparison(
-        base=base,
-        new=new,
+        variants=tuple(packed.values()),
+        labels={packed[text]: label for text, label in labels.items()},
         testbeds=tuple(options.testbed),
         workloads=tuple(options.workload),
-        iterations=5 if options.iterations is None else options.iterations,
+        iterations=_DEFAULT_ITERATIONS if boots is None else boots.number,
         min_effect=options.min_effect,
         patches=patches,
         wait=not options.no_wait,
     )
+
+
+def _extend(options: argparse.Namespace) -> ExtendComparison:
+    patches: dict[str, bytes] = {}
+    packed = {text: _packed(text, patches) for text in options.variants}
+    # What it has already is known to the farm alone, which looks at all together.
+    labels = _labels(options.label)
+    return ExtendComparison(
+        comparison_id=options.extend,
+        variants=tuple(packed[text] for text in options.variants),
+        labels={packed.get(text, text): label for text, label in labels.items()},
+        iterations=options.iterations,
+        patches=patches,
+        wait=not options.no_wait,
+    )
+
+
+def _labels(given: Sequence[str]) -> dict[str, str]:
+    """Labels by variants; a tunable has an equals sign of its own, so the last one counts.
+
+    Raises:
+        UsageError: There is none, or a variant is labelled twice.
+    """
+    labels: dict[str, str] = {}
+    for one in given:
+        variant, equals, label = one.rpartition("=")
+        if not equals or not variant:
+            raise UsageError(
+                f"--label {one[:80]!r} names no variant", hint="as in --label r313448=IFLIB"
+            )
+        if variant in labels:
+            raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
+        labels[variant] = label
+    return labels
+
+
+def _boots(text: str) -> BootsWanted:
+    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of boots; as in -n 10, or -n +5 beside --extend"
+        )
+    return BootsWanted(number=int(text), more=text.startswith("+"))
 
 
 def _packed(text: str, patches: dict[str, bytes]) -> str:

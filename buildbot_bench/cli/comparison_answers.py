@@ -58,8 +58,7 @@ class RemoteComparison:
 
     comparison_id: int
     state: RemoteComparisonState
-    base: str
-    new: str
+    title: str
     boots_done: int
     boots: int
     now: str
@@ -82,8 +81,7 @@ def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
         return RemoteComparison(
             comparison_id=int(raw["comparisonid"]),
             state=RemoteComparisonState(raw["state"]),
-            base=long_line(raw["base"]),
-            new=long_line(raw["new"]),
+            title=long_line(raw["title"]),
             boots_done=int(raw["boots_done"]),
             boots=int(raw["boots"]),
             now=long_line(raw.get("now") or ""),
@@ -144,14 +142,13 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
     """A list of comparisons as a table with a heading."""
     if not comparisons:
         return "no comparisons yet"
-    rows = [("ID", "STATE", "BEGUN", "BASE", "NEW", "BOOTS", "BY")]
+    rows = [("ID", "STATE", "BEGUN", "VARIANTS", "BOOTS", "BY")]
     rows += [
         (
             str(comparison.comparison_id),
             str(comparison.state),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.created_at_s)),
-            comparison.base,
-            comparison.new,
+            comparison.title,
             f"{comparison.boots_done}/{comparison.boots}",
             comparison.requester,
         )

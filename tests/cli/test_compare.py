@@ -43,7 +43,7 @@ def test_answer_goes_to_stdout_and_progress_to_stderr(compare: Compare, capsys: 
     printed = capsys.readouterr()
     assert printed.out == TEXT
     first, *progress = printed.err.splitlines()
-    assert first == "comparison 3: r4+VIMAGE against r4, 3 boots, about 30 min after both are built"
+    assert first == "comparison 3: r4+VIMAGE against r4, 3 boots, about 30 min after all are built"
     assert progress[0].endswith("1 of 3 boots  measuring \ufffd[31mr4")
 
 
@@ -69,14 +69,51 @@ def test_question_reaches_the_farm_as_it_was_asked(farm: ComparisonFarm, compare
     all_series = ("--testbed", "apu", "--workload", "pf", "--workload", "ipfw")
     compare(*PAIR, *all_series, "-n", "7", "--min-effect", "3%", "--no-wait")
     assert farm.comparisons[3].question == {
-        "base": "r4",
-        "new": "r4+VIMAGE",
+        "variants": ["r4", "r4+VIMAGE"],
+        "labels": {},
         "testbeds": ["apu"],
         "workloads": ["pf", "ipfw"],
         "iterations": 7,
         "min_effect": 0.03,
         "patches": {},
     }
+
+
+def test_any_number_of_variants_and_their_labels_reach_the_farm(
+    farm: ComparisonFarm, compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.patch").write_bytes(PATCH)
+    tuned = "r4+sysctl:net.x=1"
+    asked = ("r4", "r5", tuned, "r4+file:./my.patch")
+    labels = ("--label", f"{tuned}=tuned", "--label", "r4+file:./my.patch=IF LIB")
+    assert compare(*asked, *labels, "--no-wait") == 0
+    question = farm.comparisons[3].question
+    assert question["variants"] == ["r4", "r5", tuned, "r4+file:my.patch"]
+    assert question["labels"] == {tuned: "tuned", "r4+file:my.patch": "IF LIB"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        ((), {"variants": [], "labels": {}}),
+        (("-n", "+5"), {"variants": [], "labels": {}, "more": 5}),
+        (("-n", "9"), {"variants": [], "labels": {}, "iterations": 9}),
+        (("r6", "--label", "r6=X"), {"variants": ["r6"], "labels": {"r6": "X"}}),
+    ],
+)
+def test_a_comparison_is_extended_and_followed(
+    farm: ComparisonFarm,
+    compare: Compare,
+    capsys: Capture,
+    arguments: tuple[str, ...],
+    asked: dict[str, object],
+) -> None:
+    compare(*PAIR, "--no-wait")
+    capsys.readouterr()
+    assert compare("--extend", "3", *arguments) == 0
+    assert capsys.readouterr().out == TEXT
+    assert farm.comparisons[3].extensions == [{**asked, "patches": {}}]
 
 
 def test_a_patch_goes_along_byte_for_byte_and_without_its_directory(
@@ -87,7 +124,7 @@ def test_a_patch_goes_along_byte_for_byte_and_without_its_directory(
     (tmp_path / "sub" / "my.patch").write_bytes(PATCH)
     assert compare("r4", "r4+file:sub/my.patch", "--no-wait") == 0
     question = farm.comparisons[3].question
-    assert question["new"] == "r4+file:my.patch"
+    assert question["variants"] == ["r4", "r4+file:my.patch"]
     assert base64.b64decode(question["patches"]["my.patch"]) == PATCH
 
 
@@ -176,21 +213,34 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
     capsys.readouterr()
     assert compare("--list") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "ID  STATE    BEGUN             BASE  NEW        BOOTS  BY",
-        "4   running  2016-11-17 12:00  r5    r6         0/3    ann",
-        "3   running  2016-11-17 12:00  r4    r4+VIMAGE  0/3    ann",
+        "ID  STATE    BEGUN             VARIANTS              BOOTS  BY",
+        "4   running  2016-11-17 12:00  r6 against r5         0/3    ann",
+        "3   running  2016-11-17 12:00  r4+VIMAGE against r4  0/3    ann",
     ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("r4",), "a comparison takes two variants, 1 given"),
-        (("r4", "r4"), "they are the same variant"),
+        (("r4",), "a comparison takes 2 to 16 variants, 1 given; as in `bench-compare r317849"),
+        (tuple(f"r{n}" for n in range(17)), "a comparison takes 2 to 16 variants, 17 given"),
+        (("r4", "r5", "r4"), "r4 is there twice; name each variant once"),
+        (("r4", "r99"), "r99 is no commit of main"),
+        (("r4", "r5", "--label", "r9=X"), "'X' is for r9, which is not compared; label one of r4"),
+        (("r4", "r5", "--label", "X"), "--label 'X' names no variant; as in --label r313448=IFLIB"),
+        (
+            ("r4", "r5", "--label", "r4=X", "--label", "r5=X"),
+            "r4 and r5 are both to be called 'X'; give one of them another label",
+        ),
+        (("r4", "r5", "--label", "r4=X", "--label", "r4=Y"), "r4 is labelled twice"),
+        (("r4", "r5", "-n", "+5"), "-n +5 goes with --extend ID only; say -n 5"),
+        (("r4", "r5", "-n", "many"), "'many' is no number of boots; as in -n 10, or -n +5"),
+        (("--extend", "3", "--testbed", "apu"), "--testbed goes with BASE NEW only"),
+        (("--extend", "99", "-n", "+5"), "the farm knows no such comparison; `bench-compare"),
         (("r4", "r4+vimage"), "'vimage' is no change of a kernel"),
         (("r4", "r4+file:gone.patch"), "cannot read the patch gone.patch: No such file"),
         (("--follow", "99"), "the farm knows no such comparison; `bench-compare --list`"),
-        (("--follow", "3", "-n", "5"), "-n goes with BASE NEW only"),
+        (("--follow", "3", "-n", "5"), "-n goes with BASE NEW or --extend ID only"),
         (("r4", "r5", "--json", "--markdown"), "not allowed with"),
     ],
 )

@@ -13,7 +13,7 @@ from tests.fakes.rehearsal import INVALID_PARAMS, STARTED_AT, RefusalError
 INTERNAL_ERROR = -32603
 TEXT = "r4+VIMAGE against r4: +4.0%\n"
 MARKDOWN = "**r4+VIMAGE against r4**\n"
-REPORT = {"kind": "comparison", "series": [{"verdict": "better"}]}
+REPORT = {"kind": "comparison", "series": [{"changes": [{"verdict": "better"}]}]}
 FILES = {"README.md": "r4+VIMAGE\n", "RAW/bench.4.forwarding.1.receiver": "1 pps\n"}
 PATCH = {"origin": "my.patch", "digest": "0" * 64, "text": "+evil\x1b[2J\n"}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -30,6 +30,12 @@ class FakeComparison:
     cancelled: bool = False
     awaits: bool = False
     rejected: bool = False
+    extensions: list[Json] = field(default_factory=list)
+
+
+def _title(variants: list[str]) -> str:
+    base, *new = variants
+    return f"{', '.join(new)} against {base}"
 
 
 @dataclass
@@ -49,22 +55,21 @@ class ComparisonFarm(FakeFarm):
         if path == "comparisons" and method == "start":
             if self.away:
                 raise RefusalError(400, self.away, INTERNAL_ERROR)
-            if params["new"] == params["base"]:
-                raise RefusalError(400, "they are the same variant", INVALID_PARAMS)
+            if "r99" in params["variants"]:
+                raise RefusalError(400, "r99 is no commit of main", INVALID_PARAMS)
             comparison_id = len(self.comparisons) + 3
             self.comparisons[comparison_id] = FakeComparison(
                 comparison_id, params, awaits=self.wary
             )
-            cost = {"boots": BOOTS, "hours": 0.5}
-            return {
-                "comparisonid": comparison_id,
-                "base": params["base"],
-                "new": params["new"],
-                **cost,
-            }
+            return self._announced(self.comparisons[comparison_id])
         if (match := re.fullmatch(r"comparisons/(\d+)", path)) and method == "cancel":
             self._ab_test(int(match[1])).cancelled = True
             return {}
+        if match and method == "extend":
+            comparison = self._ab_test(int(match[1]))
+            comparison.extensions.append(params)
+            comparison.looks, comparison.cancelled = 0, False
+            return self._announced(comparison)
         if match and method in {"approve", "reject"}:
             comparison = self._ab_test(int(match[1]))
             comparison.awaits, comparison.rejected = False, method == "reject"
@@ -92,6 +97,12 @@ class ComparisonFarm(FakeFarm):
             raise RefusalError(404, "not found while getting from <ComparisonEndpoint>")
         return self.comparisons[comparison_id]
 
+    @staticmethod
+    def _announced(comparison: FakeComparison) -> Json:
+        title = _title(comparison.question["variants"])
+        cost = {"boots": BOOTS, "hours": 0.5}
+        return {"comparisonid": comparison.comparison_id, "title": title, **cost}
+
     def _as_json(self, comparison: FakeComparison) -> Json:
         ended = comparison.cancelled or comparison.rejected or comparison.looks > BOOTS
         state = (
@@ -108,8 +119,7 @@ class ComparisonFarm(FakeFarm):
         return {
             "comparisonid": comparison.comparison_id,
             "state": state,
-            "base": comparison.question["base"],
-            "new": comparison.question["new"],
+            "title": _title(comparison.question["variants"]),
             "boots": BOOTS,
             "boots_done": min(comparison.looks, BOOTS),
             "now": "" if ended else "measuring \x1b[31mr4",

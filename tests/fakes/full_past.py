@@ -12,7 +12,12 @@ from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest, VerdictGrounds
+from buildbot_bench.plugin.db.finding_rows import (
+    AbTestRow,
+    AbTestVariant,
+    NewAbTest,
+    VerdictGrounds,
+)
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
@@ -216,11 +221,11 @@ async def _other_series(past: Past, search_id: int) -> None:
         await past.joined(search_id, f"{standing} {HOSTILE}", **columns)
 
 
-async def _profile(past: Past, position: int, state: ProfileState, **asked: int) -> None:
+async def _profile(past: Past, of: int | ImageRow, state: ProfileState, **asked: int) -> None:
     store, now = past.farm.store, past.farm.now()
-    image = await past.image(position)
+    image = of if isinstance(of, ImageRow) else await past.image(of)
     row = await store.ensure_profile(
-        key=f"profile:{position}:{state}:{asked}",
+        key=f"profile:{image.id}:{state}:{asked}",
         token="job",
         image_id=image.id,
         testbed="apu",
@@ -239,11 +244,12 @@ async def _profile(past: Past, position: int, state: ProfileState, **asked: int)
 
 async def _ab_tests(past: Past) -> None:
     done = await _ab_test(past, 3, "options:VIMAGE", AbTestState.DONE, ended_at=past.farm.now())
-    for number, level in ((done.base_image_id, 5e5), (done.new_image_id, 5.2e5)):
-        image = await past.farm.store.image(number)
-        values = boots(level, series=200 + number)
+    for variant, level in zip(done.variants, (5e5, 5.2e5, 4.9e5), strict=True):
+        image = await past.farm.store.image(variant.image_id)
+        assert image is not None
+        values = boots(level, series=200 + variant.image_id)
         await past.measured(image, values, reason="person", ab_test_id=done.id, epoch="2")
-        await _profile(past, 3, ProfileState.DONE, ab_test_id=done.id)
+        await _profile(past, image, ProfileState.DONE, ab_test_id=done.id)
     patch = await past.farm.store.add_patch(
         body=b"--- a/x\n+++ b/x\n\xff\x1b[2J\0", origin="my.patch", requester="carol", now=1.0
     )
@@ -260,17 +266,16 @@ async def _ab_test(
 ) -> AbTestRow:
     store = past.farm.store
     base, new = await past.image(position), await _variant(past, position, change)
+    third = await past.image(position + 1)
     if state is AbTestState.AWAITING:
         new = await store.change_image(new, now=past.farm.now(), state="held")
         assert new is not None
     ab_test = await store.add_ab_test(
         NewAbTest(
-            base_image_id=base.id,
-            base_tunables="",
-            base_label=base.label,
-            new_image_id=new.id,
-            new_tunables="",
-            new_label=new.label,
+            variants=[
+                AbTestVariant(image_id=image.id, tunables="", variant=image.label, label=label)
+                for image, label in ((base, base.label), (new, HOSTILE), (third, third.label))
+            ],
             series=[("apu", "forwarding")],
             iterations=5,
             confidence=95.0,

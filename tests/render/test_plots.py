@@ -19,7 +19,7 @@ from buildbot_bench.render.plots import (
     HistoryMark,
     HistoryMarkKind,
     HistoryPoint,
-    Pair,
+    MedianGroup,
     distribution,
     history,
     medians,
@@ -48,9 +48,9 @@ MARKS = (
     HistoryMark(position=360, kind=HistoryMarkKind.CULPRIT, text="r360"),
     HistoryMark(position=390, kind=HistoryMarkKind.ALARM),
 )
-PAIRS = (
-    Pair(workload="forwarding", values=(reports.IFLIB[0], reports.IFLIB[1])),
-    Pair(workload="pf-statefull", values=(reports.IFLIB[0], ())),
+MEDIANS = (
+    MedianGroup(workload="forwarding", values=(reports.IFLIB[0], reports.IFLIB[1])),
+    MedianGroup(workload="pf-statefull", values=(reports.IFLIB[0], ())),
 )
 STAGES = (
     SearchStage(at_s=1.0, position=0, left=16),
@@ -84,7 +84,7 @@ def drawn(kind: str, form: Format = Format.SVG, **changed) -> bytes:
             known = {"points": POINTS, "metric": PPS, "title": "pf on apu2", "marks": MARKS}
             return history(**known | {"sigma": 0.01} | changed, form=form)
         case "medians":
-            known = {"pairs": PAIRS, "images": ("311848", "311849"), "metric": PPS}
+            known = {"groups": MEDIANS, "images": ("311848", "311849"), "metric": PPS}
             return medians(**known | {"title": "apu2"} | changed, form=form)
         case _:
             known = {"stages": STAGES, "commits": 16, "title": "The search"}
@@ -132,6 +132,13 @@ def test_medians_are_told_from_zero_for_both_images_and_each_workload():
     told = texts(drawn("medians"))
     assert {"311848", "311849", "forwarding", "pf-statefull", "as IMIX throughput"} <= set(told)
     assert {"0", "0 b/s"} <= set(told)
+
+
+def test_medians_of_sixteen_images_are_all_named_and_told_apart():
+    groups = [MedianGroup(workload="pf", values=tuple((n + 1.0,) for n in range(16)))]
+    svg = drawn("medians", groups=groups, images=[f"image{n}" for n in range(16)])
+    assert {f"image{n}" for n in range(16)} <= set(texts(svg))
+    assert svg.count(b"<pattern") >= 1  # the second eight are hatched
 
 
 def test_the_two_sides_of_a_step_and_the_rest_have_colours_of_their_own():

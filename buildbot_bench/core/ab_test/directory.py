@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport
-from buildbot_bench.core.ab_test.schedule import AbTestSide
 from buildbot_bench.core.ab_test.text import markdown
 
 GRAPH = "graph.png"
@@ -27,11 +26,14 @@ _SPECIAL = re.compile(r'(["\\$`])')
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BootLog:
-    """The log of one boot that gave a value; `ordinal` counts the boots of a side from 1."""
+    """The log of one boot that gave a value.
+
+    `variant` counts from the base, which is 0; `ordinal` counts a variant's boots from 1.
+    """
 
     testbed: str
     workload: str
-    side: AbTestSide
+    variant: int
     ordinal: int
     log: str
 
@@ -46,11 +48,7 @@ class Part:
     @property
     def measured(self) -> tuple[SeriesReport, ...]:
         """The series that have values: what there is to draw."""
-        return tuple(
-            series
-            for series in self.series
-            if series.contrast.old.values or series.contrast.new.values
-        )
+        return tuple(series for series in self.series if series.is_measured)
 
 
 def parts(report: AbTestReport) -> tuple[Part, ...]:
@@ -67,7 +65,7 @@ def parts(report: AbTestReport) -> tuple[Part, ...]:
 
 def result_files(report: AbTestReport, boots: Iterable[BootLog]) -> dict[str, str]:
     """The text of each file by its path."""
-    images = image_names(report.base, report.new)
+    images = image_names([variant.label for variant in report.variants])
     logs = list(boots)
     files: dict[str, str] = {}
     for part in parts(report):
@@ -78,15 +76,18 @@ def result_files(report: AbTestReport, boots: Iterable[BootLog]) -> dict[str, st
     return files
 
 
-def image_names(base: str, new: str) -> dict[AbTestSide, str]:
-    """The archive's names of two variants: 317849 and 317849VIMAGE for r317849 and r317849+VIMAGE.
+def image_names(labels: Iterable[str]) -> tuple[str, ...]:
+    """The archive's names of variants: 317849 and 317849VIMAGE for r317849 and r317849+VIMAGE.
 
     They differ even when the variants' labels do so only in what a file name cannot hold.
     """
-    names = {AbTestSide.BASE: _image(base), AbTestSide.NEW: _image(new)}
-    if names[AbTestSide.BASE] == names[AbTestSide.NEW]:
-        names[AbTestSide.NEW] += ".new"
-    return names
+    names: list[str] = []
+    for label in labels:
+        name, number = _image(label), 2
+        while name in names:
+            name, number = f"{_image(label)}.{number}", number + 1
+        names.append(name)
+    return tuple(names)
 
 
 def _image(label: str) -> str:
@@ -99,42 +100,38 @@ def _files(
     report: AbTestReport,
     part: Part,
     boots: Sequence[BootLog],
-    images: Mapping[AbTestSide, str],
+    images: Sequence[str],
 ) -> Iterator[tuple[str, str]]:
     yield "README.md", _readme(report, part)
     yield "gnuplot.data", _gnuplot_data(part.series, images)
     for series in part.series:
         workload = _safe(series.workload)
-        for side, image in images.items():
-            values = _values(series, side)
+        for image, sample in zip(images, series.samples, strict=True):
+            values = sample.values
             yield f"{image}.{workload}.pps", "".join(f"{_number(v)}\n" for v in values)
             yield f"RAW/bench.{image}.{workload}.info", _info(image, workload, series.facts)
     for boot in boots:
-        name = f"bench.{images[boot.side]}.{_safe(boot.workload)}.{boot.ordinal}.receiver"
+        name = f"bench.{images[boot.variant]}.{_safe(boot.workload)}.{boot.ordinal}.receiver"
         yield f"RAW/{name}", boot.log
 
 
 def _readme(report: AbTestReport, part: Part) -> str:
     facts = {name: value for series in part.series for name, value in series.facts.items()}
     setting = [f"  - {name}: {value}" for name, value in facts.items()]
-    graph = ["", f"![{report.new} against {report.base}]({GRAPH})"] if part.measured else []
+    graph = ["", f"![{report.title}]({GRAPH})"] if part.measured else []
     body = markdown(replace(report, series=part.series))
-    return "\n".join([f"{report.new} against {report.base}", *setting, *graph, "", body])
+    return "\n".join([report.title, *setting, *graph, "", body])
 
 
-def _gnuplot_data(all_series: Sequence[SeriesReport], images: Mapping[AbTestSide, str]) -> str:
+def _gnuplot_data(all_series: Sequence[SeriesReport], images: Sequence[str]) -> str:
     lines = ["#index median minimum maximum"]
     for series in all_series:
-        for side, image in images.items():
-            if values := _values(series, side):
+        for image, sample in zip(images, series.samples, strict=True):
+            if values := sample.values:
                 figures = (median(values), min(values), max(values))
                 row = " ".join(map(_number, figures))
                 lines.append(f"{image}.{_safe(series.workload)} {row}")
     return "\n".join(lines) + "\n"
-
-
-def _values(series: SeriesReport, side: AbTestSide) -> tuple[float, ...]:
-    return series.contrast.old.values if side is AbTestSide.BASE else series.contrast.new.values
 
 
 def _info(image: str, workload: str, facts: Mapping[str, str]) -> str:

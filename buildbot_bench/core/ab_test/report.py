@@ -1,22 +1,34 @@
-"""Compares the two sides and says what it came to; it measures and renders nothing."""
+"""Holds each new variant against the base and says what it came to; it measures nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, SeriesValues, Verdict
+from buildbot_bench.core import ministat, ministat_text
+from buildbot_bench.core.ab_test.model import (
+    AbTestReport,
+    ComparedVariant,
+    SeriesReport,
+    SeriesValues,
+    VariantChange,
+    Verdict,
+)
+from buildbot_bench.core.ab_test.schedule import delays, passes
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import is_change
+from buildbot_bench.core.multiple import holm
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
+from buildbot_bench.core.report.words import count
 
 
 def compose_ab_test(
     all_series: Iterable[SeriesValues],
     *,
     comparison_id: int,
-    base: str,
-    new: str,
+    variants: Sequence[ComparedVariant],
     iterations: int,
     confidence: float,
     min_effect: float,
@@ -24,48 +36,81 @@ def compose_ab_test(
     farm: str = "",
     url: str = "",
 ) -> AbTestReport:
-    """The report of what was measured; `base` and `new` are the variants' labels."""
+    """The report of what was measured; of the variants the base is the first."""
+    shown = tuple(
+        ComparedVariant(label=one_line(variant.label), variant=one_line(variant.variant))
+        for variant in variants
+    )
+    labels = [variant.label for variant in shown]
+    series = [
+        _series(values, labels, confidence=confidence, min_effect=min_effect)
+        for values in all_series
+    ]
     return AbTestReport(
         comparison_id=comparison_id,
-        base=one_line(base),
-        new=one_line(new),
+        variants=shown,
         iterations=iterations,
         confidence=confidence,
         min_effect=min_effect,
-        series=tuple(
-            _series(
-                values, one_line(base), one_line(new), confidence=confidence, min_effect=min_effect
-            )
-            for values in all_series
-        ),
-        detail=one_line(detail, columns=300),
+        order=_order(labels),
+        drift=_drift(len(labels), iterations),
+        tests=len(_tests(series)),
+        series=_corrected(series),
+        detail=one_line(detail, columns=600),
         farm=one_line(farm),
         url=url,
     )
 
 
+def _order(labels: Sequence[str]) -> str:
+    """How the boots of some variants alternate, in a sentence."""
+    rows = passes(len(labels))
+    there = " ".join(labels[variant] for variant in rows[0])
+    begun = ", each round begun with another" if len(rows) > 1 else ""
+    return f"Boots alternate: {there}, then the same backwards, and so on{begun}."
+
+
+def _drift(variants: int, iterations: int) -> str:
+    """What becomes of a drift of the lab that goes on evenly, in a sentence."""
+    left = (variants - 1) / iterations if iterations % 2 else 0
+    but = f"; as the number of each is odd, {left:.2g} boots of it may be left" if left else ""
+    return f"An even drift of the lab falls on all alike{but}."
+
+
 def _series(
-    values: SeriesValues, base: str, new: str, *, confidence: float, min_effect: float
+    values: SeriesValues, labels: Sequence[str], *, confidence: float, min_effect: float
 ) -> SeriesReport:
     what = f"{values.workload} ({one_line(values.metric.unit)})"
-    found = contrast(
-        Side(label=f"{base} {what}", values=values.base),
-        Side(label=f"{new} {what}", values=values.new),
-        metric=values.metric,
-        confidence=confidence,
+    samples = tuple(
+        Side(label=f"{label} {what}", values=own)
+        for label, own in zip(labels, values.values, strict=True)
     )
+    base, *others = samples
+    found = [contrast(base, other, metric=values.metric, confidence=confidence) for other in others]
     return SeriesReport(
         testbed=values.testbed,
         workload=values.workload,
         metric=values.metric,
-        contrast=found,
-        verdict=_verdict(found, min_effect, higher_is_better=values.metric.higher_is_better),
+        epoch=one_line(values.epoch),
+        samples=samples,
+        changes=tuple(
+            VariantChange(
+                label=label,
+                comparison=one.comparison,
+                verdict=_verdict(one, min_effect, higher_is_better=values.metric.higher_is_better),
+                p_corrected=None,
+                flame_graphs=values.flame_graphs.get(place),
+            )
+            for place, (label, one) in enumerate(zip(labels[1:], found, strict=True), start=1)
+        ),
+        ministat=tuple(_blocks(samples, confidence)),
+        notes=tuple(_notes(values, labels, found)),
         facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
-        flame_graphs=values.flame_graphs,
     )
 
 
 def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> Verdict:
+    """What is said of one new variant on one series: the only place where that is decided."""
     comparison = found.comparison
     if comparison is None:
         return Verdict.TOO_FEW
@@ -74,3 +119,70 @@ def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> V
     if not is_change(comparison.difference_percent / 100, min_effect):
         return Verdict.NEGLIGIBLE
     return Verdict.BETTER if (comparison.difference > 0) == higher_is_better else Verdict.WORSE
+
+
+def _blocks(samples: Sequence[Side], confidence: float) -> Iterator[str]:
+    """The text of ministat of all that have enough values for it, so many at a time as it takes."""
+    base, *others = ((side.label, side.values) for side in samples)
+    enough = [other for other in others if len(other[1]) >= ministat.MIN_VALUES]
+    if len(base[1]) < ministat.MIN_VALUES:
+        return
+    room = ministat_text.MAX_DATASETS - 1
+    for first in range(0, len(enough), room):
+        block = [base, *enough[first : first + room]]
+        yield ministat_text.render(block, confidence=confidence).rstrip("\n")
+
+
+def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast]) -> Iterator[str]:
+    """What is to be doubted of all, once, and then what of one variant."""
+    if values.note:
+        yield values.note
+    tested = {
+        label: one
+        for label, one in zip(labels[1:], found, strict=True)
+        if one.comparison is not None
+    }
+    untested = [note for one in found if one.comparison is None for note in one.notes]
+    yield from dict.fromkeys(untested)
+    common = [
+        note
+        for note in dict.fromkeys(note for one in tested.values() for note in one.notes)
+        if all(note in one.notes for one in tested.values())
+    ]
+    yield from (note for note in common if note not in untested)
+    for label, one in tested.items():
+        yield from (f"{label}: {note}" for note in one.notes if note not in common)
+    for label, late in zip(labels, delays(values.order, len(labels)), strict=True):
+        if abs(late) > len(labels):  # a whole pass: more than boots that were made up for explain
+            when = "later" if late > 0 else "earlier"
+            boots = count(round(abs(late)), "boot")
+            yield (
+                f"{label} was booted {boots} {when} than {labels[0]} on average: "
+                "a drift of the lab meanwhile is not cancelled"
+            )
+
+
+def _tests(all_series: Sequence[SeriesReport]) -> dict[tuple[int, int], float]:
+    """The p value of each test of the whole table, by the places of its series and variant."""
+    return {
+        (place, number): change.p_value
+        for place, series in enumerate(all_series)
+        for number, change in enumerate(series.changes)
+        if change.p_value is not None and not math.isnan(change.p_value)
+    }
+
+
+def _corrected(all_series: Sequence[SeriesReport]) -> tuple[SeriesReport, ...]:
+    """With the p values corrected for how many there are in the whole table."""
+    tests = _tests(all_series)
+    corrected = dict(zip(tests, holm(tuple(tests.values())), strict=True))
+    return tuple(
+        replace(
+            series,
+            changes=tuple(
+                replace(change, p_corrected=corrected.get((place, number)))
+                for number, change in enumerate(series.changes)
+            ),
+        )
+        for place, series in enumerate(all_series)
+    )

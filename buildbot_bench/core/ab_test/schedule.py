@@ -1,52 +1,81 @@
-"""In which order the boots of two variants alternate; it knows neither kernels nor testbeds.
+"""In which order the boots of two to sixteen variants alternate; it knows no kernel and no testbed.
 
-The order is A B B A A B B A …: what drifts evenly in the lab, such as its temperature, falls on
-both sides alike. It is a function of what is measured already, so that a boot that was lost is
-made up for wherever it fell.
+A pass boots each variant once; a round is a pass and the same pass backwards. So each variant
+stands in the middle of a round on average, and what drifts evenly in the lab, such as its
+temperature, falls on all alike. Two variants are booted A B B A A B B A …, three A B C C B A, then
+B C A A C B ….
+
+The passes are the rows of a Williams square, in which each variant follows each other one equally
+often: what a boot leaves behind for the next one favours none either. E. J. Williams, "Experimental
+designs balanced for the estimation of residual effects of treatments", Australian Journal of
+Scientific Research A 2 (1949).
+
+The order is a function of what is measured already, so that a boot that was lost is made up for
+wherever it fell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from statistics import fmean
 
-
-class AbTestSide(StrEnum):
-    """Which of the two variants."""
-
-    BASE = "base"
-    NEW = "new"
+MIN_VARIANTS, MAX_VARIANTS = 2, 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Block:
-    """Boots of one side in a row."""
+    """Boots of one variant in a row; `variant` counts from the base, which is 0."""
 
-    side: AbTestSide
+    variant: int
     iterations: int
 
 
-def order(wanted: int) -> tuple[AbTestSide, ...]:
-    """The sides of all boots, `wanted` of each."""
-    pattern = (AbTestSide.BASE, AbTestSide.NEW, AbTestSide.NEW, AbTestSide.BASE)
-    return tuple(pattern[index % len(pattern)] for index in range(2 * wanted))
+def passes(variants: int) -> tuple[tuple[int, ...], ...]:
+    """The passes whose rounds make up a whole square: after them the order begins anew.
+
+    With an even number of variants half of the rows are others backwards.
+    """
+    zigzag = [-(place // 2) if place % 2 == 0 else (place + 1) // 2 for place in range(variants)]
+    shifts = variants // 2 if variants % 2 == 0 else variants
+    return tuple(tuple((step + shift) % variants for step in zigzag) for shift in range(shifts))
 
 
-def next_block(done: Mapping[AbTestSide, int], wanted: int) -> Block | None:
-    """The boots that come next after `done` ones of each side; None when none is missing."""
-    left = {side: done.get(side, 0) for side in AbTestSide}
-    chosen: AbTestSide | None = None
+def order(variants: int, wanted: int) -> tuple[int, ...]:
+    """The variants of all boots, `wanted` of each; an odd number ends with half a round."""
+    rows = passes(variants)
+    booted: list[int] = []
+    for number in range(wanted):
+        row = rows[number // 2 % len(rows)]
+        booted += reversed(row) if number % 2 else row
+    return tuple(booted)
+
+
+def next_block(done: Sequence[int], wanted: int) -> Block | None:
+    """The boots that come next after `done` ones of each variant; None when none is missing."""
+    left = list(done)
+    chosen: int | None = None
     length = 0
-    for side in order(wanted):
-        if left[side] > 0:
-            left[side] -= 1
+    for variant in order(len(left), wanted):
+        if left[variant] > 0:
+            left[variant] -= 1
             if chosen is not None:
                 break
         elif chosen is None:
-            chosen, length = side, 1
-        elif side is chosen:
+            chosen, length = variant, 1
+        elif variant == chosen:
             length += 1
         else:
             break
-    return None if chosen is None else Block(side=chosen, iterations=length)
+    return None if chosen is None else Block(variant=chosen, iterations=length)
+
+
+def delays(booted: Sequence[int], variants: int) -> tuple[float, ...]:
+    """By how many boots each variant came later than the base on average, in the order booted.
+
+    0 for one of which there is no boot.
+    """
+    places: list[list[int]] = [[] for _ in range(variants)]
+    for place, variant in enumerate(booted):
+        places[variant].append(place)
+    return tuple(fmean(own) - fmean(places[0]) if own and places[0] else 0.0 for own in places)

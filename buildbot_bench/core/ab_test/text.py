@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, Verdict
+from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange, Verdict
 from buildbot_bench.core.report.words import count, quantity, threshold
 
-_COLUMNS = ("testbed", "workload", "base", "new", "change", "interval", "verdict")
+_COLUMNS = (
+    *("testbed", "workload", "variant", "base", "new"),
+    *("change", "interval", "p", "p (Holm)", "verdict"),
+)
+_LEAST_P = 0.0001
 _SAID = {
     Verdict.BETTER: "better",
     Verdict.WORSE: "worse",
@@ -18,27 +22,30 @@ _SAID = {
 
 
 def text(report: AbTestReport) -> str:
-    """The answer of bench-compare: a headline, one table, and a ministat block for each row."""
-    parts = [_headline(report)]
+    """The answer of bench-compare: a headline, one table, and ministat's blocks for each series."""
+    parts = [_headline(report), "\n".join([*_legend(report), *_method(report)])]
     if report.detail:
         parts.append(report.detail)
     all_series = _measured(report)
     if all_series:
-        parts.append(_aligned([_COLUMNS, *(_row(report, series) for series in all_series)]))
+        parts.append(_aligned([_COLUMNS, *_rows(report, all_series)]))
     for series in all_series:
-        notes = [f"note: {note}" for note in series.contrast.notes]
         heading = f"{series.workload} on {series.testbed}"
-        block = [series.contrast.ministat] if series.contrast.ministat else []
+        notes = [f"note: {note}" for note in series.notes]
         graphs = [f"{what}: {link}" for what, link in _flame_graphs(series)]
-        parts.append("\n".join([heading, *block, *notes, *graphs]))
+        blocks = "\n\n".join(series.ministat).splitlines()
+        parts.append("\n".join([heading, *blocks, *notes, *graphs]))
     return "\n\n".join(parts) + "\n"
 
 
 def markdown(report: AbTestReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
     all_series = _measured(report)
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(report, series) for series in all_series)]
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(report, all_series)]
     lines = [f"**{_headline(report)}**", ""]
+    if legend := _legend(report):
+        lines += [*(f"* {line}" for line in legend), ""]
+    lines += [*_method(report), ""]
     if report.detail:
         lines += [report.detail, ""]
     if all_series:
@@ -51,60 +58,85 @@ def markdown(report: AbTestReport) -> str:
 
 def _measured(report: AbTestReport) -> list[SeriesReport]:
     """The series in which anything was measured; a detail says why the others have nothing."""
-    return [
-        series
-        for series in report.series
-        if not report.detail or series.contrast.old.values or series.contrast.new.values
-    ]
+    return [series for series in report.series if not report.detail or series.is_measured]
 
 
 def _headline(report: AbTestReport) -> str:
     boots = count(report.iterations, "boot")
     return (
-        f"{report.new} against {report.base}: {boots} of each, "
+        f"{report.title}: {boots} of each, "
         f"Student's t at {report.confidence:g}%, smallest relevant change "
         f"{threshold(report.min_effect)}"
     )
 
 
-def _row(report: AbTestReport, series: SeriesReport) -> tuple[str, ...]:
-    said = _SAID[series.verdict].format(threshold(report.min_effect))
-    comparison = series.contrast.comparison
+def _legend(report: AbTestReport) -> list[str]:
+    """What each variant is, where its label does not say so."""
+    return [
+        f"{variant.label} is {variant.variant}"
+        for variant in report.variants
+        if variant.label != variant.variant
+    ]
+
+
+def _method(report: AbTestReport) -> Iterator[str]:
+    yield report.order
+    yield report.drift
+    if report.tests > 1:
+        yield f"p (Holm) is corrected for {report.tests} tests."
+
+
+def _rows(report: AbTestReport, all_series: Iterable[SeriesReport]) -> Iterator[tuple[str, ...]]:
+    for series in all_series:
+        for change in series.changes:
+            yield series.testbed, series.workload, change.label, *_figures(report, change)
+
+
+def _figures(report: AbTestReport, change: VariantChange) -> tuple[str, ...]:
+    said = _SAID[change.verdict].format(threshold(report.min_effect))
+    comparison = change.comparison
     if comparison is None:
-        return (series.testbed, series.workload, "", "", "", "", said)
+        return ("", "", "", "", "", "", said)
     return (
-        series.testbed,
-        series.workload,
         quantity(comparison.reference.mean),
         quantity(comparison.other.mean),
         f"{comparison.difference_percent:+.2f}%",
         f"+/- {comparison.error_percent:.2f}%",
+        _p(change.p_value),
+        _p(change.p_corrected),
         said,
     )
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"<{_LEAST_P}" if value < _LEAST_P else f"{value:.2g}"
 
 
 def _blocks(all_series: Iterable[SeriesReport]) -> list[str]:
     lines: list[str] = []
     for series in all_series:
-        if series.contrast.ministat:
-            lines += ["", f"{series.workload} on {series.testbed}:", ""]
-            lines += ["```", *series.contrast.ministat.splitlines(), "```"]
+        where = f"{series.workload} on {series.testbed}"
+        for number, block in enumerate(series.ministat, start=1):
+            part = f", part {number} of {len(series.ministat)}" if len(series.ministat) > 1 else ""
+            lines += ["", f"{where}{part}:", "", "```", *block.splitlines(), "```"]
+        if series.notes:
+            lines += ["", *(f"* {where}: {note}" for note in series.notes)]
         if graphs := _flame_graphs(series):
-            where = f"{series.workload} on {series.testbed}"
             lines += ["", *(f"- {where}, {what}: {link}" for what, link in graphs)]
     return lines
 
 
 def _flame_graphs(series: SeriesReport) -> list[tuple[str, str]]:
     """What each picture of a series shows, and where it is; none where nothing was sampled."""
-    graphs = series.flame_graphs
-    if graphs is None:
-        return []
-    return [
-        ("flame graph of the base", graphs.base),
-        ("of the new one", graphs.new),
-        ("of their difference", graphs.difference),
-    ]
+    found: dict[str, str] = {}
+    for change in series.changes:
+        if graphs := change.flame_graphs:
+            found["flame graph of the base"] = graphs.base
+            found[f"of {change.label}"] = graphs.new
+            found[f"of the difference of {change.label} from the base"] = graphs.difference
+    return list(found.items())
 
 
 def _cell(value: str) -> str:

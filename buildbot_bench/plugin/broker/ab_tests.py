@@ -1,11 +1,11 @@
-"""How comparisons advance: both variants are built, then booted in turns until all is measured."""
+"""How comparisons advance: all variants are built, then booted in turns until all is measured."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from buildbot_bench.core.ab_test import AbTestSide, Block, next_block
+from buildbot_bench.core.ab_test import Block, next_block
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import Priority, ask_probe, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import AbTestRow
@@ -20,10 +20,13 @@ from buildbot_bench.plugin.db.states import (
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons
-from buildbot_bench.plugin.queries.comparisons import SeriesName, sides_done
+from buildbot_bench.plugin.queries.comparisons import SeriesName, boots_done
 
 # A series whose last so many probes were all lost to the lab is not going to end by itself.
 MAX_LOST = 3
+
+# Why a variant is not booted: the state in which that leaves the comparison, and the words.
+SetAside = tuple[AbTestState, str]
 
 
 class AbTests:
@@ -47,39 +50,68 @@ class AbTests:
         if ab_test.state == AbTestState.CANCELLING:
             await self._end(ab_test, probes, AbTestState.CANCELLED)
             return
-        base = await self._farm.store.image(ab_test.base_image_id)
-        new = await self._farm.store.image(ab_test.new_image_id)
-        if base is not None and new is not None:
-            await self._next(ab_test, probes, base, new)
+        images = [await self._farm.store.image(variant.image_id) for variant in ab_test.variants]
+        await self._next(ab_test, probes, [image for image in images if image is not None])
 
     async def _next(
-        self, ab_test: AbTestRow, probes: list[ProbeRow], base: ImageRow, new: ImageRow
+        self, ab_test: AbTestRow, probes: list[ProbeRow], images: list[ImageRow]
     ) -> None:
-        if ending := _ending(ab_test, probes, base, new):
-            state, detail = ending
-            await self._end(ab_test, probes, state, detail=detail)
+        aside = set_aside(ab_test, probes, images)
+        if lost := _given_up(ab_test, probes):
+            await self._end(ab_test, probes, AbTestState.FAILED, detail=lost)
             return
-        if not base.state == new.state == ImageState.BUILT:
-            await self._release(base, new)
+        compared = [place for place in range(len(images)) if place not in aside]
+        if 0 in aside or len(compared) < 2:
+            await self._conclude(ab_test, probes, aside)
             return
-        done = sides_done(ab_test, await self._farm.store.iterations_of_ab_test(ab_test.id))
+        if any(images[place].state != ImageState.BUILT for place in compared):
+            await self._release([images[place] for place in compared])
+            return
+        measured = boots_done(ab_test, await self._farm.store.iterations_of_ab_test(ab_test.id))
         missing = False
         for testbed, workload in ab_test.series:
-            series = (testbed, workload)
-            asked = [probe for probe in probes if (probe.testbed, probe.workload) == series]
-            if any(probe.state in OPEN_PROBES for probe in asked):
+            done = measured.get((testbed, workload), Counter())
+            counts = {place: done[place] for place in compared}
+            if await self._boot_next(ab_test, probes, (testbed, workload), counts):
                 missing = True
-            elif removal_reason(self._farm, testbed, workload):
-                continue
-            elif block := next_block(done.get(series, Counter()), ab_test.iterations):
-                missing = True
-                image = base if block.side is AbTestSide.BASE else new
-                await self._ask(ab_test, series, block, image, serial=len(asked) + 1)
         if not missing:
-            detail = in_one_line(removal_reasons(self._farm, ab_test.series))
-            await self._end(ab_test, probes, AbTestState.DONE, detail=detail)
+            await self._conclude(ab_test, probes, aside)
 
-    async def _release(self, *images: ImageRow) -> None:
+    async def _boot_next(
+        self,
+        ab_test: AbTestRow,
+        probes: Sequence[ProbeRow],
+        series: SeriesName,
+        done: Mapping[int, int],
+    ) -> bool:
+        """Ask for what is missing of a series, of whose variants so many boots are done.
+
+        False when nothing is.
+        """
+        asked = [probe for probe in probes if (probe.testbed, probe.workload) == series]
+        if any(probe.state in OPEN_PROBES for probe in asked):
+            return True
+        if removal_reason(self._farm, *series):
+            return False
+        block = next_block(list(done.values()), ab_test.iterations)
+        if block is None:
+            return False
+        wanted = Block(variant=list(done)[block.variant], iterations=block.iterations)
+        await self._ask(ab_test, series, wanted, serial=len(asked) + 1)
+        return True
+
+    async def _conclude(
+        self, ab_test: AbTestRow, probes: list[ProbeRow], aside: dict[int, SetAside]
+    ) -> None:
+        """The end, with what kept it from more; a farm's failure weighs more than a variant's."""
+        reached = {state for state, _ in aside.values()}
+        by_weight = (AbTestState.FAILED, AbTestState.UNTESTABLE)
+        state = next((state for state in by_weight if state in reached), AbTestState.DONE)
+        why = [words for _, words in aside.values()]
+        gone = in_one_line(removal_reasons(self._farm, ab_test.series))
+        await self._end(ab_test, probes, state, detail="; ".join([*why, gone] if gone else why))
+
+    async def _release(self, images: Sequence[ImageRow]) -> None:
         """One that runs is approved: so is what it needs. What was dropped it needs again."""
         for image in images:
             if image.state in {ImageState.HELD, ImageState.DROPPED}:
@@ -88,20 +120,20 @@ class AbTests:
                 )
 
     async def _ask(
-        self, ab_test: AbTestRow, series: SeriesName, block: Block, image: ImageRow, *, serial: int
+        self, ab_test: AbTestRow, series: SeriesName, block: Block, *, serial: int
     ) -> None:
         testbed, workload = series
-        is_base = block.side is AbTestSide.BASE
+        variant = ab_test.variants[block.variant]
         await ask_probe(
             self._farm,
             ProbeRequest(
-                image_id=image.id,
+                image_id=variant.image_id,
                 testbed=testbed,
                 workload=workload,
                 iterations=block.iterations,
                 reason=ProbeReason.PERSON,
                 priority=Priority.PERSON,
-                tunables=ab_test.base_tunables if is_base else ab_test.new_tunables,
+                tunables=variant.tunables,
                 ab_test_id=ab_test.id,
                 serial=serial,
             ),
@@ -117,24 +149,52 @@ class AbTests:
         )
 
 
-def _ending(
-    ab_test: AbTestRow, probes: Sequence[ProbeRow], base: ImageRow, new: ImageRow
-) -> tuple[AbTestState, str] | None:
-    """Why a comparison cannot go on, if it cannot, or need not."""
-    for image, label in ((base, ab_test.base_label), (new, ab_test.new_label)):
+def set_aside(
+    ab_test: AbTestRow, probes: Sequence[ProbeRow], images: Sequence[ImageRow]
+) -> dict[int, SetAside]:
+    """By their places the variants that cannot be booted, or need not: the others go on."""
+    refused = {
+        (probe.image_id, probe.tunables): probe.failure
+        for probe in _since_resumed(ab_test, probes)
+        if probe.failure_kind == FailureKind.UNTESTABLE
+    }
+    kernels: dict[tuple[str, str], str] = {}
+    aside: dict[int, SetAside] = {}
+    for place, (variant, image) in enumerate(zip(ab_test.variants, images, strict=True)):
+        label, kernel = variant.label, (image.kernel or "", variant.tunables)
         if image.state == ImageState.UNTESTABLE:
-            return AbTestState.UNTESTABLE, f"{label} is untestable: {image.reason}"
-        if image.state == ImageState.FAILED:
-            return AbTestState.FAILED, f"{label} cannot be built: {image.reason or 'the builders'}"
-    if base.kernel and base.kernel == new.kernel and ab_test.base_tunables == ab_test.new_tunables:
-        return AbTestState.DONE, "no-op change: both kernels are the same but for their version"
-    for probe in probes:
-        if probe.failure_kind == FailureKind.UNTESTABLE:
-            is_base = (probe.image_id, probe.tunables) == (base.id, ab_test.base_tunables)
-            label = ab_test.base_label if is_base else ab_test.new_label
-            return AbTestState.UNTESTABLE, f"{label} is untestable: {probe.failure}"
+            aside[place] = AbTestState.UNTESTABLE, f"{label} is untestable: {image.reason}"
+        elif image.state == ImageState.FAILED:
+            why = image.reason or "the builders"
+            aside[place] = AbTestState.FAILED, f"{label} cannot be built: {why}"
+        elif variant.kernel in refused:
+            aside[place] = (
+                AbTestState.UNTESTABLE,
+                f"{label} is untestable: {refused[variant.kernel]}",
+            )
+        elif image.kernel and kernel in kernels:
+            other = kernels[kernel]
+            words = f"no-op change: the kernel of {label} is that of {other} but for its version"
+            aside[place] = AbTestState.DONE, words
+        else:
+            kernels[kernel] = label
+    return aside
+
+
+def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
+    """What the lab said when it lost a series for good; empty when it did not."""
     for series in ab_test.series:
-        recent = [p for p in probes if [p.testbed, p.workload] == list(series)][-MAX_LOST:]
+        own = [
+            probe
+            for probe in _since_resumed(ab_test, probes)
+            if [probe.testbed, probe.workload] == list(series)
+        ]
+        recent = own[-MAX_LOST:]
         if len(recent) == MAX_LOST and all(probe.state == ProbeState.LOST for probe in recent):
-            return AbTestState.FAILED, recent[-1].failure or "the lab does not answer"
-    return None
+            return recent[-1].failure or "the lab does not answer"
+    return ""
+
+
+def _since_resumed(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> list[ProbeRow]:
+    since = ab_test.resumed_at
+    return [probe for probe in probes if since is None or probe.created_at >= since]

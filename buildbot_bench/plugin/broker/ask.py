@@ -171,10 +171,8 @@ class Capacity:
     async def _awaited_images(self) -> set[int]:
         """The images that a probe or a comparison waits for."""
         ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
-        sides = {
-            side for ab_test in ab_tests for side in (ab_test.base_image_id, ab_test.new_image_id)
-        }
-        return sides | {probe.image_id for probe in await self._open_probes()}
+        compared = {variant.image_id for ab_test in ab_tests for variant in ab_test.variants}
+        return compared | {probe.image_id for probe in await self._open_probes()}
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""

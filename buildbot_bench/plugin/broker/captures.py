@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from buildbot_bench.core.ab_test import AbTestSide
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
@@ -34,6 +33,8 @@ MAX_ATTEMPTS = 3
 # So many of the newest searches are looked at: one that has ended lately is among them.
 _NEWEST = 50
 _SIDES = 2
+# What is still to be built, or may be.
+_AWAITED = frozenset({ImageState.WANTED, ImageState.BUILDING, ImageState.HELD, ImageState.DROPPED})
 
 
 class CaptureRequests:
@@ -77,28 +78,43 @@ class CaptureRequests:
             )
 
     async def _request_of_ab_test(self, ab_test: AbTestRow) -> None:
-        """Both sides, each series, while the boots go on: the captures are there when they end."""
-        store = self._farm.store
-        base = await store.image(ab_test.base_image_id), ab_test.base_tunables
-        new = await store.image(ab_test.new_image_id), ab_test.new_tunables
-        sides = [(image, tunables) for image, tunables in (base, new) if image is not None]
-        kernels = {(image.digest, tunables) for image, tunables in sides}
-        if len(kernels) < 2 or any(image.state != ImageState.BUILT for image, _ in sides):
+        """All variants, each series, while the boots go on: the captures are there when they end.
+
+        Those that cannot be had, or are the base's very bytes, are left out.
+        """
+        images = [await self._farm.store.image(variant.image_id) for variant in ab_test.variants]
+        if any(image is None or image.state in _AWAITED for image in images):
+            return
+        kernels = [
+            (image and image.digest, variant.tunables)
+            for image, variant in zip(images, ab_test.variants, strict=True)
+        ]
+        sampled = {
+            place
+            for place, image in enumerate(images)
+            if image and image.state == ImageState.BUILT and kernels[place] not in kernels[:place]
+        }
+        if 0 not in sampled or len(sampled) < _SIDES:
             return
         for testbed, workload in ab_test.series:
-            if captures_removal_reason(self._farm, testbed, workload):
-                continue
-            for side, (image, tunables) in zip(AbTestSide, sides, strict=True):
-                await store.ensure_profile(
-                    key=f"ab-test:{ab_test.id}:{testbed}:{workload}:{side}",
-                    token=uuid4().hex,
-                    image_id=image.id,
-                    testbed=testbed,
-                    workload=workload,
-                    tunables=tunables,
-                    ab_test_id=ab_test.id,
-                    now=self._farm.now(),
-                )
+            if not captures_removal_reason(self._farm, testbed, workload):
+                for place in sorted(sampled):
+                    await self._request_of_variant(ab_test, place, testbed, workload)
+
+    async def _request_of_variant(
+        self, ab_test: AbTestRow, place: int, testbed: str, workload: str
+    ) -> None:
+        variant = ab_test.variants[place]
+        await self._farm.store.ensure_profile(
+            key=f"ab-test:{ab_test.id}:{testbed}:{workload}:{place}",
+            token=uuid4().hex,
+            image_id=variant.image_id,
+            testbed=testbed,
+            workload=workload,
+            tunables=variant.tunables,
+            ab_test_id=ab_test.id,
+            now=self._farm.now(),
+        )
 
     async def _issue(self, row: ProfileRow) -> None:
         if row.ab_test_id is not None:

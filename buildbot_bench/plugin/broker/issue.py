@@ -118,7 +118,7 @@ class Issuer:
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
         for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
-            urgency |= dict.fromkeys((ab_test.base_image_id, ab_test.new_image_id), Priority.PERSON)
+            urgency |= {variant.image_id: Priority.PERSON for variant in ab_test.variants}
         for image in images.values():
             await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
 

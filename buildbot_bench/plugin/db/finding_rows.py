@@ -180,18 +180,31 @@ class ReportRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewAbTest:
-    """Two variants to be compared: `series` are pairs of testbed and workload, `iterations` is n.
+class AbTestVariant:
+    """One of a comparison's variants: the image, and what is set when it runs.
 
-    A label is the variant as it was written, its base's name in the usual form.
+    `variant` is as it was written, its base's name in the usual form; `label` what it is called.
     """
 
-    base_image_id: int
-    base_tunables: str
-    base_label: str
-    new_image_id: int
-    new_tunables: str
-    new_label: str
+    image_id: int
+    tunables: str
+    variant: str
+    label: str
+
+    @property
+    def kernel(self) -> tuple[int, str]:
+        """What two variants of a comparison never have in common."""
+        return self.image_id, self.tunables
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewAbTest:
+    """Variants to be compared, the base first, so many `iterations` of each.
+
+    `series` are pairs of testbed and workload.
+    """
+
+    variants: Sequence[AbTestVariant]
     series: Sequence[Sequence[str]]
     iterations: int
     confidence: float
@@ -204,7 +217,8 @@ class NewAbTest:
 class AbTestRow(NewAbTest):
     """A comparison of variants, as stored.
 
-    `decided_by` is who approved or rejected the patches; None when nobody had to.
+    `decided_by` is who approved or rejected the patches; None when nobody had to. `resumed_at` is
+    when it was extended last: what failed before is forgiven.
     """
 
     id: int
@@ -213,6 +227,7 @@ class AbTestRow(NewAbTest):
     ended_at: float | None
     version: int
     decided_by: str | None = None
+    resumed_at: float | None = None
 
     @property
     def ended(self) -> bool:

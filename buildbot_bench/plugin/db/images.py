@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow, PatchRow
 from buildbot_bench.plugin.db.schema import (
-    AB_TEST,
+    AB_TEST_VARIANT,
     ARTEFACT,
     COMMIT,
     IMAGE,
@@ -179,15 +179,14 @@ def forget_artefact(conn: sa.Connection, digest: str) -> None:
 
 
 def needed_images(conn: sa.Connection) -> set[int]:
-    """The images that a probe or a profile waits for, sides of comparisons, and control images."""
+    """The images that probes and profiles wait for, variants of comparisons, and control images."""
     open_probes = PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED])
     of_control = PROBE.c.reason == ProbeReason.CONTROL
     open_profiles = PROFILE.c.state.in_([ProfileState.NEW, ProfileState.ISSUED])
     queries = (
         sa.select(PROBE.c.image_id).where(sa.or_(open_probes, of_control)),
         sa.select(PROFILE.c.image_id).where(open_profiles),
-        sa.select(AB_TEST.c.base_image_id),
-        sa.select(AB_TEST.c.new_image_id),
+        sa.select(AB_TEST_VARIANT.c.image_id),
     )
     return {image for query in queries for image in conn.execute(query).scalars()}
 

@@ -1,4 +1,4 @@
-"""Queries on searches and on comparisons of variants; decides nothing."""
+"""Queries on searches; decides nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest, NewSearch, SearchRow
-from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import (
     by_id,
     compare_and_swap,
@@ -19,7 +17,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import AbTestState, ImageState, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ImageState, SearchKind, SearchState
 
 
 def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:
@@ -96,49 +94,3 @@ def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
 def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> SearchRow | None:
     """The search with columns changed; None when another was quicker."""
     return compare_and_swap(conn, SEARCH, row, columns)
-
-
-def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:
-    """Ask for a comparison of two variants; it runs from now on, or waits to be approved."""
-    values = values_of(wanted) | {"created_at": now}
-    added = conn.execute(sa.insert(AB_TEST).values(**values).returning(*AB_TEST.c))
-    return AbTestRow(**added.mappings().one())
-
-
-def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
-    """The comparison with that id."""
-    return by_id(conn, AB_TEST, AbTestRow, ab_test_id)
-
-
-def ab_tests(
-    conn: sa.Connection,
-    states: Collection[AbTestState | str] | None = None,
-    limit: int | None = None,
-) -> list[AbTestRow]:
-    """The comparisons in certain states, or all; newest first."""
-    query = sa.select(AB_TEST).order_by(AB_TEST.c.id.desc()).limit(limit)
-    if states is not None:
-        query = query.where(AB_TEST.c.state.in_(states))
-    return fetch_all(conn, query, AbTestRow)
-
-
-def change_ab_test(conn: sa.Connection, /, row: AbTestRow, **columns: Any) -> AbTestRow | None:
-    """The comparison with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, AB_TEST, row, columns)
-
-
-def probes_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProbeRow]:
-    """All probes of a comparison, in the order in which they were asked for."""
-    query = sa.select(PROBE).where(PROBE.c.ab_test_id == ab_test_id).order_by(PROBE.c.id)
-    return fetch_all(conn, query, ProbeRow)
-
-
-def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:
-    """What a comparison asked for and can believe, in the primary units, in the order measured."""
-    query = (
-        sa.select(ITERATION)
-        .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
-        .where(PROBE.c.ab_test_id == ab_test_id, ITERATION.c.is_primary, ~in_doubt())
-        .order_by(ITERATION.c.at_s, ITERATION.c.id)
-    )
-    return fetch_all(conn, query, IterationRow)

@@ -111,14 +111,19 @@ def compare_and_swap(
     conn: sa.Connection, table: sa.Table, row: VersionedRow, columns: Mapping[str, Any]
 ) -> VersionedRow | None:
     """Change a row if it is still the one that was seen; None when another was quicker."""
+    return by_id(conn, table, type(row), row.id) if swapped(conn, table, row, columns) else None
+
+
+def swapped(
+    conn: sa.Connection, table: sa.Table, row: Versioned, columns: Mapping[str, Any]
+) -> bool:
+    """The same, and only whether it was changed."""
     update = (
         sa.update(table)
         .where(table.c.id == row.id, table.c.version == row.version)
         .values({**columns, "version": row.version + 1})
     )
-    if conn.execute(update).rowcount != 1:
-        return None
-    return by_id(conn, table, type(row), row.id)
+    return conn.execute(update).rowcount == 1
 
 
 P = ParamSpec("P")

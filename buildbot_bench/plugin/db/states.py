@@ -70,7 +70,8 @@ class AbTestState(StrEnum):
     """`running` and `cancelling` are the ones that the broker still works on.
 
     `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.
-    `untestable`: one of the two does not build, boot or pass traffic; nothing can be compared.
+    `untestable`: one of the variants does not build, boot or pass traffic; of the others there is
+    what can be compared.
     """
 
     AWAITING = "awaiting approval"

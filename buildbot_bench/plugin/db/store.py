@@ -5,6 +5,7 @@ What a method takes, does and gives is said where its query stands. A method is 
 
 from __future__ import annotations
 
+from buildbot_bench.plugin.db import ab_tests as ab_test_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
@@ -113,12 +114,13 @@ class BenchStore(PooledStore):
     add_patch = writing(image_queries.add_patch)
     patch = reading(image_queries.patch)
 
-    add_ab_test = writing(search_queries.add_ab_test)
-    ab_test = reading(search_queries.ab_test)
-    ab_tests = reading(search_queries.ab_tests)
-    change_ab_test = writing(search_queries.change_ab_test)
-    probes_of_ab_test = reading(search_queries.probes_of_ab_test)
-    iterations_of_ab_test = reading(search_queries.iterations_of_ab_test)
+    add_ab_test = writing(ab_test_queries.add_ab_test)
+    ab_test = reading(ab_test_queries.ab_test)
+    ab_tests = reading(ab_test_queries.ab_tests)
+    change_ab_test = writing(ab_test_queries.change_ab_test)
+    newest_epoch = reading(ab_test_queries.newest_epoch)
+    probes_of_ab_test = reading(ab_test_queries.probes_of_ab_test)
+    iterations_of_ab_test = reading(ab_test_queries.iterations_of_ab_test)
 
     control_probes = reading(quarantine_queries.control_probes)
     iterations_of_probes = reading(quarantine_queries.iterations_of_probes)

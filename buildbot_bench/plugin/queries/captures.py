@@ -78,19 +78,31 @@ async def flame_graphs_of_search(farm: Farm, search_id: int) -> dict[str, str] |
     }
 
 
-async def flame_graphs_of(farm: Farm, ab_test: AbTestRow) -> dict[tuple[str, str], FlameGraphs]:
-    """Where a comparison's flame graphs are seen, by series, where both sides were sampled."""
-    all_series: dict[tuple[str, str], list[ProfileRow]] = {}
+async def flame_graphs_of(
+    farm: Farm, ab_test: AbTestRow
+) -> dict[tuple[str, str], dict[int, FlameGraphs]]:
+    """Where a comparison's flame graphs are seen: by series, of each variant beside the base.
+
+    Those that were sampled, and of which the base was.
+    """
+    places = {variant.kernel: place for place, variant in enumerate(ab_test.variants)}
+    taken_of: dict[tuple[str, str], dict[int, ProfileRow]] = {}
     for row in await farm.store.profiles_of_ab_test(ab_test.id):
-        all_series.setdefault((row.testbed, row.workload), []).append(row)
+        place = places.get((row.image_id, row.tunables))
+        if row.state == ProfileState.DONE and place is not None:
+            taken_of.setdefault((row.testbed, row.workload), {})[place] = row
     return {
-        series: FlameGraphs(
-            base=address(farm, sides[0]),
-            new=address(farm, sides[1]),
-            difference=address(farm, *sides),
-        )
-        for series, sides in all_series.items()
-        if [side.state for side in sides] == [ProfileState.DONE] * 2
+        series: {
+            place: FlameGraphs(
+                base=address(farm, rows[0]),
+                new=address(farm, row),
+                difference=address(farm, rows[0], row),
+            )
+            for place, row in rows.items()
+            if place > 0
+        }
+        for series, rows in taken_of.items()
+        if 0 in rows
     }
 
 

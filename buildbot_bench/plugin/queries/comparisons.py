@@ -13,16 +13,19 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.ab_test import (
     GRAPH,
     AbTestReport,
-    AbTestSide,
     BootLog,
+    ComparedVariant,
     Part,
     SeriesValues,
     compose_ab_test,
     image_names,
+    left_out,
     markdown,
+    of_newest_epoch,
     parts,
     result_files,
     text,
+    title_of,
 )
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import spelled_out
@@ -33,26 +36,40 @@ from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
-from buildbot_bench.render.plots import Pair, medians
+from buildbot_bench.render.plots import MedianGroup, medians
 
 SeriesName = tuple[str, str]
 
 
-def sides_done(
+def boots_done(
     ab_test: AbTestRow, iterations: Sequence[IterationRow]
-) -> dict[SeriesName, Counter[AbTestSide]]:
-    """How many boots of each side gave a value, in each series."""
-    done: dict[SeriesName, Counter[AbTestSide]] = {}
+) -> dict[SeriesName, Counter[int]]:
+    """How many boots of each variant, by its place, gave a value in the newest epoch of a series.
+
+    Those of earlier epochs are to be made again: the lab was another one.
+    """
+    return {
+        series: Counter(place_of(ab_test, row) for row in of_newest_epoch(rows)[0])
+        for series, rows in _by_series(iterations).items()
+    }
+
+
+def _by_series(iterations: Sequence[IterationRow]) -> dict[SeriesName, list[IterationRow]]:
+    """Those that gave a value, in the order measured."""
+    found: dict[SeriesName, list[IterationRow]] = {}
     for row in iterations:
         if row.value is not None:
-            done.setdefault((row.testbed, row.workload), Counter())[side_of(ab_test, row)] += 1
-    return done
+            found.setdefault((row.testbed, row.workload), []).append(row)
+    return found
 
 
-def side_of(ab_test: AbTestRow, row: IterationRow) -> AbTestSide:
-    """Which variant an iteration measured; the two differ in image or in tunables."""
-    is_base = (row.image_id, row.tunables) == (ab_test.base_image_id, ab_test.base_tunables)
-    return AbTestSide.BASE if is_base else AbTestSide.NEW
+def place_of(ab_test: AbTestRow, row: IterationRow) -> int:
+    """Which variant an iteration measured: any two differ in image or in tunables."""
+    return next(
+        place
+        for place, variant in enumerate(ab_test.variants)
+        if variant.kernel == (row.image_id, row.tunables)
+    )
 
 
 Json = dict[str, Any]
@@ -86,12 +103,12 @@ class ComparisonViews:
         return {
             "comparisonid": ab_test.id,
             "state": str(ab_test.state),
-            "base": ab_test.base_label,
-            "new": ab_test.new_label,
+            "title": title_of([variant.label for variant in ab_test.variants]),
+            "variants": variants_of(ab_test),
             "series": [list(series) for series in ab_test.series],
             "iterations": ab_test.iterations,
-            "boots_done": sum(row.value is not None for row in measured),
-            "boots": 2 * ab_test.iterations * len(ab_test.series),
+            "boots_done": sum(c.total() for c in boots_done(ab_test, measured).values()),
+            "boots": len(ab_test.variants) * ab_test.iterations * len(ab_test.series),
             "now": ab_test.detail or ("" if ab_test.ended else await self._activity(ab_test)),
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
@@ -104,12 +121,14 @@ class ComparisonViews:
         graphs = await flame_graphs_of(self._farm, ab_test)
         return compose_ab_test(
             [
-                replace(_series_values(ab_test, rows, *series), flame_graphs=graphs.get(series))
+                replace(_series_values(ab_test, rows, series), flame_graphs=graphs.get(series, {}))
                 for series in ((testbed, workload) for testbed, workload in ab_test.series)
             ],
             comparison_id=ab_test.id,
-            base=ab_test.base_label,
-            new=ab_test.new_label,
+            variants=[
+                ComparedVariant(label=variant.label, variant=variant.variant)
+                for variant in ab_test.variants
+            ],
             iterations=ab_test.iterations,
             confidence=ab_test.confidence,
             min_effect=ab_test.min_effect,
@@ -131,10 +150,7 @@ class ComparisonViews:
 
     async def _held(self, ab_test: AbTestRow) -> list[str]:
         """The digests of the patches in a comparison's images, each once."""
-        images = [
-            await self._farm.store.image(number)
-            for number in (ab_test.base_image_id, ab_test.new_image_id)
-        ]
+        images = [await self._farm.store.image(variant.image_id) for variant in ab_test.variants]
         held = [image.variant for image in images if image and image.state == ImageState.HELD]
         return list(dict.fromkeys(d for variant in held for d in parse_recipe(variant).patches))
 
@@ -142,8 +158,8 @@ class ComparisonViews:
         """What is done for a comparison at this moment, in a few words."""
         if ab_test.state == AbTestState.AWAITING:
             return "its patches await approval"
-        for number in (ab_test.base_image_id, ab_test.new_image_id):
-            image = await self._farm.store.image(number)
+        for variant in ab_test.variants:
+            image = await self._farm.store.image(variant.image_id)
             if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
                 return f"building {image.label}"
         for probe in await self._farm.store.probes_of_ab_test(ab_test.id):
@@ -153,24 +169,37 @@ class ComparisonViews:
         return "planning"
 
 
+def variants_of(ab_test: AbTestRow) -> list[Json]:
+    """The variants as JSON has them, the base first."""
+    return [{"label": one.label, "variant": one.variant} for one in ab_test.variants]
+
+
 def _series_values(
-    ab_test: AbTestRow, rows: list[IterationRow], testbed: str, workload: str
+    ab_test: AbTestRow, iterations: Sequence[IterationRow], series: SeriesName
 ) -> SeriesValues:
-    """The values of one series, in the unit in which most of them are."""
-    here = [row for row in rows if (row.testbed, row.workload) == (testbed, workload)]
-    units = [row.unit for row in here if row.value is not None]
+    """The values of one series and epoch, in the unit in which most of them are."""
+    rows, others = of_newest_epoch(_by_series(iterations).get(series, []))
+    units = [row.unit for row in rows]
     unit = max(units, key=units.count, default=PPS.unit)
-    values: dict[AbTestSide, list[float]] = {side: [] for side in AbTestSide}
-    for row in here:
-        if row.value is not None and row.unit == unit:
-            values[side_of(ab_test, row)].append(row.value)
+    counted = [(place_of(ab_test, row), row) for row in rows if row.unit == unit]
+    epoch = rows[0].epoch if rows else ""
+    labels = [variant.label for variant in ab_test.variants]
+    note = left_out(((labels[place_of(ab_test, row)], row.epoch) for row in others), epoch)
+    again = f"; measure what is missing by `bench-compare --extend {ab_test.id}`"
+    lacking = len({place for place, _ in counted}) < len(labels)
+    testbed, workload = series
     return SeriesValues(
         testbed=testbed,
         workload=workload,
         metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
-        base=tuple(values[AbTestSide.BASE]),
-        new=tuple(values[AbTestSide.NEW]),
-        facts=dict(here[0].facts) if here else {},
+        values=tuple(
+            tuple(row.value for at, row in counted if at == place and row.value is not None)
+            for place in range(len(labels))
+        ),
+        order=tuple(place for place, _ in counted),
+        epoch=epoch,
+        facts=dict(rows[0].facts) if rows else {},
+        note=note + (again if note and lacking else ""),
     )
 
 
@@ -188,41 +217,38 @@ async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
 
 
 async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
-    """The boots that gave a value; those of a side and series are counted in the order measured."""
-    counts: Counter[tuple[str, str, AbTestSide]] = Counter()
+    """The boots that count; those of a variant and series are numbered in the order measured."""
     boots: list[BootLog] = []
-    for row in await farm.store.iterations_of_ab_test(ab_test.id):
-        if row.value is None:
-            continue
-        side = side_of(ab_test, row)
-        key = (row.testbed, row.workload, side)
-        counts[key] += 1
-        boots.append(
-            BootLog(
-                testbed=row.testbed,
-                workload=row.workload,
-                side=side,
-                ordinal=counts[key],
-                log=row.log,
+    measured = await farm.store.iterations_of_ab_test(ab_test.id)
+    for (testbed, workload), rows in _by_series(measured).items():
+        counts: Counter[int] = Counter()
+        for row in of_newest_epoch(rows)[0]:
+            place = place_of(ab_test, row)
+            counts[place] += 1
+            boots.append(
+                BootLog(
+                    testbed=testbed,
+                    workload=workload,
+                    variant=place,
+                    ordinal=counts[place],
+                    log=row.log,
+                )
             )
-        )
     return boots
 
 
 def _graph(report: AbTestReport, part: Part) -> bytes:
     """One axis has one unit: series that are measured in another than the first have none."""
     metric = part.measured[0].metric
-    names = image_names(report.base, report.new)
     return medians(
         [
-            Pair(
-                workload=series.workload,
-                values=(tuple(series.contrast.old.values), tuple(series.contrast.new.values)),
+            MedianGroup(
+                workload=series.workload, values=tuple(one.values for one in series.samples)
             )
             for series in part.measured
             if series.metric == metric
         ],
-        (names[AbTestSide.BASE], names[AbTestSide.NEW]),
+        image_names(variant.label for variant in report.variants),
         metric,
-        title=f"{report.new} against {report.base} on {part.series[0].testbed}",
+        title=f"{report.title} on {part.series[0].testbed}",
     )

@@ -1,4 +1,4 @@
-"""What people may ask of comparisons: start, cancel, decide; the broker carries it out."""
+"""What people may ask of comparisons: start, extend, cancel, decide; the broker carries it out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from buildbot_bench.core.ab_test import Identity, check_identities, check_written, title_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series, testbed_of
+from buildbot_bench.plugin.queries.comparisons import variants_of
+from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
@@ -26,15 +28,31 @@ MIN_ITERATIONS, MOST_ITERATIONS = 3, 100
 class ComparisonQuestion:
     """A comparison that a person thinks of; empty testbeds or workloads mean all of them.
 
-    `patches` holds the bytes of each file that a variant names, by its name.
+    `variants` are as people write them, the base first; `labels` what some of them are to be
+    called, by what is written. `patches` holds the bytes of each file that a variant names, by its
+    name.
     """
 
-    base: str
-    new: str
+    variants: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
     testbeds: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     iterations: int = DEFAULT_ITERATIONS
     min_effect: float | None = None
+    patches: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extension:
+    """What a comparison is to have more: `more` boots of each or `iterations` in all, variants.
+
+    With none of these it goes on where it was cancelled, or failed.
+    """
+
+    variants: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    iterations: int | None = None
+    more: int = 0
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
 
@@ -50,48 +68,17 @@ class ComparisonRequests:
         """Start one and say how many boots it takes.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
-
-        Raises:
-            UsageError: A variant cannot be understood, or both are the same.
+        Raises UsageError for a variant that cannot be understood, for two that are the same, and
+        for labels that do not fit.
         """
+        check_written(question.variants, question.labels)
         wanted = self._series_of_job(question)
-        base = await self._variant(question.base, question, requester)
-        new = await self._variant(question.new, question, requester)
-        if (base.built.variant, base.tunables) == (new.built.variant, new.tunables):
-            raise UsageError(f"{question.base} and {question.new} are the same variant")
-        ab_test = await self._add(question, base, new, wanted, requester, trusted=trusted)
-        self._farm.wake()
-        return {
-            "comparisonid": ab_test.id,
-            "state": str(ab_test.state),
-            "base": base.label,
-            "new": new.label,
-            "series": [list(series) for series in ab_test.series],
-            "boots": 2 * ab_test.iterations * len(ab_test.series),
-            "hours": self._hours(wanted, ab_test.iterations),
-        }
-
-    async def _add(
-        self,
-        question: ComparisonQuestion,
-        base: Variant,
-        new: Variant,
-        wanted: Sequence[Series],
-        requester: str,
-        *,
-        trusted: bool,
-    ) -> AbTestRow:
-        base_image = await self._image(base, trusted=trusted)
-        new_image = await self._image(new, trusted=trusted)
-        held = ImageState.HELD in {base_image.state, new_image.state}
-        return await self._farm.store.add_ab_test(
+        found = await self._variants(question, requester)
+        check_identities([_identity(*one) for one in found])
+        rows, held = await self._rows(found, trusted=trusted)
+        ab_test = await self._farm.store.add_ab_test(
             NewAbTest(
-                base_image_id=base_image.id,
-                base_tunables=base.tunables,
-                base_label=base.label,
-                new_image_id=new_image.id,
-                new_tunables=new.tunables,
-                new_label=new.label,
+                variants=rows,
                 series=[(series.testbed, series.workload) for series in wanted],
                 iterations=question.iterations,
                 confidence=self._farm.workflow.regression.confidence,
@@ -101,6 +88,115 @@ class ComparisonRequests:
             ),
             now=self._farm.now(),
         )
+        self._farm.wake()
+        boots = len(rows) * ab_test.iterations
+        return self._announced(ab_test, boots, boots)
+
+    async def extend(
+        self, ab_test_id: int, asked: Extension, requester: str, *, trusted: bool = True
+    ) -> Json:
+        """Give a comparison more boots or variants, or let it go on; nothing is measured again.
+
+        Raises:
+            UsageError: There is no such comparison, it was rejected, the lab is not the one in
+                which it was measured, or what is asked for does not fit it.
+        """
+        ab_test = await self._farm.store.ab_test(ab_test_id)
+        if ab_test is None:
+            raise UsageError(f"there is no comparison {ab_test_id}")
+        if ab_test.state in {AbTestState.REJECTED, AbTestState.CANCELLING}:
+            raise UsageError(
+                f"comparison {ab_test_id} is {ab_test.state}", hint="start another one"
+            )
+        iterations = _iterations(ab_test, asked)
+        known = [variant.variant for variant in ab_test.variants]
+        check_written(asked.variants, asked.labels, known=known)
+        await refuse_other_epoch(self._farm, ab_test, asked.variants)
+        found = await self._variants(asked, requester)
+        there = [await self._known(variant) for variant in ab_test.variants]
+        check_identities([*there, *(_identity(*one) for one in found)])
+        rows, held = await self._rows(found, trusted=trusted)
+        held = await self._ask_again(ab_test, trusted=trusted) or held
+        extended = await self._farm.store.change_ab_test(
+            ab_test,
+            more=rows,
+            iterations=iterations,
+            state=AbTestState.AWAITING if held else AbTestState.RUNNING,
+            detail=None,
+            ended_at=None,
+            resumed_at=self._farm.now(),
+        )
+        if extended is None:
+            raise UsageError(f"comparison {ab_test_id} has just changed", hint="ask again")
+        self._farm.wake()
+        boots = len(extended.variants) * iterations
+        missing = boots - len(ab_test.variants) * ab_test.iterations
+        return self._announced(extended, boots, missing)
+
+    async def _variants(
+        self, asked: ComparisonQuestion | Extension, requester: str
+    ) -> list[tuple[Variant, str]]:
+        """What each name means, and what it is to be called."""
+        found = []
+        for written in asked.variants:
+            variant = await find_variant(
+                self._farm, written, patches=asked.patches, requester=requester
+            )
+            found.append((variant, asked.labels.get(written, variant.label)))
+        return found
+
+    async def _known(self, row: AbTestVariant) -> Identity:
+        image = await self._farm.store.image(row.image_id)
+        return Identity(
+            recipe=image.variant if image is not None else "",
+            tunables=row.tunables,
+            variant=row.variant,
+            label=row.label,
+        )
+
+    async def _rows(
+        self, found: Sequence[tuple[Variant, str]], *, trusted: bool
+    ) -> tuple[list[AbTestVariant], bool]:
+        """The variants as rows, and whether any of them is held until somebody approves it."""
+        rows, held = [], False
+        for variant, label in found:
+            strange = bool(parse_recipe(variant.built.variant).patches)
+            image = await ask_image(self._farm, variant.built, approved=trusted or not strange)
+            held |= image.state == ImageState.HELD
+            row = AbTestVariant(
+                image_id=image.id,
+                tunables=variant.tunables,
+                variant=variant.label,
+                label=label,
+            )
+            rows.append(row)
+        return rows, held
+
+    async def _ask_again(self, ab_test: AbTestRow, *, trusted: bool) -> bool:
+        """What failed is built anew; whether any is held and not to be approved by who asks."""
+        held = False
+        for variant in ab_test.variants:
+            image = await self._farm.store.image(variant.image_id)
+            if image is not None and image.state == ImageState.HELD:
+                held |= not trusted
+            elif image is not None and image.state == ImageState.FAILED:
+                await self._farm.store.change_image(
+                    image, now=self._farm.now(), state=ImageState.WANTED, attempt=0
+                )
+        return held
+
+    def _announced(self, ab_test: AbTestRow, boots: int, missing: int) -> Json:
+        """What is answered: `boots` of each series in all, of which so many are `missing`."""
+        variants = variants_of(ab_test)
+        return {
+            "comparisonid": ab_test.id,
+            "state": str(ab_test.state),
+            "title": title_of([variant["label"] for variant in variants]),
+            "variants": variants,
+            "series": [list(series) for series in ab_test.series],
+            "boots": boots * len(ab_test.series),
+            "hours": self._hours(ab_test, missing),
+        }
 
     def _min_effect(self, wanted: Sequence[Series]) -> float:
         """That of its testbeds when they have one in common, else the farm's."""
@@ -140,15 +236,6 @@ class ComparisonRequests:
             raise UsageError(f"somebody else was quicker with comparison {ab_test_id}")
         self._farm.wake()
 
-    async def _image(self, variant: Variant, *, trusted: bool) -> ImageRow:
-        strange = bool(parse_recipe(variant.built.variant).patches)
-        return await ask_image(self._farm, variant.built, approved=trusted or not strange)
-
-    async def _variant(self, written: str, question: ComparisonQuestion, requester: str) -> Variant:
-        return await find_variant(
-            self._farm, written, patches=question.patches, requester=requester
-        )
-
     def _series_of_job(self, question: ComparisonQuestion) -> list[Series]:
         known = all_series(self._farm.workflow.bench_jobs)
         for what, named, there in (
@@ -170,11 +257,39 @@ class ComparisonRequests:
             raise UsageError("none of these testbeds runs any of these workloads")
         return fitting
 
-    def _hours(self, wanted: list[Series], iterations: int) -> float:
+    def _hours(self, ab_test: AbTestRow, boots: int) -> float:
         """How long the busiest testbed boots and blasts; builds come before."""
         spent: dict[str, float] = {}
-        for series in wanted:
-            testbed = testbed_of(self._farm, series.testbed)
-            cost = 2 * iterations * (testbed.boot_s + testbed.run_s)
-            spent[series.testbed] = spent.get(series.testbed, 0.0) + cost
+        for name, _ in ab_test.series:
+            testbed = testbed_of(self._farm, name)
+            spent[name] = spent.get(name, 0.0) + boots * (testbed.boot_s + testbed.run_s)
         return max(spent.values()) / 3600
+
+
+def _identity(variant: Variant, label: str) -> Identity:
+    return Identity(
+        recipe=variant.built.variant,
+        tunables=variant.tunables,
+        variant=variant.label,
+        label=label,
+    )
+
+
+def _iterations(ab_test: AbTestRow, asked: Extension) -> int:
+    """How many boots of each there are to be.
+
+    Raises:
+        UsageError: Fewer than there are, or more than may be.
+    """
+    wanted = (asked.iterations or ab_test.iterations) + asked.more
+    if wanted < ab_test.iterations:
+        raise UsageError(
+            f"comparison {ab_test.id} has {ab_test.iterations} boots of each, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
+        )
+    if wanted > MOST_ITERATIONS:
+        raise UsageError(
+            f"{wanted} boots of each are too many: {MOST_ITERATIONS} are the most",
+            hint=f"comparison {ab_test.id} has {ab_test.iterations}",
+        )
+    return wanted

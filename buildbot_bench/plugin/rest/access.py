@@ -61,13 +61,17 @@ class BenchAuthz(Authz):
 
 
 class ComparisonStartMatcher(EndpointMatcherBase):
-    """Matches the request to compare two variants; let it stand before AnyControlEndpointMatcher.
+    """Matches the request to compare variants; let it stand before AnyControlEndpointMatcher.
 
     With `defaultDeny=False` those who lack its role are asked for that of the next rule.
     """
 
     def match_ComparisonsEndpoint_start(self, *_: Any) -> Deferred[Match]:
         """All of them."""
+        return succeed(Match(self.master))
+
+    def match_ComparisonEndpoint_extend(self, *_: Any) -> Deferred[Match]:
+        """What is compared may be compared for longer, and with others."""
         return succeed(Match(self.master))
 
 

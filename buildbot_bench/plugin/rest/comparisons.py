@@ -15,6 +15,7 @@ from buildbot_bench.plugin.requests.comparison_requests import (
     MOST_ITERATIONS,
     ComparisonQuestion,
     ComparisonRequests,
+    Extension,
 )
 from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
 from buildbot_bench.plugin.rest.endpoints import (
@@ -23,9 +24,9 @@ from buildbot_bench.plugin.rest.endpoints import (
     fraction,
     newest,
     number,
-    required_text,
     rpc_errors,
     texts,
+    texts_by_name,
 )
 
 LISTED = 50
@@ -41,8 +42,8 @@ def register(master: Any) -> None:
 def question_of(args: dict[str, Any]) -> ComparisonQuestion:
     """The question in a request's parameters; raises UsageError for what is none."""
     return ComparisonQuestion(
-        base=required_text(args, "base"),
-        new=required_text(args, "new"),
+        variants=texts(args, "variants"),
+        labels=texts_by_name(args, "labels"),
         testbeds=texts(args, "testbeds"),
         workloads=texts(args, "workloads"),
         iterations=number(
@@ -58,6 +59,20 @@ def question_of(args: dict[str, Any]) -> ComparisonQuestion:
     )
 
 
+def extension_of(args: dict[str, Any]) -> Extension:
+    """What a comparison is to have more; raises UsageError for what is none."""
+    iterations = args.get("iterations")
+    return Extension(
+        variants=texts(args, "variants"),
+        labels=texts_by_name(args, "labels"),
+        iterations=None
+        if iterations is None
+        else number(args, "iterations", least=MIN_ITERATIONS, most=MOST_ITERATIONS, default=0),
+        more=number(args, "more", least=0, most=MOST_ITERATIONS, default=0),
+        patches=files(args, "patches", most=MOST_PATCHES),
+    )
+
+
 class ComparisonEndpoint(BenchEndpoint):
     """One comparison."""
 
@@ -69,15 +84,25 @@ class ComparisonEndpoint(BenchEndpoint):
         return await ComparisonViews(farm_of(self.master)).describe(kwargs["comparisonid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """`cancel` ends it; `approve` and `reject` decide about a stranger's patches."""
-        requests, number = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
+        """`cancel` ends it, `extend` gives it more boots or variants, or lets it go on.
+
+        `approve` and `reject` decide about a stranger's patches.
+        """
+        requests, comparison = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
         match action:
             case "cancel":
-                await rpc_errors(requests.cancel(number))
+                await rpc_errors(requests.cancel(comparison))
+            case "extend":
+
+                async def work() -> Any:
+                    asked, trusted = extension_of(args), may(args, APPROVE)
+                    return await requests.extend(comparison, asked, owner_of(args), trusted=trusted)
+
+                return await rpc_errors(work())
             case "approve" | "reject":
                 require(args, APPROVE)
                 approved = action == "approve"
-                await rpc_errors(requests.decide(number, owner_of(args), approved=approved))
+                await rpc_errors(requests.decide(comparison, owner_of(args), approved=approved))
             case _:
                 return await super().act(action, args, kwargs)
         return {}
@@ -122,7 +147,7 @@ class FilesEndpoint(BenchEndpoint):
 
 
 class ComparisonResource(base.ResourceType):
-    """A comparison of two variants."""
+    """A comparison of two to sixteen variants."""
 
     name = "bench_comparison"
     plural = "comparisons"

@@ -64,6 +64,18 @@ def texts(args: Args, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def texts_by_name(args: Args, name: str) -> dict[str, str]:
+    """Texts by names; none when it is not given.
+
+    Raises:
+        UsageError: It is no object of texts.
+    """
+    value = args.get(name) or {}
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise UsageError(f"the parameter {name!r} must hold texts by name, not {value!r:.80}")
+    return dict(value)
+
+
 def fraction(args: Args, name: str) -> float | None:
     """A number between 0 and 1, neither of them.
 

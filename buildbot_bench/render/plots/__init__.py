@@ -4,7 +4,7 @@ from buildbot_bench.render.plots.canvas import Format
 from buildbot_bench.render.plots.control import control
 from buildbot_bench.render.plots.distribution import BoxGroup, distribution
 from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint, history
-from buildbot_bench.render.plots.medians import Pair, medians
+from buildbot_bench.render.plots.medians import MedianGroup, medians
 from buildbot_bench.render.plots.posterior import posterior
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "HistoryMark",
     "HistoryMarkKind",
     "HistoryPoint",
-    "Pair",
+    "MedianGroup",
     "control",
     "distribution",
     "history",

@@ -60,8 +60,16 @@ _PARAMETERS = {
     "mark": {"mark": "fixed", "revision": "r12"},
     "measure": {"revision": "r8", "iterations": 1, "fresh": False},
     "release": {"false_alarm": True},
+    "extend": {
+        "variants": ["r9"],
+        "labels": {"r9": "x"},
+        "iterations": 6,
+        "more": 1,
+        "patches": {},
+    },
 }
-_COMPARISON = {"base": "r3", "new": "r3+VIMAGE", "testbeds": ["apu"], "workloads": ["forwarding"]}
+_COMPARISON = {"variants": ["r3", "r3+VIMAGE"], "labels": {"r3": "x"}}
+_COMPARISON |= {"testbeds": ["apu"], "workloads": ["forwarding"]}
 _COMPARISON |= {"iterations": 3, "min_effect": 0.02, "patches": {}}
 
 

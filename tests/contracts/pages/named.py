@@ -62,7 +62,7 @@ METHODS: Mapping[str, Sequence[str]] = {
     "bench/judgements/n:judgementid": ("mark",),
     "bench/testbeds/s:testbed": ("release",),
     "bench/comparisons": ("start",),
-    "bench/comparisons/n:comparisonid": ("cancel", "approve", "reject"),
+    "bench/comparisons/n:comparisonid": ("cancel", "extend", "approve", "reject"),
 }
 # What lies under plugins/bench/ besides the browser's files; a folder's pages have names of theirs.
 PROGRAMS: Mapping[str, Sequence[str]] = {

@@ -10,9 +10,11 @@ from jsonschema import Draft202012Validator
 
 from buildbot_bench.core.ab_test import (
     AbTestReport,
+    ComparedVariant,
     FlameGraphs,
     SeriesReport,
     SeriesValues,
+    VariantChange,
     compose_ab_test,
 )
 from buildbot_bench.core.json_model import schema_of, to_json
@@ -21,21 +23,21 @@ from buildbot_bench.core.sample import PPS
 GRAPHS = FlameGraphs(base="b.svg", new="n.svg", difference="d.svg")
 
 
-def composed(base: tuple[float, ...], new: tuple[float, ...]) -> AbTestReport:
+def composed(*values: tuple[float, ...]) -> AbTestReport:
     series = SeriesValues(
         testbed="apu",
         workload="forwarding",
         metric=PPS,
-        base=base,
-        new=new,
+        values=values,
         facts={"cpu": "AMD"},
-        flame_graphs=GRAPHS,
+        flame_graphs=dict.fromkeys(range(1, len(values)), GRAPHS),
     )
     return compose_ab_test(
         [series],
         comparison_id=3,
-        base="r1",
-        new="r2",
+        variants=[
+            ComparedVariant(label=f"r{n + 1}", variant=f"r{n + 1}") for n in range(len(values))
+        ],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
@@ -54,16 +56,28 @@ def test_the_effect_has_its_interval_or_is_null_with_it(base, new, effect) -> No
     told = json.loads(json.dumps(to_json(composed(base, new)), allow_nan=False))
     Draft202012Validator(schema_of(AbTestReport, title="A comparison")).validate(told)
     (series,) = told["series"]
-    assert series["effect"] == effect
+    (change,) = series["changes"]
+    assert change["effect"] == effect
     if effect is None:
-        assert (series["low"], series["high"]) == (None, None)
+        assert (change["low"], change["high"]) == (None, None)
     else:
-        assert series["low"] < series["effect"] < series["high"]
+        assert change["low"] < change["effect"] < change["high"]
 
 
 def test_every_field_is_there() -> None:
     told = to_json(composed((1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))
-    assert {field.name for field in fields(AbTestReport)} == set(told)
+    assert {field.name for field in fields(AbTestReport)} | {"title"} == set(told)
     (series,) = told["series"]
-    assert {field.name for field in fields(SeriesReport)} | {"effect", "low", "high"} == set(series)
-    assert series["flame_graphs"] == {"base": "b.svg", "new": "n.svg", "difference": "d.svg"}
+    assert {field.name for field in fields(SeriesReport)} == set(series)
+    (change,) = series["changes"]
+    figures = {"effect", "low", "high", "p_value"}
+    assert {field.name for field in fields(VariantChange)} | figures == set(change)
+    assert change["flame_graphs"] == {"base": "b.svg", "new": "n.svg", "difference": "d.svg"}
+
+
+def test_variants_are_a_list_with_the_base_first() -> None:
+    told = to_json(composed(*((float(n), n + 1.0, n + 2.0) for n in range(5))))
+    assert [variant["label"] for variant in told["variants"]] == ["r1", "r2", "r3", "r4", "r5"]
+    (series,) = told["series"]
+    assert [change["label"] for change in series["changes"]] == ["r2", "r3", "r4", "r5"]
+    assert [len(sample["values"]) for sample in series["samples"]] == [3] * 5

@@ -16,8 +16,8 @@ import pytest
 
 from buildbot_bench.core.ab_test import (
     AbTestReport,
-    AbTestSide,
     BootLog,
+    ComparedVariant,
     SeriesValues,
     Verdict,
     compose_ab_test,
@@ -50,31 +50,32 @@ class Played:
         self.boots: list[BootLog] = []
         chosen = choose(load_testbeds(TESTBEDS), testbed)
         self._driver = make_driver(chosen, home / "lab")
-        self._kernels = {AbTestSide.BASE: home / "base", AbTestSide.NEW: home / "new"}
-        for side, label in ((AbTestSide.BASE, base), (AbTestSide.NEW, new)):
-            self._kernels[side].write_text(f"{label}\n", encoding="utf-8")
+        self._kernels = (home / "base", home / "new")
+        for kernel, label in zip(self._kernels, (base, new), strict=True):
+            kernel.write_text(f"{label}\n", encoding="utf-8")
         self.report = compose_ab_test(
             [self._series(workload, boots) for workload in WORKLOADS],
             comparison_id=1,
-            base=base,
-            new=new,
+            variants=[ComparedVariant(label=label, variant=label) for label in (base, new)],
             iterations=boots,
             confidence=95.0,
             min_effect=0.02,
         )
 
     def _series(self, workload: str, wanted: int) -> SeriesValues:
-        values: dict[AbTestSide, list[float]] = {side: [] for side in AbTestSide}
-        while block := next_block({side: len(v) for side, v in values.items()}, wanted):
+        values: tuple[list[float], ...] = ([], [])
+        order: list[int] = []
+        while block := next_block([len(own) for own in values], wanted):
             for _ in range(block.iterations):
-                blast = self._boot(block.side, workload)
-                values[block.side].append(blast.values["pps"])
-                ordinal = len(values[block.side])
+                blast = self._boot(block.variant, workload)
+                values[block.variant].append(blast.values["pps"])
+                order.append(block.variant)
+                ordinal = len(values[block.variant])
                 self.boots.append(
                     BootLog(
                         testbed=self.testbed,
                         workload=workload,
-                        side=block.side,
+                        variant=block.variant,
                         ordinal=ordinal,
                         log=blast.log,
                     )
@@ -83,13 +84,13 @@ class Played:
             testbed=self.testbed,
             workload=workload,
             metric=PPS,
-            base=tuple(values[AbTestSide.BASE]),
-            new=tuple(values[AbTestSide.NEW]),
+            values=tuple(map(tuple, values)),
+            order=tuple(order),
             facts=self._driver.facts(),
         )
 
-    def _boot(self, side: AbTestSide, workload: str) -> Blast:
-        kernel = self._kernels[side]
+    def _boot(self, variant: int, workload: str) -> Blast:
+        kernel = self._kernels[variant]
         digest = hashlib.sha256(kernel.read_bytes()).hexdigest()
         with Dut(self._driver, kernel, digest) as dut:
             dut.boot()
@@ -120,9 +121,10 @@ def percent_line(line: str) -> bool:
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_the_changes_are_those_that_were_published(play, case):
     for series, change in zip(play(*case).report.series, case[5], strict=True):
-        comparison = series.contrast.comparison
+        (found,) = series.changes
+        comparison = found.comparison
         if change is None:
-            assert series.verdict is Verdict.NOT_PROVEN
+            assert found.verdict is Verdict.NOT_PROVEN
             assert not comparison.significant
         else:
             digits = 2 if case[0] == "replay-vimage" else 1
@@ -155,7 +157,7 @@ def test_the_blocks_are_those_that_were_published(play, published, case):
     blocks = blocks_of(published, case)
     for series in play(*case).report.series:
         (row,) = [row for row in blocks if series.workload in row["datasets"][0]["label"]]
-        assert_same_block(body(series.contrast.ministat), row)
+        assert_same_block(body(*series.ministat), row)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
@@ -174,7 +176,7 @@ def test_the_result_directory_has_the_published_values_and_blocks(play, publishe
 
 
 def test_a_change_below_the_smallest_relevant_one_is_called_so(play):
-    verdicts = [series.verdict for series in play(*CASES[0]).report.series]
+    verdicts = [series.changes[0].verdict for series in play(*CASES[0]).report.series]
     assert verdicts == [Verdict.NEGLIGIBLE, Verdict.BETTER, Verdict.WORSE]
 
 
@@ -198,17 +200,16 @@ def test_every_lab_that_is_named_here_is_one_of_the_lists():
 def test_a_report_says_what_it_lacks(play):
     report: AbTestReport = compose_ab_test(
         [
-            SeriesValues(testbed="apu", workload="forwarding", metric=PPS, base=(1.0,), new=(1.0,)),
+            SeriesValues(testbed="apu", workload="forwarding", metric=PPS, values=((1.0,), (1.0,))),
         ],
         comparison_id=1,
-        base="r1",
-        new="r1+D5",
+        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r1+D5")],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
         detail="D5 does not apply:\n\x1b[31m sys/net/if.c, hunk 3",
     )
     answer = text(report)
-    assert report.series[0].verdict is Verdict.TOO_FEW
+    assert report.series[0].changes[0].verdict is Verdict.TOO_FEW
     assert "D5 does not apply: \ufffd[31m sys/net/if.c, hunk 3" in answer
     assert "r1+D5 forwarding (pps) has 1 value: Student's t needs 3" in answer

@@ -15,8 +15,8 @@ from statistics import median
 import pytest
 
 from buildbot_bench.core.ab_test import (
-    AbTestSide,
     BootLog,
+    ComparedVariant,
     SeriesValues,
     compose_ab_test,
     result_files,
@@ -59,8 +59,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
             testbed="apu2",
             workload=workload,
             metric=PPS,
-            base=values[f"{BASE}.{workload}.pps"],
-            new=values[f"{NEW}.{workload}.pps"],
+            values=tuple(values[f"{image}.{workload}.pps"] for image in (BASE, NEW)),
             facts={"dut": "AMD GX-412TC"},
         )
         for workload in WORKLOADS
@@ -68,8 +67,9 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
     report = compose_ab_test(
         all_series,
         comparison_id=1,
-        base="r317849",
-        new="r317849+VIMAGE",
+        variants=[
+            ComparedVariant(label=label, variant=label) for label in ("r317849", "r317849+VIMAGE")
+        ],
         iterations=5,
         confidence=95.0,
         min_effect=0.02,
@@ -78,12 +78,12 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         BootLog(
             testbed="apu2",
             workload=workload,
-            side=side,
+            variant=variant,
             ordinal=ordinal,
             log=theirs.get(f"RAW/bench.{image}.{workload}.{ordinal}.receiver", "not at hand\n"),
         )
         for workload in WORKLOADS
-        for side, image in ((AbTestSide.BASE, BASE), (AbTestSide.NEW, NEW))
+        for variant, image in enumerate((BASE, NEW))
         for ordinal in range(1, 6)
     ]
     return result_files(report, boots)

@@ -29,9 +29,9 @@ def ab_tests(farm):
 
 @pytest.fixture
 def start(farm):
-    async def start(base="r4", new="r4+VIMAGE", **asked) -> int:
+    async def start(base="r4", new="r4+VIMAGE", *others, **asked) -> int:
         question = ComparisonQuestion(
-            base=base, new=new, iterations=asked.pop("iterations", 5), **asked
+            variants=(base, new, *others), iterations=asked.pop("iterations", 5), **asked
         )
         return (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
 
@@ -108,8 +108,9 @@ async def test_boots_alternate_until_there_are_enough_of_each(ab_tests, start, p
     shown = await ComparisonViews(farm).describe(ab_test_id)
     assert (shown["state"], shown["boots_done"]) == ("done", 10)
     (comparison,) = shown["report"]["series"]
-    assert comparison["verdict"] == "better"
-    assert comparison["effect"] == pytest.approx(0.04, abs=0.01)
+    (change,) = comparison["changes"]
+    assert change["verdict"] == "better"
+    assert change["effect"] == pytest.approx(0.04, abs=0.01)
     assert "Difference at 95.0% confidence" in shown["text"]
     assert "| apu | forwarding |" in shown["markdown"]
 
@@ -125,7 +126,7 @@ async def test_a_broker_that_died_amid_a_turn_asks_for_nothing_twice(ab_tests, s
 async def test_each_series_alternates_for_itself(make_farm, past):
     farm = make_farm(("[forwarding]", "[forwarding, pf-statefull]"))
     await ComparisonRequests(farm).start(
-        ComparisonQuestion(base="r4", new="r4+VIMAGE", iterations=3), "ann"
+        ComparisonQuestion(variants=("r4", "r4+VIMAGE"), iterations=3), "ann"
     )
     asked = await run(farm, past, AbTests(farm).advance)
     assert sum(n for _, _, n in asked) == 2 * 3 * 2
@@ -141,8 +142,7 @@ async def test_a_boot_that_failed_is_made_up_for(ab_tests, start, past, farm):
     await run(farm, past, ab_tests)
     shown = await ComparisonViews(farm).describe(ab_test_id)
     (comparison,) = shown["report"]["series"]
-    contrast = comparison["contrast"]
-    assert [len(contrast[side]["values"]) for side in ("old", "new")] == [3, 3]
+    assert [len(sample["values"]) for sample in comparison["samples"]] == [3, 3]
 
 
 async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
@@ -153,8 +153,8 @@ async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
     assert {(label, tunables) for label, tunables, _ in asked} == {("r4", ""), ("r4", "net.x=1")}
     assert len(await farm.store.images()) == 1
     shown = await ComparisonViews(farm).describe(ab_test_id)
-    assert shown["report"]["new"] == "r4+sysctl:net.x=1"
-    assert shown["report"]["series"][0]["effect"] == pytest.approx(0.1, abs=0.02)
+    assert shown["report"]["variants"][1]["label"] == "r4+sysctl:net.x=1"
+    assert shown["report"]["series"][0]["changes"][0]["effect"] == pytest.approx(0.1, abs=0.02)
     (sample,) = await farm.store.samples(
         testbed="apu", workload="forwarding", first_position=4, last_position=4
     )
@@ -243,7 +243,10 @@ async def test_what_was_measured_is_a_result_directory(ab_tests, start, past, fa
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
-        ({"new": "r4"}, "r4 and r4 are the same variant"),
+        ({"new": "r4"}, "r4 is there twice; name each variant once"),
+        ({"new": "n4"}, "r4 and r4 are the same variant; name each once"),
+        ({"labels": {"r9": "X"}}, "'X' is for r9, which is not compared"),
+        ({"labels": {"r4+VIMAGE": "r4"}}, "r4 and r4+VIMAGE are both called 'r4'"),
         ({"new": "r99"}, "r99 is no commit of main"),
         ({"new": "r4+vimage"}, "'vimage' is no change of a kernel"),
         ({"new": "r4+D8526"}, "let its bench.yml say reviews: https://reviews.freebsd.org"),
@@ -269,6 +272,65 @@ async def test_two_at_once_build_one(start, farm):
 
 async def test_a_testbed_may_have_a_min_effect_of_its_own(make_farm):
     farm = make_farm(("apu: {worker: lab,", "apu: {worker: lab, min-effect: 0.1%,"))
-    answer = await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
+    answer = await ComparisonRequests(farm).start(ComparisonQuestion(variants=("r4", "r5")), "ann")
     assert (await farm.store.ab_test(answer["comparisonid"])).min_effect == pytest.approx(0.001)
     assert farm.workflow.regression.min_effect > 0.001
+
+
+async def test_five_variants_are_booted_there_and_back(ab_tests, start, past, farm):
+    ab_test_id = await start("r4", "r5", "r6", "r7", "r8", iterations=4)
+    asked = await run(farm, past, ab_tests)
+    assert [label for label, _, n in asked for _ in range(n)] == [
+        *("r4", "r5", "r8", "r6", "r7"),
+        *("r7", "r6", "r8", "r5", "r4"),
+        *("r5", "r6", "r4", "r7", "r8"),
+        *("r8", "r7", "r4", "r6", "r5"),
+    ]
+    shown = await ComparisonViews(farm).describe(ab_test_id)
+    assert (shown["state"], shown["boots_done"], shown["boots"]) == ("done", 20, 20)
+    assert shown["title"] == "4 variants against r4"
+    assert [one["label"] for one in shown["variants"]] == ["r4", "r5", "r6", "r7", "r8"]
+    (series,) = shown["report"]["series"]
+    assert len(series["changes"]) == 4
+    assert not any("booted" in note for note in series["notes"])
+
+
+async def test_a_label_is_what_a_variant_is_called_everywhere(ab_tests, start, past, farm):
+    ab_test_id = await start(iterations=3, labels={"r4+VIMAGE": "IFLIB"})
+    await run(farm, past, ab_tests)
+    shown = await ComparisonViews(farm).describe(ab_test_id)
+    assert shown["title"] == "IFLIB against r4"
+    assert shown["variants"][1] == {"label": "IFLIB", "variant": "r4+VIMAGE"}
+    assert "IFLIB is r4+VIMAGE" in shown["text"]
+    rows = await directory_of(farm, await farm.store.ab_test(ab_test_id))
+    assert "IFLIB.forwarding.pps" in {row["path"] for row in rows}
+
+
+async def test_one_of_many_that_cannot_be_built_keeps_nothing_from_the_others(
+    ab_tests, start, past, farm
+):
+    ab_test_id = await start("r4", "r5", "r6", iterations=3)
+    for image in await farm.store.images():
+        if image.label == "r5":
+            await farm.store.change_image(image, now=1.0, state="untestable", reason="no if.h")
+    asked = await run(farm, past, ab_tests)
+    assert {label for label, _, _ in asked} == {"r4", "r6"}
+    shown = await ComparisonViews(farm).describe(ab_test_id)
+    assert (shown["state"], shown["now"]) == ("untestable", "r5 is untestable: no if.h")
+    verdicts = [one["verdict"] for one in shown["report"]["series"][0]["changes"]]
+    assert verdicts == ["too few values", "not proven"]
+
+
+async def test_a_kernel_that_is_anothers_is_not_booted_though_the_rest_is(
+    ab_tests, start, past, farm
+):
+    ab_test_id = await start("r4", "r5", "r6", iterations=3)
+    for image in await farm.store.images():
+        kernel = {"r4": "a", "r5": "b", "r6": "b"}[image.label] * 64
+        told = {"digest": f"{image.id}" * 64, "kernel_digest": kernel, "size": 9}
+        await farm.store.change_image(image, now=1.0, state="built", **told)
+    asked = await run(farm, past, ab_tests)
+    assert {label for label, _, _ in asked} == {"r4", "r5"}
+    shown = await ComparisonViews(farm).describe(ab_test_id)
+    assert shown["state"] == "done"
+    assert "the kernel of r6 is that of r5 but for its version" in shown["text"]

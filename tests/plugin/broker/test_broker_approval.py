@@ -19,7 +19,7 @@ PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
 @pytest.fixture
 def ask(farm):
     async def ask(*, trusted=False, new="r4+file:my.patch", by="guest") -> int:
-        question = ComparisonQuestion(base="r4", new=new, patches={"my.patch": PATCH})
+        question = ComparisonQuestion(variants=("r4", new), patches={"my.patch": PATCH})
         return (await ComparisonRequests(farm).start(question, by, trusted=trusted))["comparisonid"]
 
     return ask

@@ -225,9 +225,10 @@ async def test_a_testbed_without_captures_has_none_and_its_mail_does_not_wait(
     assert "cycles" not in text
 
 
-async def comparing(farm, new: str = "r4+sysctl:net.a=1") -> int:
-    """A comparison of r4 with another variant, whose images are built."""
-    question = ComparisonQuestion(base="r4", new=new, iterations=3)
+async def comparing(farm, *new: str) -> int:
+    """A comparison of r4 with other variants, whose images are built."""
+    others = new or ("r4+sysctl:net.a=1",)
+    question = ComparisonQuestion(variants=("r4", *others), iterations=3)
     number: int = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for image in await farm.store.images(state="wanted"):
         digest = hashlib.sha256(image.variant.encode()).hexdigest()
@@ -247,24 +248,38 @@ async def test_both_sides_of_a_comparison_are_sampled_while_it_goes_on(profiles,
     await sampled(farm, new, NEW)
     report = await ComparisonViews(farm).report(ab_test)
     difference = f"/plugins/bench/flamegraph/{base.id}-{new.id}.svg"
-    assert f"of their difference: http://farm.example.org{difference}" in text(report)
-    assert (
-        f"- forwarding on apu, of their difference: http://farm.example.org{difference}"
-        in (result_files(report, [])["README.md"])
+    told = (
+        f"of the difference of r4+sysctl:net.a=1 from the base: http://farm.example.org{difference}"
     )
+    assert told in text(report)
+    assert f"- forwarding on apu, {told}" in result_files(report, [])["README.md"]
     (series,) = to_json(report)["series"]
-    assert series["flame_graphs"]["difference"].endswith(difference)
+    assert series["changes"][0]["flame_graphs"]["difference"].endswith(difference)
+
+
+async def test_each_of_many_variants_is_sampled_once_and_seen_beside_the_base(profiles, farm):
+    number = await comparing(farm, "r5", "r4+sysctl:net.a=1")
+    await profiles.advance()
+    await profiles.advance()
+    base, *others = await farm.store.profiles_of_ab_test(number)
+    assert [row.key.rpartition(":")[2] for row in (base, *others)] == ["0", "1", "2"]
+    for row in (base, others[1]):
+        await sampled(farm, row, OLD)
+    (series,) = (await ComparisonViews(farm).report(await farm.store.ab_test(number))).series
+    without, with_graphs = (change.flame_graphs for change in series.changes)
+    assert without is None
+    assert with_graphs.difference.endswith(f"/{base.id}-{others[1].id}.svg")
 
 
 async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_cancelled(
     profiles, farm, master
 ):
-    await comparing(farm, new="r4+VIMAGE")
+    await comparing(farm, "r4+VIMAGE")
     for image in await farm.store.images():
         await farm.store.change_image(image, now=1.0, digest="e" * 64)
     await profiles.advance()
     assert master.requests == []
-    number = await comparing(farm, new="r5")
+    number = await comparing(farm, "r5")
     await profiles.advance()
     row = (await farm.store.profiles_of_ab_test(number))[0]
     await farm.store.change_profile(row, state="new", brid=None)

@@ -116,7 +116,7 @@ async def test_what_the_lab_is_asked_for_stays(farm, store_kernel, past):
 
 async def test_both_sides_of_a_comparison_stay(farm, store_kernel):
     images = [await store_kernel(position) for position in (4, 5, 6)]
-    await ComparisonRequests(farm).start(ComparisonQuestion(base="r4", new="r5"), "ann")
+    await ComparisonRequests(farm).start(ComparisonQuestion(variants=("r4", "r5")), "ann")
     later(farm, 100)
     await Retention(farm).advance()
     assert await there(farm, *images) == [True, True, False]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 from alembic import command
 
 from buildbot_bench.plugin.db import sql
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, NewAbTest
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock
 
@@ -23,12 +24,10 @@ def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
         base = await an_image(7)
         new = await an_image(7, variant=f"{base.sha}+options:VIMAGE", label="n7+VIMAGE")
         values = {
-            "base_image_id": base.id,
-            "base_tunables": "",
-            "base_label": "n7",
-            "new_image_id": new.id,
-            "new_tunables": "",
-            "new_label": "n7+VIMAGE",
+            "variants": (
+                AbTestVariant(image_id=base.id, tunables="", variant="n7", label="n7"),
+                AbTestVariant(image_id=new.id, tunables="", variant="n7+VIMAGE", label="IFLIB"),
+            ),
             "series": [("apu", "forwarding")],
             "iterations": 5,
             "confidence": 95.0,
@@ -76,6 +75,26 @@ async def test_of_two_that_change_a_comparison_one_is_told_that_it_was_late(stor
     assert await store.change_ab_test(ab_test, state="cancelling") is None
     assert [row.id for row in await store.ab_tests(["running"])] == []
     assert [row.id for row in await store.ab_tests()] == [ab_test.id]
+
+
+async def test_a_comparison_that_is_extended_keeps_the_order_of_its_variants(store, an_ab_test):
+    ab_test = await an_ab_test()
+    third = replace(ab_test.variants[1], tunables="a.b=1", label="tuned")
+    extended = await store.change_ab_test(ab_test, more=[third], iterations=10)
+    assert extended.variants == (*ab_test.variants, third)
+    assert extended.iterations == 10
+    assert await store.ab_test(ab_test.id) == extended
+    assert await store.change_ab_test(ab_test, more=[third]) is None
+    assert (await store.ab_test(ab_test.id)).variants == extended.variants
+
+
+async def test_the_epoch_of_a_testbed_is_that_of_its_newest_value(store, a_probe):
+    assert await store.newest_epoch("apu") is None
+    await measure(store, await a_probe(name="first", epoch="1"))
+    await measure(store, await a_probe(name="second", epoch="2"))
+    await a_probe(name="asked for", epoch="")
+    assert await store.newest_epoch("apu") == "2"
+    assert await store.newest_epoch("other") is None
 
 
 async def test_the_iterations_of_a_comparison_come_in_the_order_measured(

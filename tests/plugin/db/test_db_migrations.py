@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import re
 import sqlite3
 from contextlib import closing
 from operator import itemgetter
@@ -209,6 +210,8 @@ _RENAMED_COLUMNS = {
     ("bench_probe", "trial_id"): "ab_test_id",
     ("bench_profile", "trial_id"): "ab_test_id",
 }
+# What is now a row of its own of each of a comparison's variants, which were two.
+_OF_A_SIDE = ("image_id", "tunables", "label")
 # What an old farm has none of.
 _NEW_TABLES = ("bench_read_files", "bench_incident_series")
 Rows = list[dict[str, object]]
@@ -247,7 +250,31 @@ def _renamed(table: str, row: dict[str, object]) -> dict[str, object]:
     key = row.get("key")
     if table in {"bench_probe", "bench_profile"} and str(key).startswith("trial:"):
         row["key"] = f"ab-test:{str(key).removeprefix('trial:')}"
+    if table == "bench_profile":
+        for ordinal, side in enumerate(("base", "new")):
+            row["key"] = re.sub(f"^(ab-test:.*:){side}$", rf"\g<1>{ordinal}", str(row["key"]))
     return row
+
+
+def _variants(ab_tests: Rows) -> Rows:
+    """The variants that comparisons had as columns, which are taken off."""
+    sides = [
+        [ab_test.pop(f"{side}_{what}") for what in _OF_A_SIDE]
+        for side in ("base", "new")
+        for ab_test in ab_tests
+    ]
+    assert sides
+    owners = [ab_test["id"] for ab_test in ab_tests]
+    return [
+        {
+            "id": number + 1,
+            "ab_test_id": owners[number % len(owners)],
+            "ordinal": number // len(owners),
+            **dict(zip(_OF_A_SIDE, side, strict=True)),
+            "variant": side[-1],
+        }
+        for number, side in enumerate(sides)
+    ]
 
 
 def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
@@ -258,6 +285,8 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     _fill(empty, before)
     _upgrade_to(empty, "head")
     after = _rows(empty)
+    assert after.pop("bench_ab_test_variant") == _variants(before["bench_trial"])
+    assert {ab_test.pop("resumed_at") for ab_test in after["bench_ab_test"]} == {None}
     for probe in after["bench_probe"]:
         assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
     assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)
@@ -304,7 +333,7 @@ def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
     _upgrade_to(engine, "head")
     assert {name: len(rows) for name, rows in _rows(engine).items()} == {
         _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
-    } | dict.fromkeys(_NEW_TABLES, 0)
+    } | dict.fromkeys(_NEW_TABLES, 0) | {"bench_ab_test_variant": 2 * counts["bench_trial"]}
     with engine.connect() as conn:
         assert conn.execute(sa.text("PRAGMA foreign_key_check")).all() == []
         context = MigrationContext.configure(

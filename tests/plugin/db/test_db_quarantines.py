@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import NewAbTest, ReportRow
+from buildbot_bench.plugin.db.finding_rows import AbTestVariant, NewAbTest, ReportRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION, REPORT
@@ -176,17 +176,17 @@ async def test_a_comparison_boots_again_what_is_in_doubt(
     store, an_image, a_probe, a_quarantine, measured
 ):
     image = await an_image(8)
-    sides = {f"{side}_{what}": "" for side in ("base", "new") for what in ("tunables", "label")}
     ab_test = await store.add_ab_test(
         NewAbTest(
-            base_image_id=image.id,
-            new_image_id=image.id,
+            variants=[
+                AbTestVariant(image_id=image.id, tunables=tunables, variant="r8", label=tunables)
+                for tunables in ("", "a.b=1")
+            ],
             series=[("apu", "forwarding")],
             iterations=5,
             confidence=95.0,
             min_effect=0.02,
             requester="ann",
-            **sides,
         ),
         now=1.0,
     )

@@ -114,6 +114,7 @@ async def readmes_example() -> BenchAuthz:
         ("bench/searches/1", "mark", {"ann", "bob"}),
         ("bench/testbeds/apu2", "release", {"ann", "bob"}),
         ("bench/comparisons", "start", {"ann", "bob", "carol"}),
+        ("bench/comparisons/1", "extend", {"ann", "bob", "carol"}),
         ("bench/comparisons/1", "cancel", {"ann", "bob"}),
         ("bench/comparisons/1", "approve", {"ann", "bob"}),
         ("bench/searches", "get", {"ann", "bob", "carol", "dave"}),

@@ -8,12 +8,12 @@ import pytest
 from buildbot.www.rest import BadJsonRpc2
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.plugin.rest.comparisons import question_of
+from buildbot_bench.plugin.rest.comparisons import extension_of, question_of
 from buildbot_bench.plugin.rest.endpoints import rpc_errors
 
 pytestmark = pytest.mark.both_databases
 
-PAIR = {"base": "r4", "new": "r4+VIMAGE"}
+PAIR = {"variants": ["r4", "r4+VIMAGE"]}
 
 
 def test_what_is_not_said_is_left_to_the_farm():
@@ -32,9 +32,10 @@ def test_files_come_in_base64():
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        ({"base": None}, "'base' is missing"),
-        ({"base": 1}, "'base' must be text"),
-        ({"new": ""}, "'new' is missing"),
+        ({"variants": "r4"}, "'variants' must be a list"),
+        ({"variants": ["r4", 1]}, "'variants' must be a list"),
+        ({"labels": ["x"]}, "'labels' must hold texts by name"),
+        ({"labels": {"r4": 1}}, "'labels' must hold texts by name"),
         ({"testbeds": "apu"}, "'testbeds' must be a list"),
         ({"workloads": [1]}, "'workloads' must be a list"),
         ({"iterations": 2}, "'iterations' must lie in 3..100, not be 2"),
@@ -51,6 +52,28 @@ def test_files_come_in_base64():
 def test_a_wrong_parameter_is_named(wrong, complaint):
     with pytest.raises(UsageError) as caught:
         question_of(PAIR | wrong)
+    assert complaint in str(caught.value)
+
+
+def test_an_extension_may_ask_for_nothing_but_to_go_on():
+    asked = extension_of({})
+    assert (asked.variants, asked.iterations, asked.more) == ((), None, 0)
+    asked = extension_of({"variants": ["r9"], "labels": {"r9": "IFLIB"}, "more": 5})
+    assert (asked.variants, asked.labels, asked.more) == (("r9",), {"r9": "IFLIB"}, 5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"more": -1}, "'more' must lie in 0..100, not be -1"),
+        ({"more": "5"}, "not be '5'"),
+        ({"iterations": 2}, "'iterations' must lie in 3..100"),
+        ({"variants": "r9"}, "'variants' must be a list"),
+    ],
+)
+def test_a_wrong_parameter_of_an_extension_is_named(wrong, complaint):
+    with pytest.raises(UsageError) as caught:
+        extension_of(wrong)
     assert complaint in str(caught.value)
 
 

@@ -88,7 +88,7 @@ async def live(past, farm) -> None:
     await past.measured(6, boots(1e6, series=20), reason="search", search_id=search.id)
     await MarkRequests(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
     await past.judgement(6, 7, verdict=VerdictGrounds(image=1, reason="it fell"))
-    question = ComparisonQuestion(base="r6", new="r7")
+    question = ComparisonQuestion(variants=("r6", "r7"))
     ab_test_id = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for position in (6, 7):
         await past.measured(position, boots(1e6, series=position), ab_test_id=ab_test_id)

@@ -14,6 +14,7 @@ from buildbot_bench.plugin.db.schema.findings import (
 )
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
+    AB_TEST_VARIANT,
     ARTEFACT,
     CAPTURE,
     COMMIT,
@@ -28,6 +29,7 @@ from buildbot_bench.plugin.db.schema.measured import (
 
 __all__ = [
     "AB_TEST",
+    "AB_TEST_VARIANT",
     "ARTEFACT",
     "CAPTURE",
     "COMMIT",

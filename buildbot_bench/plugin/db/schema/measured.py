@@ -97,12 +97,6 @@ AB_TEST = sa.Table(
     "bench_ab_test",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("base_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
-    sa.Column("base_tunables", HostileText, nullable=False),
-    sa.Column("base_label", HostileText, nullable=False),
-    sa.Column("new_image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
-    sa.Column("new_tunables", HostileText, nullable=False),
-    sa.Column("new_label", HostileText, nullable=False),
     sa.Column("series", JsonText, nullable=False),
     sa.Column("iterations", sa.Integer, nullable=False),
     sa.Column("confidence", sa.Double, nullable=False),
@@ -114,7 +108,21 @@ AB_TEST = sa.Table(
     sa.Column("ended_at", sa.Double),
     version(),
     sa.Column("decided_by", HostileText),
+    sa.Column("resumed_at", sa.Double),
     sa.Index(None, "state"),
+)
+
+AB_TEST_VARIANT = sa.Table(
+    "bench_ab_test_variant",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("ab_test_id", sa.ForeignKey(AB_TEST.c.id), nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("tunables", HostileText, nullable=False),
+    sa.Column("variant", HostileText, nullable=False),
+    sa.Column("label", HostileText, nullable=False),
+    sa.UniqueConstraint("ab_test_id", "ordinal"),
 )
 
 PROBE = sa.Table(

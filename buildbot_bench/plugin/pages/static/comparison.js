@@ -1,48 +1,90 @@
-// One comparison of two variants: each boot as a dot, the verdict, and ministat's block.
+// One comparison of two to sixteen variants: each boot as a mark, the table, and ministat's blocks.
 
 import { act, isLoggedIn, usePolled } from "./api.js";
 import { Cancel } from "./cancel.js";
-import { change, count, duration, FlameGraphs, h, moment, Page, quantity, State } from "./ui.js";
+import { change, count, duration, h, Links, moment, Page, quantity, State, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { useParams } = window.ReactRouterDOM;
 
 const LIVE_MS = 2000;
-const [WIDTH, ROW, LEFT, RIGHT] = [760, 34, 60, 20];
+const [WIDTH, ROW, RIGHT, NAMED] = [760, 34, 20, 24];
+const [NARROW, WIDE, LETTER] = [60, 220, 8]; // room for labels, in pixels
 
-/** The boots of both sides on one axis. */
-function Dots({ series }) {
-  const { old: { values: base }, new: { values: changed } } = series.contrast;
+/** A label that fits beside its row. */
+const short = (label) => (label.length > NAMED ? `${label.slice(0, NAMED - 1)}…` : label);
+
+/** The boots of all variants on one axis, a row for each; the base's are circles. */
+function Dots({ series, labels }) {
   const { unit } = series.metric;
-  const values = [...base, ...changed];
+  const values = series.samples.flatMap((sample) => sample.values);
   if (values.length === 0) return null;
+  const left = Math.min(Math.max(NARROW, ...labels.map((label) => LETTER * short(label).length)), WIDE);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const air = (high - low || high || 1) * 0.05;
-  const x = (value) => LEFT + ((value - low + air) / (high - low + 2 * air)) * (WIDTH - LEFT - RIGHT);
-  const side = (name, of, row) => h("g", { className: `side ${name}` },
-    h("text", { x: LEFT - 8, y: row * ROW + 21, textAnchor: "end" }, name),
-    h("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: row * ROW + 17, y2: row * ROW + 17 }),
-    of.map((value, i) => (name === "base"
-      ? h("circle", { key: i, cx: x(value), cy: row * ROW + 17, r: 5 })
-      : h("path", { key: i, d: `M${x(value)} ${row * ROW + 11}l6 6l-6 6l-6 -6z` }))));
-  const words = (name, of) => `${name} ${of.map((value) => quantity(value, unit)).join(", ") || "none yet"}`;
-  return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Boots" }, h("svg", { className: "dots", viewBox: `0 0 ${WIDTH} ${2 * ROW + 20}`, role: "img",
-    "aria-label": `${words("base", base)}; ${words("new", changed)}` },
-  side("base", base, 0), side("new", changed, 1),
-  h("text", { x: x(low), y: 2 * ROW + 14, textAnchor: "start" }, quantity(low, unit)),
-  high > low && h("text", { x: x(high), y: 2 * ROW + 14, textAnchor: "end" }, quantity(high, unit))));
+  const x = (value) => left + ((value - low + air) / (high - low + 2 * air)) * (WIDTH - left - RIGHT);
+  const end = series.samples.length * ROW;
+  const row = (sample, number) => h("g", { key: number, className: `side ${number === 0 ? "base" : "new"}` },
+    h("text", { x: left - 8, y: number * ROW + 21, textAnchor: "end" }, short(labels[number]), h("title", null, labels[number])),
+    h("line", { x1: left, x2: WIDTH - RIGHT, y1: number * ROW + 17, y2: number * ROW + 17 }),
+    sample.values.map((value, i) => (number === 0
+      ? h("circle", { key: i, cx: x(value), cy: number * ROW + 17, r: 5 })
+      : h("path", { key: i, d: `M${x(value)} ${number * ROW + 11}l6 6l-6 6l-6 -6z` }))));
+  const words = (sample, number) => `${labels[number]} ${sample.values.map((value) => quantity(value, unit)).join(", ") || "none yet"}`;
+  return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Boots" },
+    h("svg", { className: "dots", viewBox: `0 0 ${WIDTH} ${end + 20}`, role: "img", "aria-label": series.samples.map(words).join("; ") },
+      series.samples.map(row),
+      h("text", { x: x(low), y: end + 14, textAnchor: "start" }, quantity(low, unit)),
+      high > low && h("text", { x: x(high), y: end + 14, textAnchor: "end" }, quantity(high, unit))));
 }
 
-function SeriesReport({ series }) {
-  const graphs = series.flame_graphs;
-  const interval = series.low === null ? "" : ` (${change(series.low)} to ${change(series.high)})`;
+/** 0.00037 → "0.00037"; what is smaller than anybody reads is told as that. */
+function probability(p) {
+  if (p === null || p === undefined) return "";
+  return p < 0.0001 ? "< 0.0001" : Number(p.toPrecision(2)).toString();
+}
+
+function Changes({ series }) {
+  const { unit } = series.metric;
+  const mean = (changed, side) => (changed.comparison === null ? "" : quantity(changed.comparison[side].mean, unit));
+  return h(Table, {
+    caption: `${series.testbed} · ${series.workload}`, rows: series.changes, id: (changed) => changed.label,
+    columns: [
+      ["variant", (changed) => changed.label],
+      ["base", (changed) => mean(changed, "reference"), "number"],
+      ["new", (changed) => mean(changed, "other"), "number"],
+      ["change", (changed) => change(changed.effect), "number"],
+      ["interval", (changed) => changed.low !== null && `${change(changed.low)} to ${change(changed.high)}`, "number"],
+      ["p", (changed) => probability(changed.p_value), "number"],
+      ["p (Holm)", (changed) => probability(changed.p_corrected), "number"],
+      ["verdict", (changed) => h(State, { state: changed.verdict })],
+      ["flame graphs", ({ flame_graphs: graphs }) => graphs && h(Links, {
+        of: [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] })],
+    ],
+  });
+}
+
+function SeriesReport({ series, labels }) {
   return h("section", { className: "series" },
-    h("h2", null, `${series.testbed} · ${series.workload}: `, series.verdict,
-      series.effect !== null && `, ${change(series.effect)}${interval}`),
-    h(Dots, { series }),
-    series.contrast.ministat && h("pre", { tabIndex: 0 }, series.contrast.ministat),
-    h(FlameGraphs, { of: graphs && [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] }),
-    series.contrast.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
+    h(Changes, { series }),
+    h(Dots, { series, labels }),
+    series.ministat.map((block) => h("pre", { key: block, tabIndex: 0 }, block)),
+    series.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
+}
+
+function Report({ report }) {
+  const labels = report.variants.map((variant) => variant.label);
+  return h("div", null,
+    h("p", { className: "faint order" }, report.order, " ", report.drift,
+      report.tests > 1 && ` p (Holm) is corrected for ${report.tests} tests.`),
+    report.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series, labels })));
+}
+
+/** The variants, the base first, each with what it is where its label does not say so. */
+function variantFacts(variants) {
+  return variants.map(({ label, variant }, number) => [
+    number === 0 ? "base" : variants.length === 2 ? "new" : `new ${number}`,
+    label === variant ? label : `${label}: ${variant}`, "wide"]);
 }
 
 /** Patches of somebody who may not have them run without asking. */
@@ -69,15 +111,15 @@ export default function Comparison() {
   const aside = comparison && h("span", null, h(State, { state: comparison.state }), " ",
     comparison.ended_at ? h("a", { href: `api/v2/bench/${path}` }, "JSON") : h(Cancel, { what: "comparison", path, again }));
   const facts = comparison && [
-    ["base", comparison.base, "wide"], ["new", comparison.new, "wide"],
+    ...variantFacts(comparison.variants),
     ["asked by", `${comparison.requester}, ${moment(comparison.created_at)}`],
     ["so far", `${comparison.boots_done} of ${count(comparison.boots, "boot")}`],
     comparison.ended_at ? ["ended", `after ${duration(comparison.ended_at - comparison.created_at)}`] : ["now", comparison.now],
     comparison.ended_at && comparison.now && ["why", comparison.now],
   ].filter(Boolean);
-  return h(Page, { title: comparison ? `${comparison.new} against ${comparison.base}` : `Comparison ${comparisonid}`, aside, error },
+  return h(Page, { title: comparison ? comparison.title : `Comparison ${comparisonid}`, aside, error },
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     comparison?.patches?.length > 0 && h(Approval, { comparison, path, again }),
-    comparison?.report?.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series })));
+    comparison?.report && h(Report, { report: comparison.report }));
 }

@@ -62,7 +62,7 @@ function Comparisons({ comparisons }) {
     columns: [
       ["#", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, comparison.comparisonid), "number"],
       ["state", (comparison) => h(State, { state: comparison.state })],
-      ["variants", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, `${comparison.new} against ${comparison.base}`)],
+      ["variants", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, comparison.title)],
       ["series", (comparison) => comparison.series.map(([testbed, workload]) => `${testbed} · ${workload}`).join(", ")],
       ["boots", (comparison) => `${comparison.boots_done} of ${comparison.boots}`, "number"],
       ["asked by", (comparison) => comparison.requester],

@@ -25,7 +25,7 @@ function searchAsked(fields) {
 function comparisonAsked(fields) {
   const { testbed, workload } = seriesPicked(fields);
   return {
-    base: fields.get("base").trim(), new: fields.get("new").trim(),
+    variants: [fields.get("base").trim(), ...fields.get("new").trim().split(/\s+/)],
     testbeds: [testbed], workloads: [workload], iterations: Number(fields.get("iterations")),
   };
 }
@@ -96,9 +96,9 @@ export function StartForms() {
       h(Field, { name: "min_effect", label: "least effect, %", placeholder: "default", type: "number", min: 0.1, max: 90, step: 0.1 }),
       h("button", { value: "forecast" }, "What would it cost?"),
       h("button", { value: "start", className: "main" }, "Start")),
-    h(Form, { title: "Compare two variants", path: "comparisons", asked: comparisonAsked, started: (a) => `/bench/comparisons/${a.comparisonid}` },
+    h(Form, { title: "Compare variants", path: "comparisons", asked: comparisonAsked, started: (a) => `/bench/comparisons/${a.comparisonid}` },
       h(Field, { name: "base", label: "base", placeholder: "r317849", required: true }),
-      h(Field, { name: "new", label: "new", placeholder: "r317849+VIMAGE", required: true }),
+      h(Field, { name: "new", label: "new, one or more with spaces between", placeholder: "r317849+VIMAGE", required: true }),
       h(SeriesChoice, { allSeries }),
       h(Field, { name: "iterations", label: "boots of each", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
       h("button", { value: "start", className: "main" }, "Compare")),

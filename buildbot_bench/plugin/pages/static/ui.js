@@ -78,7 +78,7 @@ const SHAPES = {
   found: "◆", done: "◆", regression: "▼", improvement: "▲", suspicion: "?", running: "●", measuring: "●",
   inconclusive: "~", failed: "✕", unfit: "✕", untestable: "✕", cancelled: "–", cancelling: "–",
   "not-reproduced": "○", slope: "◢", connected: "●", missing: "✕", paused: "‖",
-  quarantined: "✕", "in control": "●", learning: "…",
+  better: "▲", worse: "▼", quarantined: "✕", "in control": "●", learning: "…",
 };
 
 export function State({ state }) {

@@ -1,0 +1,100 @@
+"""Queries on comparisons of variants and what they measured; decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
+from buildbot_bench.plugin.db.schema import AB_TEST, AB_TEST_VARIANT, ITERATION, PROBE
+from buildbot_bench.plugin.db.sql import fetch_all, swapped, values_of
+from buildbot_bench.plugin.db.states import AbTestState
+
+
+def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:
+    """Ask for a comparison of variants; it runs from now on, or waits to be approved."""
+    values = values_of(wanted) | {"created_at": now}
+    variants = values.pop("variants")
+    added = conn.execute(sa.insert(AB_TEST).values(**values).returning(AB_TEST.c.id)).scalar_one()
+    _add_variants(conn, added, variants, first=0)
+    (row,) = _with_variants(conn, sa.select(AB_TEST).where(AB_TEST.c.id == added))
+    return row
+
+
+def _add_variants(
+    conn: sa.Connection, ab_test_id: int, variants: Iterable[AbTestVariant], *, first: int
+) -> None:
+    for ordinal, variant in enumerate(variants, start=first):
+        columns = {"ab_test_id": ab_test_id, "ordinal": ordinal, **values_of(variant)}
+        conn.execute(sa.insert(AB_TEST_VARIANT).values(**columns))
+
+
+def _with_variants(conn: sa.Connection, query: sa.Select[Any]) -> list[AbTestRow]:
+    found = [dict(row) for row in conn.execute(query).mappings()]
+    of_them = AB_TEST_VARIANT.c.ab_test_id.in_([row["id"] for row in found])
+    in_order = sa.select(AB_TEST_VARIANT).where(of_them).order_by(AB_TEST_VARIANT.c.ordinal)
+    variants: dict[int, list[AbTestVariant]] = {}
+    for row in conn.execute(in_order):
+        variant = AbTestVariant(
+            image_id=row.image_id, tunables=row.tunables, variant=row.variant, label=row.label
+        )
+        variants.setdefault(row.ab_test_id, []).append(variant)
+    return [AbTestRow(**row, variants=tuple(variants[row["id"]])) for row in found]
+
+
+def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
+    """The comparison with that id."""
+    found = _with_variants(conn, sa.select(AB_TEST).where(AB_TEST.c.id == ab_test_id))
+    return found[0] if found else None
+
+
+def ab_tests(
+    conn: sa.Connection,
+    states: Collection[AbTestState | str] | None = None,
+    limit: int | None = None,
+) -> list[AbTestRow]:
+    """The comparisons in certain states, or all; newest first."""
+    query = sa.select(AB_TEST).order_by(AB_TEST.c.id.desc()).limit(limit)
+    if states is not None:
+        query = query.where(AB_TEST.c.state.in_(states))
+    return _with_variants(conn, query)
+
+
+def change_ab_test(
+    conn: sa.Connection, /, row: AbTestRow, *, more: Sequence[AbTestVariant] = (), **columns: Any
+) -> AbTestRow | None:
+    """The comparison with columns changed and `more` variants; None when another was quicker."""
+    if not swapped(conn, AB_TEST, row, columns):
+        return None
+    _add_variants(conn, row.id, more, first=len(row.variants))
+    return ab_test(conn, row.id)
+
+
+def probes_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProbeRow]:
+    """All probes of a comparison, in the order in which they were asked for."""
+    query = sa.select(PROBE).where(PROBE.c.ab_test_id == ab_test_id).order_by(PROBE.c.id)
+    return fetch_all(conn, query, ProbeRow)
+
+
+def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:
+    """What a comparison asked for and can believe, in the primary units, in the order measured."""
+    query = (
+        sa.select(ITERATION)
+        .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+        .where(PROBE.c.ab_test_id == ab_test_id, ITERATION.c.is_primary, ~in_doubt())
+        .order_by(ITERATION.c.at_s, ITERATION.c.id)
+    )
+    return fetch_all(conn, query, IterationRow)
+
+
+def newest_epoch(conn: sa.Connection, testbed: str) -> str | None:
+    """The epoch of the newest request of a testbed that gave a value; None before any did."""
+    value = sa.select(ITERATION.c.id).where(
+        ITERATION.c.probe_id == PROBE.c.id, ITERATION.c.value.is_not(None)
+    )
+    query = sa.select(PROBE.c.epoch).where(PROBE.c.testbed == testbed, value.exists())
+    return conn.execute(query.order_by(PROBE.c.id.desc()).limit(1)).scalar()
