@@ -71,7 +71,7 @@ def keep(page: Page, name: str) -> None:
     if directory := os.environ.get("BENCH_SCREENSHOTS"):
         for theme in ("light", "dark"):
             page.dark(on=theme == "dark")
-            for width in (400, 1280):
+            for width in (400, 1400):
                 path = Path(directory) / f"{name}-{theme}-{width}.png"
                 page.screenshot(path, width=width, height=1300)
         page.dark(on=False)

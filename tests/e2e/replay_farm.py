@@ -75,6 +75,7 @@ class Shape:
 
     Its repository is looked at when it starts, and then every `poll_s`. With `transport` it lies
     behind an ssh of the test's; see tests/fakes/slow_ssh.py for what that directory may hold.
+    Without `commits` nothing is measured but what a person asks for.
     """
 
     tip: str = "r313448"
@@ -88,6 +89,7 @@ class Shape:
     series: Path = _SERIES
     control: str = ""
     transport: Path | None = None
+    commits: bool = True
 
 
 class ReplayFarm:
@@ -263,6 +265,8 @@ def _write_workflow(directory: Path, shape: Shape, source: Path) -> Path:
         text = text.replace("boot: 65s,", "boot: 65s, profile: 5m,")
     if shape.control:
         text = text.replace("boot: 65s,", f"boot: 65s, control: {shape.control},")
+    if not shape.commits:
+        text = text.replace("  push:\n    branches: [main]\n", "")
     if shape.transport is not None:
         text = text.replace("repository: src", f"repository: ssh://example.org{source}")
     if shape.smtp_port is not None:

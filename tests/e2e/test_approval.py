@@ -31,7 +31,7 @@ def test_a_guests_patch_waits_for_who_may_approve(farms: Callable[..., ReplayFar
     plan = farm.local.plan
     (plan.password_file.parent / "guest.login").write_text("come in\n")
     files = {"my.patch": base64.b64encode(PATCH).decode()}
-    question = {"base": "r311848", "new": "r311848+file:my.patch", "patches": files}
+    question = {"variants": ["r311848", "r311848+file:my.patch"], "patches": files}
     with (
         logged_in(farm, "guest", "come in") as guest,
         logged_in(farm, "bench", plan.password_file.read_text().strip()) as ann,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.demo.farm import USER
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
 
 PAIR = ("r311848", "r311849")
+IFLIB = ("r311848", "r311849", "r312904", "r312905", "r313448")
+PUBLISHED = "AMD_GX-412TC_4Cores/Intel_i210AT/firewalls/results/fbsd12-head.iflib/README.md"
 BOOTS = 5
 
 
@@ -39,9 +44,10 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
         asked.kill()
     assert asked.returncode == 0, progress
     # Who boots first, commit or comparison, has the recorded values; the other redraws from them.
-    (comparison,) = json.loads(answer)["series"]
-    assert comparison["verdict"] == "worse"
-    assert comparison["effect"] == pytest.approx(-0.256, abs=0.01)
+    (series,) = json.loads(answer)["series"]
+    (change,) = series["changes"]
+    assert change["verdict"] == "worse"
+    assert change["effect"] == pytest.approx(-0.256, abs=0.01)
     assert measured(farm) == 2 * BOOTS
     sides = farm.rows(
         "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
@@ -50,6 +56,59 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
     assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
     assert (place / "README.md").read_text().startswith("r311849 against r311848")
     assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
+
+
+def compare(farm: ReplayFarm, *arguments: str) -> str:
+    """What bench-compare answers, as somebody at a shell asks it."""
+    login = {
+        "BENCH_FARM": farm.url,
+        "BENCH_USER": USER,
+        "BENCH_PASSWORD_FILE": str(farm.local.plan.password_file),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "buildbot_bench.cli.compare", *arguments],
+        env=os.environ | login,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_iflib_comes_out_as_it_was_published(
+    farms: Callable[..., ReplayFarm], data: Path, tmp_path: Path
+) -> None:
+    # Who boots first has the recorded values: here that is the comparison, and not the tip.
+    farm = farms(Shape(tip=IFLIB[-1], commits=False))
+    place = tmp_path / "iflib"
+    answer = compare(farm, *IFLIB, "--label", "r313448=last of them", "--output", str(place))
+    with gzip.open(data / "ministat" / "blocks.jsonl.gz", "rt", encoding="utf-8") as rows:
+        (published,) = [row for row in map(json.loads, rows) if row["source"] == PUBLISHED]
+    assert figures(answer, len(IFLIB)) == figures(published["expected"], len(IFLIB))
+    assert "last of them is r313448" in answer
+    assert len(list(place.glob("*.pps"))) == len(IFLIB)
+    assert (place / "README.md").read_text().startswith("4 variants against r311848")
+    assert (place / "graph.png").read_bytes().startswith(b"\x89PNG")
+
+    # More boots, and one more variant: nothing is measured again.
+    boots = measured(farm)
+    assert boots == BOOTS * len(IFLIB)
+    answer = compare(farm, "--extend", "1", "-n", "+1", "r311850", "--json")
+    assert measured(farm) == boots + len(IFLIB) + BOOTS + 1
+    report = json.loads(answer)
+    assert [one["label"] for one in report["variants"]][-2:] == ["last of them", "r311850"]
+    assert [len(one["values"]) for one in report["series"][0]["samples"]] == [BOOTS + 1] * 6
+    assert any("r311850 was booted" in note for note in report["series"][0]["notes"])
+
+
+def figures(text: str, variants: int) -> list[str]:
+    """What stands of so many data sets in the table of a ministat block."""
+    lines = [line.rstrip() for line in text.expandtabs().splitlines()]
+    heading = next(n for n, line in enumerate(lines) if line.startswith("    N  "))
+    # The base has one line, each of the others four more that say how it differs.
+    return lines[heading + 1 : heading + 2 + 5 * (variants - 1)]
 
 
 def measured(farm: ReplayFarm) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from buildbot_bench.demo.farm import USER
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
@@ -248,16 +249,38 @@ def test_member_compares_two_variants_and_sees_each_boot(page: Page, farm: Repla
     dots = "document.querySelectorAll('.side.{side} :is(circle, path)').length"
     assert [page.run(dots.replace("{side}", side)) for side in ("base", "new")] == [5, 5]
     assert "Difference at 95.0% confidence" in text(page, "pre")
-    assert "worse" in text(page, ".series h2")
+    assert "worse" in text(page, ".series table")
     keep(page, "comparison")
     log_out(page)
+
+
+def test_seven_variants_are_compared_and_each_has_its_row(page: Page, farm: ReplayFarm) -> None:
+    variants = [f"r{svn}" for svn in range(OLD, OLD + 7)]
+    label = "with perf_netmap and without prefetch"
+    question = {"variants": variants, "labels": {variants[-1]: label}, "iterations": 3}
+    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+        client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
+        started = post(client, "/api/v2/bench/comparisons", "start", question).json()["result"]
+    path = f"comparisons/{started['comparisonid']}"
+    show(page, farm, path, "document.querySelector('.state.done') && document.querySelector('pre')")
+    assert text(page, "h1").strip() == f"6 variants against r{OLD}"
+    rows = page.run("document.querySelectorAll('.series tbody tr').length")
+    assert rows == 6
+    assert page.run("document.querySelectorAll('.dots .side').length") == 7
+    assert page.run("document.querySelectorAll('.dots .side :is(circle, path)').length") == 21
+    assert label in text(page, ".series table")
+    assert f"{label}: r{OLD + 6}" in text(page, ".facts")
+    block = text(page, "pre")
+    assert [line[0] for line in block.splitlines()[:7]] == list("x+*%#@O")
+    assert "p (Holm) is corrected for 6 tests" in text(page, ".order")
+    keep(page, "seven-variants")
 
 
 def test_strangers_patch_is_read_before_it_is_decided_about(page: Page, farm: ReplayFarm) -> None:
     (farm.local.plan.password_file.parent / "guest.login").write_text("come in\n")
     patch = f"--- a/kernel\n+++ b/kernel\n@@ -1 +1 @@\n-r{OLD}\n+{HOSTILE}\n"
     files = {"my.patch": base64.b64encode(patch.encode()).decode()}
-    question = {"base": f"r{OLD}", "new": f"r{OLD}+file:my.patch", "patches": files}
+    question = {"variants": [f"r{OLD}", f"r{OLD}+file:my.patch"], "patches": files}
     with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as guest:
         guest.get("/auth/login", auth=("guest", "come in"))
         started = post(guest, "/api/v2/bench/comparisons", "start", question).json()["result"]
@@ -320,13 +343,14 @@ def assert_fits(page: Page) -> None:
     assert page.run("document.documentElement.scrollWidth") <= NARROW
 
 
-@pytest.mark.parametrize("path", ["reports", "lab", "searches/1", "comparisons/1"])
+@pytest.mark.parametrize("path", ["reports", "lab", "searches/1", "comparisons/1", "comparisons/2"])
 def test_on_a_narrow_screen_words_stay_whole_and_nothing_sticks_out(
     narrow: Page, farm: ReplayFarm, path: str
 ) -> None:
     show(narrow, farm, path, "document.querySelector('.bench :is(table, .testbed, .dots)')")
     assert_fits(narrow)
     assert narrow.run(BROKEN_WORDS) == []
+    keep(narrow, f"narrow-{path.replace('/', '-')}")
 
 
 def test_what_a_site_was_given_up_for_is_told_with_what_to_do(

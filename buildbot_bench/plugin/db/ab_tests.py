@@ -92,9 +92,8 @@ def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[Iteratio
 
 
 def newest_epoch(conn: sa.Connection, testbed: str) -> str | None:
-    """The epoch of the newest request of a testbed that gave a value; None before any did."""
-    value = sa.select(ITERATION.c.id).where(
-        ITERATION.c.probe_id == PROBE.c.id, ITERATION.c.value.is_not(None)
-    )
-    query = sa.select(PROBE.c.epoch).where(PROBE.c.testbed == testbed, value.exists())
-    return conn.execute(query.order_by(PROBE.c.id.desc()).limit(1)).scalar()
+    """The epoch in which a testbed measured last, by its own clock; None before it did."""
+    measured = sa.and_(ITERATION.c.testbed == testbed, ITERATION.c.value.is_not(None))
+    newest_first = (ITERATION.c.at_s.desc(), ITERATION.c.id.desc())
+    query = sa.select(ITERATION.c.epoch).where(measured).order_by(*newest_first)
+    return conn.execute(query.limit(1)).scalar()

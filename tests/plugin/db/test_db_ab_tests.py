@@ -39,14 +39,14 @@ def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
     return make
 
 
-async def measure(store, probe, ordinal: int = 0, value: float = 5e5) -> None:
+async def measure(store, probe, ordinal: int = 0, value: float = 5e5, at_s: float = 10.0) -> None:
     await store.add_iteration(
         probe=probe,
         ordinal=ordinal,
         unit="pps",
         value=value,
         failure=None,
-        at_s=10.0 + ordinal,
+        at_s=at_s + ordinal,
         duration_s=30.0,
     )
 
@@ -93,6 +93,8 @@ async def test_the_epoch_of_a_testbed_is_that_of_its_newest_value(store, a_probe
     await measure(store, await a_probe(name="first", epoch="1"))
     await measure(store, await a_probe(name="second", epoch="2"))
     await a_probe(name="asked for", epoch="")
+    imported = await a_probe(name="imported", epoch="2016")
+    await measure(store, imported, value=4e5, at_s=1.0)
     assert await store.newest_epoch("apu") == "2"
     assert await store.newest_epoch("other") is None
 
