@@ -261,7 +261,10 @@ def test_seven_variants_are_compared_and_each_has_its_row(page: Page, farm: Repl
     with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
         client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
         started = post(client, "/api/v2/bench/comparisons", "start", question).json()["result"]
-    path = f"comparisons/{started['comparisonid']}"
+    number = started["comparisonid"]
+    ended = f"SELECT ended_at FROM bench_ab_test WHERE id = {number}"
+    farm.wait(lambda: farm.value(ended), "21 boots of 7 images", deadline_s=600)
+    path = f"comparisons/{number}"
     show(page, farm, path, "document.querySelector('.state.done') && document.querySelector('pre')")
     assert text(page, "h1").strip() == f"6 variants against r{OLD}"
     rows = page.run("document.querySelectorAll('.series tbody tr').length")

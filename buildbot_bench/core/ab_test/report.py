@@ -65,7 +65,7 @@ def compose_ab_test(
 def _order(labels: Sequence[str]) -> str:
     """How the boots of some variants alternate, in a sentence."""
     rows = passes(len(labels))
-    there = " ".join(labels[variant] for variant in rows[0])
+    there = ", ".join(labels[variant] for variant in rows[0])
     begun = ", each round begun with another" if len(rows) > 1 else ""
     return f"Boots alternate: {there}, then the same backwards, and so on{begun}."
 

@@ -203,6 +203,26 @@ def test_captures_from_before_are_of_no_known_number_of_packets(empty):
     assert kept == [("d" * 64, 0, None)]
 
 
+def test_captures_of_both_sides_are_found_again_by_the_places_of_their_variants(empty):
+    _upgrade_to(empty, "0018")
+    image = {"id": 1, "sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0}
+    image |= {"variant": "a", "state": "built", "created_at": 1, "changed_at": 1, "version": 1}
+    of_one = {"token": "t", "image_id": 1, "testbed": "apu", "workload": "new", "tunables": ""}
+    of_one |= {"state": "done", "attempt": 0, "created_at": 1, "version": 1}
+    keys = ("ab-test:2:apu:new:base", "ab-test:2:apu:new:new", "search:2:new")
+    with empty.begin() as conn:
+        for table, row in (
+            ("image", image),
+            *(("profile", of_one | {"id": n, "key": key}) for n, key in enumerate(keys)),
+        ):
+            names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+            conn.execute(sa.text(f"INSERT INTO bench_{table} ({names}) VALUES ({values})"), row)
+    _upgrade_to(empty, "head")
+    with empty.connect() as conn:
+        kept = conn.execute(sa.text("SELECT key FROM bench_profile ORDER BY id")).scalars().all()
+    assert kept == ["ab-test:2:apu:new:0", "ab-test:2:apu:new:1", "search:2:new"]
+
+
 _RENAMED_TABLES = {"bench_comparison": "bench_judgement", "bench_trial": "bench_ab_test"}
 _RENAMED_COLUMNS = {
     ("bench_mark", "comparison_id"): "judgement_id",

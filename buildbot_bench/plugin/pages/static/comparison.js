@@ -80,11 +80,12 @@ function Report({ report }) {
     report.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series, labels })));
 }
 
-/** The variants, the base first, each with what it is where its label does not say so. */
+/** The base and the new variants, each with what it is where its label does not say so. */
 function variantFacts(variants) {
-  return variants.map(({ label, variant }, number) => [
-    number === 0 ? "base" : variants.length === 2 ? "new" : `new ${number}`,
-    label === variant ? label : `${label}: ${variant}`, "wide"]);
+  const named = ({ label, variant }) => (label === variant ? label : `${label}: ${variant}`);
+  const [base, ...others] = variants;
+  return [["base", named(base), "wide"],
+    ["new", others.map((variant) => h("div", { key: variant.label }, named(variant))), "wide"]];
 }
 
 /** Patches of somebody who may not have them run without asking. */
