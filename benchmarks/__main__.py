@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from benchmarks import (
+    comparisons,
     history,
     incident,
     judge,
@@ -31,6 +32,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "forecasts": ("what searches take, against what was forecast", forecasts.main),
     "incident": ("one culprit on three workloads, and what an exact figure saves", incident.main),
     "judge": ("the judge on recorded and on simulated years", judge.main),
+    "comparisons": ("what comparisons call better or worse, and what it took", comparisons.main),
     "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
@@ -38,8 +40,8 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
     "plots": ("the plots of what was found last", plots.main),
 }
-SCALED = ("search", "worlds", "forecasts", "incident", "judge", "sensitivity")
-SEEDED = ("search", "worlds", "forecasts", "judge", "sensitivity")
+SCALED = ("search", "worlds", "forecasts", "incident", "judge", "comparisons", "sensitivity")
+SEEDED = ("search", "worlds", "forecasts", "judge", "comparisons", "sensitivity")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

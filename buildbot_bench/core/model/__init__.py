@@ -2,7 +2,7 @@
 
 from buildbot_bench.core.model.image_luck import FarShare, far_density
 from buildbot_bench.core.model.images import spread_of_images
-from buildbot_bench.core.model.learn import auto_iterations, learn
+from buildbot_bench.core.model.learn import auto_iterations, is_build_noise_learnt, learn
 from buildbot_bench.core.model.noise import ARCHIVE, COUNTED, Bimodal, Noise, Prior
 from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 
@@ -15,6 +15,7 @@ __all__ = [
     "Prior",
     "auto_iterations",
     "far_density",
+    "is_build_noise_learnt",
     "learn",
     "robust_level",
     "spread_of_boots",

@@ -257,4 +257,14 @@ TABLE = (
         source="chosen: that a slope holds one commit of a relevant effect: its parts are told "
         "anyway",
     ),
+    Constant(
+        name="VERDICT_SURE",
+        unit="probability of a comparison's sign",
+        source="chosen: of comparisons of nothing one in a hundred is called better or worse",
+    ),
+    Constant(
+        name="FOUND_AT_FIRST",
+        unit="share of comparisons that the images asked for beforehand decide",
+        source="chosen: a comparison that asks again takes fewer images than one that asks once",
+    ),
 )

@@ -32,6 +32,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import ndtr
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.spread import robust_level
@@ -117,10 +118,24 @@ def far_density(deviation: Floats, variance: Floats, share: float, sigma_build: 
     (1 - p)·N(d; 0, sigma_build² + variance) + p·[U(-W/2, W/2) * N(0, variance)](d), with the star
     a convolution.
     """
-    near = stats.norm.pdf(deviation, scale=np.sqrt(sigma_build**2 + variance))
-    sd, half = np.sqrt(variance), constants.FAR_SPAN / 2
-    inside = stats.norm.cdf((deviation + half) / sd) - stats.norm.cdf((deviation - half) / sd)
-    return np.asarray((1 - share) * near + share * inside / constants.FAR_SPAN)
+    near = near_density(deviation, variance, sigma_build)
+    return np.asarray((1 - share) * near + share * broad_density(deviation, variance))
+
+
+def near_density(deviation: Floats, variance: Floats, sigma_build: float | Floats) -> Floats:
+    """The same of an image that is not far: N(d; 0, sigma_build² + variance)."""
+    total = sigma_build**2 + variance
+    return np.asarray(np.exp(-0.5 * deviation**2 / total) / np.sqrt(2 * math.pi * total))
+
+
+def broad_density(
+    deviation: Floats, variance: Floats, span: float | Floats | None = None
+) -> Floats:
+    """The same of a far image: [U(-W/2, W/2) * N(0, variance)](d); W is FAR_SPAN, or `span`."""
+    width = constants.FAR_SPAN if span is None else span
+    sd = np.sqrt(variance)
+    inside = ndtr((deviation + width / 2) / sd) - ndtr((deviation - width / 2) / sd)
+    return np.asarray(inside / width)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,7 +178,7 @@ def _densities(
         is_below=distance < 0,
         near=stats.t.pdf(distance / sd, df_build) / sd,
         broad=np.where(within, 1 / constants.FAR_SPAN, 0.0),
-        wrong=_outlier_density([image.logs.size for image in images])[counted],
+        wrong=outlier_density([image.logs.size for image in images])[counted],
     )
 
 
@@ -213,8 +228,8 @@ def _of_median(variances: Sequence[float]) -> float:
     return median(variances) * (1.0 if few else _MEDIAN) / len(variances)
 
 
-def _outlier_density(boots: Sequence[int]) -> Floats:
-    """How densely a level lies anywhere because a boot went wrong."""
+def outlier_density(boots: Sequence[int]) -> Floats:
+    """How densely a level lies anywhere because a boot went wrong: o(n) of the module's text."""
     number = np.array(boots, dtype=float)
     density = number * constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
     return np.where(number < _ROBUST_BOOTS, density, 0.0)

@@ -121,6 +121,11 @@ def _of_counts(run: Spread) -> Noise:
     )
 
 
+def is_build_noise_learnt(noise: Noise) -> bool:
+    """Whether history tells how far images of unchanged code vary, or it is assumed."""
+    return noise.df_build - constants.PRIOR_DF >= _ENOUGH_BUILD_DF
+
+
 def auto_iterations(noise: Noise, *, fresh: int = 5) -> int:
     """How many boots a new kernel gets under `iterations: auto`.
 

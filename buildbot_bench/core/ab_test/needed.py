@@ -1,0 +1,165 @@
+"""How many images and boots tell a difference from luck, beforehand and on the way; no verdict.
+
+Were no image far off, the difference of two sides of m images with n boots each would have the
+standard error
+
+    s(m) = sqrt(2/m · (sigma_build² + sigma_run²/n))
+
+and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is told from
+nothing when d/s exceeds the quantile of VERDICT_SURE; what is read falls short of d in half of all
+comparisons, so FOUND_AT_FIRST of them are to be told by the first images: the least m with
+
+    d >= (t(VERDICT_SURE; nu) + z(FOUND_AT_FIRST)) · s(m).
+
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from scipy.special import ndtri, stdtrit
+
+from buildbot_bench.core.ab_test.difference import Difference, ImageLevel
+from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
+from buildbot_bench.core.model.noise import MIN_SIGMA
+
+MOST = 99
+"""Images or boots of a side beyond which no number is told."""
+
+_TWO = 2  # images of each side below BEYOND_LAYOUT; boots of an image, as one may go wrong
+_MOST_BOOTS = 5  # of an image: as many as a usual sample has
+_RUN_SHARE = 2.0  # boots add no more than half as much variance as images
+_CHEAP = 2  # boots of images that exist are worth half of those whose images are to be built
+_NEAR = 0.25  # of min_effect: a difference that near to it may turn out on either side
+_EVEN = 0.5
+
+Levels = tuple[ImageLevel, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MoreOfEach:
+    """About so many boots more of each side, dealt to so many further images, or to those known."""
+
+    boots: int
+    images: int
+
+
+def has_layout(noise: Noise) -> bool:
+    """Whether images of one code differ at all; those of counted metrics do not."""
+    return noise.far_share > 0 or noise.sigma_build > MIN_SIGMA
+
+
+def boots_of_image(noise: Noise) -> int:
+    """So many boots of an image that images rather than boots are what differs."""
+    if not has_layout(noise):
+        return _MOST_BOOTS
+    ratio = _RUN_SHARE * (noise.sigma_run / max(noise.sigma_build, MIN_SIGMA)) ** 2
+    return min(max(_TWO, math.ceil(min(ratio, _MOST_BOOTS))), _MOST_BOOTS)
+
+
+def images_needed(effect: float, noise: Noise) -> int:
+    """How many images of each side tell an effect (a fraction of the base), at most MOST.
+
+    Each with `boots_of_image` boots. Two are the fewest below BEYOND_LAYOUT.
+    """
+    if not has_layout(noise):
+        return 1
+    fewest = 1 if abs(effect) >= constants.BEYOND_LAYOUT else _TWO
+    reach = abs(math.log1p(effect))
+    return max(fewest, _images(reach, noise, constants.VERDICT_SURE, constants.FOUND_AT_FIRST))
+
+
+def more_needed(
+    seen: Difference,
+    sides: tuple[Levels, Levels],
+    noise: Noise,
+    *,
+    min_effect: float,
+    confidence: float,
+    images: bool,
+) -> MoreOfEach | None:
+    """What would turn what was seen into a verdict; None if nothing that can be had would.
+
+    `images` tells whether further ones can be had, and would help. If what is seen is a change it
+    is to be told from nothing; if it is less, from a change.
+    """
+    known = _updated(noise, seen, sides)
+    boots = boots_of_image(known)
+    middle, relevant = abs(seen.quantile(_EVEN)), math.log1p(min_effect)
+    sure = constants.VERDICT_SURE if middle >= relevant else 0.5 + confidence / 200
+    reach = told_apart_at(middle, relevant)
+    fewest = min(map(len, sides))
+    further = max(1, _images(reach, known, sure, _EVEN) - fewest)
+    same = _boots_alone(reach, known, sides, sure)
+    if same is not None and (not images or same <= _CHEAP * further * boots):
+        return MoreOfEach(boots=min(same, MOST), images=0)
+    if not images:
+        return None
+    return MoreOfEach(boots=min(further * boots, MOST), images=min(further, MOST))
+
+
+def told_apart_at(seen: float, relevant: float) -> float:
+    """How far half an interval may reach: a change to nothing, and what is less to a change."""
+    return seen if seen >= relevant else max(relevant - seen, _NEAR * relevant)
+
+
+def more_boots(have: int, excess: float) -> int:
+    """How many boots more make an error less by the factor `excess`; it falls as their root."""
+    return max(1, min(math.ceil(have * (min(excess, MOST) ** 2 - 1)), MOST))
+
+
+def next_of_each(needs: MoreOfEach, have: MoreOfEach) -> MoreOfEach:
+    """What to measure next on the way to `needs`: no more than what both sides have already.
+
+    What is needed is a guess until it is measured, so that it is looked again on the way.
+    """
+    images = min(needs.images, max(have.images, 1))
+    if not needs.images:
+        return MoreOfEach(boots=min(needs.boots, max(have.boots, 1)), images=0)
+    return MoreOfEach(boots=math.ceil(needs.boots * images / needs.images), images=images)
+
+
+def _images(reach: float, noise: Noise, sure: float, found: float) -> int:
+    """The least number of images of each side at which `reach` is told."""
+    if reach <= 0:
+        return MOST
+    boots = boots_of_image(noise)
+    for images in range(1, MOST):
+        df = noise.df_build + 2 * (images - 1)
+        variance = _build_variance(noise, images) + noise.sigma_run**2 / boots
+        quantiles = float(stdtrit(df, sure)) + float(ndtri(found))
+        if quantiles * math.sqrt(2 * variance / images) <= reach:
+            return images
+    return MOST
+
+
+def _build_variance(noise: Noise, images: int) -> float:
+    """That of images; where it is assumed, it may be wider until images teach it."""
+    told = noise.sigma_build**2
+    if is_build_noise_learnt(noise):
+        return told
+    wider = 1 + constants.WIDER_WEIGHT * (constants.BUILD_WIDER**2 - 1)
+    taught = 2.0 * (images - 1)
+    return told * (noise.df_build * wider + taught) / (noise.df_build + taught)
+
+
+def _updated(noise: Noise, seen: Difference, sides: tuple[Levels, Levels]) -> Noise:
+    """The noise with what these images and boots teach."""
+    taught = sum(len(side) - 1 for side in sides)
+    return replace(
+        noise, sigma_run=seen.run, sigma_build=seen.build, df_build=noise.df_build + taught
+    )
+
+
+def _boots_alone(
+    reach: float, noise: Noise, sides: tuple[Levels, Levels], sure: float
+) -> int | None:
+    """How many boots more of each side's images do it; None if these leave too much to luck."""
+    error = reach / float(stdtrit(noise.df_run, sure))
+    layout = noise.sigma_build**2 * sum(1 / len(side) for side in sides)
+    left = error**2 - layout
+    if has_layout(noise) and left <= 0:
+        return None
+    needed = math.ceil(min(2 * noise.sigma_run**2 / max(left, MIN_SIGMA**2), 10 * MOST))
+    return max(1, needed - min(sum(image.boots for image in side) for side in sides))
