@@ -6,11 +6,13 @@ standard error
     s(m) = sqrt(2/m · (sigma_build² + sigma_run²/n))
 
 and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is told from
-nothing when d/s exceeds the quantile of VERDICT_SURE; what is read falls short of d in half of all
+nothing when d/s exceeds the quantile of `sure_at(m)`; what is read falls short of d in half of all
 comparisons, so FOUND_AT_FIRST of them are to be told by the first images: the least m with
 
-    d >= (t(VERDICT_SURE; nu) + z(FOUND_AT_FIRST)) · s(m).
+    d >= (t(sure_at(m); nu) + z(FOUND_AT_FIRST)) · s(m).
 
+Who may look again after more images has more chances to err. With looks at m, m/2, m/4 … images
+the errors of all, each allowed m/SURE_FROM of what the last one is, add up to twice the last one's.
 """
 
 from __future__ import annotations
@@ -50,6 +52,11 @@ def has_layout(noise: Noise) -> bool:
     return noise.far_share > 0 or noise.sigma_build > MIN_SIGMA
 
 
+def sure_at(images: int) -> float:
+    """How sure a sign must be on so many images of each side, if further ones can be had."""
+    return 1 - (1 - constants.VERDICT_SURE) * min(1.0, images / constants.SURE_FROM)
+
+
 def boots_of_image(noise: Noise) -> int:
     """So many boots of an image that images rather than boots are what differs."""
     if not has_layout(noise):
@@ -67,7 +74,7 @@ def images_needed(effect: float, noise: Noise) -> int:
         return 1
     fewest = 1 if abs(effect) >= constants.BEYOND_LAYOUT else _TWO
     reach = abs(math.log1p(effect))
-    return max(fewest, _images(reach, noise, constants.VERDICT_SURE, constants.FOUND_AT_FIRST))
+    return max(fewest, _images(reach, noise, None, constants.FOUND_AT_FIRST))
 
 
 def more_needed(
@@ -87,11 +94,14 @@ def more_needed(
     known = _updated(noise, seen, sides)
     boots = boots_of_image(known)
     middle, relevant = abs(seen.quantile(_EVEN)), math.log1p(min_effect)
-    sure = constants.VERDICT_SURE if middle >= relevant else 0.5 + confidence / 200
+    sure = None if middle >= relevant else 0.5 + confidence / 200
     reach = told_apart_at(middle, relevant)
     fewest = min(map(len, sides))
     further = max(1, _images(reach, known, sure, _EVEN) - fewest)
-    same = _boots_alone(reach, known, sides, sure)
+    at_hand = sure_at(fewest) if images else constants.VERDICT_SURE
+    same = _boots_alone(reach, known, sides, sure or at_hand)
+    if images and not _boots_vary(known, sides):
+        same = None
     if same is not None and (not images or same <= _CHEAP * further * boots):
         return MoreOfEach(boots=min(same, MOST), images=0)
     if not images:
@@ -120,15 +130,15 @@ def next_of_each(needs: MoreOfEach, have: MoreOfEach) -> MoreOfEach:
     return MoreOfEach(boots=math.ceil(needs.boots * images / needs.images), images=images)
 
 
-def _images(reach: float, noise: Noise, sure: float, found: float) -> int:
-    """The least number of images of each side at which `reach` is told."""
+def _images(reach: float, noise: Noise, sure: float | None, found: float) -> int:
+    """The least number of images of each side at which `reach` is told; None is `sure_at`."""
     if reach <= 0:
         return MOST
     boots = boots_of_image(noise)
     for images in range(1, MOST):
         df = noise.df_build + 2 * (images - 1)
         variance = _build_variance(noise, images) + noise.sigma_run**2 / boots
-        quantiles = float(stdtrit(df, sure)) + float(ndtri(found))
+        quantiles = float(stdtrit(df, sure or sure_at(images))) + float(ndtri(found))
         if quantiles * math.sqrt(2 * variance / images) <= reach:
             return images
     return MOST
@@ -150,6 +160,12 @@ def _updated(noise: Noise, seen: Difference, sides: tuple[Levels, Levels]) -> No
     return replace(
         noise, sigma_run=seen.run, sigma_build=seen.build, df_build=noise.df_build + taught
     )
+
+
+def _boots_vary(noise: Noise, sides: tuple[Levels, Levels]) -> bool:
+    """Whether boots, rather than images, make most of the variance of what is seen."""
+    images = noise.sigma_build**2 * sum(1 / len(side) for side in sides)
+    return sum(image.variance / len(side) ** 2 for side in sides for image in side) > images
 
 
 def _boots_alone(

@@ -1,10 +1,11 @@
 """Whether one side of a comparison is better or worse than the other beyond luck; it asks no lab.
 
-A side is *worse* or *better* when the model (`difference`) is sure of the difference's sign to
-VERDICT_SURE, what is seen is a change (min_effect), and, below BEYOND_LAYOUT, two images of each
-side stand for it and no majority of a side's images denies it. There is *no difference of N % or
-more* when the interval lies within ±min_effect. Where Student's t says different and the model's
-interval holds nothing, it is *within the luck of layout*; all else is *undecided*.
+A side is *worse* or *better* when the model (`difference`) is sure of the difference's sign (to
+`needed.sure_at`, or VERDICT_SURE where nobody can look again), what is seen is a change
+(min_effect), and, below BEYOND_LAYOUT, two images of each side stand for it and no majority of a
+side's images denies it. There is *no difference of N % or more* when the interval lies within
+±min_effect. Where Student's t says different and the model's interval holds nothing, it is *within
+the luck of layout*; all else is *undecided*.
 
 Student's t stands beside each verdict. Where one image of a side is all that can be had and no
 history tells the luck of layout, the verdict is Student's, and not separated from layout.
@@ -32,6 +33,7 @@ from buildbot_bench.core.ab_test.needed import (
     has_layout,
     more_boots,
     more_needed,
+    sure_at,
     told_apart_at,
 )
 from buildbot_bench.core.json_model import Share
@@ -160,21 +162,23 @@ def _verdict(
     middle, low, high = (seen.quantile(share) for share in _shares(terms.confidence))
     enough = not two or min(map(len, levels)) >= _TWO
     disputed = is_disputed(seen, levels)
+    layout = terms.layout and has_layout(noise)
+    again = layout and terms.images
+    sure = sure_at(min(map(len, levels))) if again else constants.VERDICT_SURE
     if enough and not disputed:
-        if abs(middle) >= relevant and _sure(seen) >= constants.VERDICT_SURE:
+        if abs(middle) >= relevant and _sure(seen) >= sure:
             return Better() if (middle > 0) == terms.higher_is_better else Worse()
         if -relevant < low and high < relevant:
             return NoDifference(least=terms.min_effect)
-    layout = terms.layout and has_layout(noise)
     needs = more_needed(
         seen,
         (tuple(levels[0]), tuple(levels[1])),
         noise,
         min_effect=terms.min_effect,
         confidence=terms.confidence,
-        images=terms.images and layout,
+        images=again,
     )
-    if (disputed or not enough) and terms.images and layout:
+    if (disputed or not enough) and again:
         needs = _with_an_image(needs, noise, disputed=disputed)
     if layout and _is_different(student, terms) and low <= 0 <= high:
         return WithinLayoutLuck(needs=needs)

@@ -260,7 +260,14 @@ TABLE = (
     Constant(
         name="VERDICT_SURE",
         unit="probability of a comparison's sign",
-        source="chosen: of comparisons of nothing one in a hundred is called better or worse",
+        source="chosen: half of .005, what each sign may err if one comparison of nothing in a "
+        "hundred is called changed; earlier looks, of fewer images, share the other half",
+    ),
+    Constant(
+        name="SURE_FROM",
+        unit="images of each side from which VERDICT_SURE is enough; fewer must be surer",
+        source="chosen: as many as tell 2 % where builds vary by 1.6 %; errors are spent in "
+        "proportion to what is known (K. K. G. Lan, D. L. DeMets, Biometrika 70, 1983)",
     ),
     Constant(
         name="FOUND_AT_FIRST",

@@ -154,7 +154,7 @@ def test_where_both_sides_boot_the_same_images_boots_alone_tell() -> None:
     found = compare_sides(side(0.0), side(-0.05), LEARNT, same)
     assert found.verdict == Worse()
     assert found.separated
-    unclear = compare_sides(side(0.0), side(-0.021), LEARNT, same)
+    unclear = compare_sides(side(0.0), side(-0.013), LEARNT, same)
     assert isinstance(unclear.verdict, Undecided)
     assert unclear.verdict.needs is not None
     assert unclear.verdict.needs.boots > 0

@@ -1,0 +1,44 @@
+"""A comparison's verdict in a few words, for tables and mails; it decides nothing."""
+
+from __future__ import annotations
+
+from buildbot_bench.core.ab_test.needed import MOST, MoreOfEach
+from buildbot_bench.core.ab_test.verdict import (
+    Better,
+    ComparedSides,
+    NoDifference,
+    Undecided,
+    WithinLayoutLuck,
+    Worse,
+)
+from buildbot_bench.core.report.words import count, threshold
+
+NOT_SEPARATED = "not separated from layout"
+
+
+def verdict_text(found: ComparedSides) -> str:
+    """The verdict, what it is not, and what would tell more: `worse, not separated from layout`."""
+    match found.verdict:
+        case Worse() | Better():
+            said = found.verdict.kind
+            return said if found.separated else f"{said}, {NOT_SEPARATED}"
+        case NoDifference(least=least):
+            return f"no difference of {threshold(least)} or more"
+        case WithinLayoutLuck(needs=needs) | Undecided(needs=needs):
+            return found.verdict.kind + _needed(needs)
+
+
+def _needed(needs: MoreOfEach | None) -> str:
+    if needs is None:
+        return ""
+    boots = f"{_number(needs.boots, 'more boot')} of each"
+    if not needs.images:
+        return f": needs {boots}"
+    return f": needs {boots}, on {_number(needs.images, 'more image')}"
+
+
+def _number(number: int, noun: str) -> str:
+    """`about 6 more boots`; where it is beyond what is told, `99 more boots or yet more`."""
+    return (
+        f"{count(number, noun)} or yet more" if number >= MOST else f"about {count(number, noun)}"
+    )
