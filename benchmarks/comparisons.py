@@ -51,7 +51,6 @@ BOOTS = "pf-statefull"  # the workload whose boots vary as the middle one of the
 CALLED_CHANGED = 0.05  # of neighbours that did not change
 FALSE = 0.01  # of comparisons of nothing
 Row = dict[str, Any]
-Pair = tuple[Build, Build]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,21 +13,34 @@ from typing import Literal
 
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
+from buildbot_bench.core.model import Noise
 from buildbot_bench.core.report import Side
 from buildbot_bench.core.sample import Metric
 
 
 class Verdict(StrEnum):
-    """What Student's t and the smallest relevant effect say of one variant beside the base.
-
-    `negligible`: the difference is proven and below what matters.
-    """
+    """What the model of noise says of one variant beside the base: see `ab_test.verdict`."""
 
     BETTER = "better"
     WORSE = "worse"
-    NEGLIGIBLE = "negligible"
-    NOT_PROVEN = "not proven"
-    TOO_FEW = "too few values"
+    NO_DIFFERENCE = "no difference"
+    WITHIN_LUCK = "within the luck of layout"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BeyondLuck:
+    """The difference by the model of noise: a fraction of the base, and its interval.
+
+    They are Student's where the verdict is his, and null where there are too few values. `said` is
+    the verdict in words. `separated`: luck with the layout of a single image does not explain it.
+    """
+
+    effect: Figure | None
+    low: Figure | None
+    high: Figure | None
+    separated: bool
+    said: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,13 +67,16 @@ class SeriesValues:
     `values` are those of each variant, the base's first, in the order measured. `order` is the
     variant of each boot of all together, empty where it is not known. `flame_graphs` are there for
     the variants that were sampled, by their place among `values`. `note` is what else a reader
-    should know, such as what is left out.
+    should know, such as what is left out. `images` are those of the variants, by any number, empty
+    where each has its own; `noise` is what the series' history tells, None if it tells nothing.
     """
 
     testbed: str
     workload: str
     metric: Metric
     values: tuple[tuple[float, ...], ...]
+    images: tuple[int, ...] = ()
+    noise: Noise | None = None
     order: tuple[int, ...] = ()
     epoch: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +96,7 @@ class VariantChange:
     label: str
     comparison: Comparison | None
     verdict: Verdict
+    beyond_luck: BeyondLuck
     p_corrected: Figure | None
     flame_graphs: FlameGraphs | None = None
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from buildbot_bench.core import ministat, ministat_text
 from buildbot_bench.core.ab_test.model import (
     AbTestReport,
+    BeyondLuck,
     ComparedVariant,
     SeriesReport,
     SeriesValues,
@@ -16,12 +17,32 @@ from buildbot_bench.core.ab_test.model import (
     Verdict,
 )
 from buildbot_bench.core.ab_test.schedule import delays, passes
+from buildbot_bench.core.ab_test.verdict import (
+    Better,
+    ComparedSides,
+    NoDifference,
+    SidesVerdict,
+    Undecided,
+    VerdictTerms,
+    WithinLayoutLuck,
+    Worse,
+    compare_sides,
+)
+from buildbot_bench.core.ab_test.verdict_text import verdict_text
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.multiple import holm
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
+from buildbot_bench.core.sample import NoiseClass
+
+_KINDS: dict[type[SidesVerdict], Verdict] = {
+    Better: Verdict.BETTER,
+    Worse: Verdict.WORSE,
+    NoDifference: Verdict.NO_DIFFERENCE,
+    WithinLayoutLuck: Verdict.WITHIN_LUCK,
+    Undecided: Verdict.UNDECIDED,
+}
 
 
 def compose_ab_test(
@@ -87,6 +108,13 @@ def _series(
     )
     base, *others = samples
     found = [contrast(base, other, metric=values.metric, confidence=confidence) for other in others]
+    terms = VerdictTerms(
+        min_effect=min_effect,
+        confidence=confidence,
+        higher_is_better=values.metric.higher_is_better,
+        images=False,
+    )
+    said = [_compared(values, place, terms) for place in range(1, len(samples))]
     return SeriesReport(
         testbed=values.testbed,
         workload=values.workload,
@@ -97,11 +125,14 @@ def _series(
             VariantChange(
                 label=label,
                 comparison=one.comparison,
-                verdict=_verdict(one, min_effect, higher_is_better=values.metric.higher_is_better),
+                verdict=_KINDS[type(judged.verdict)],
+                beyond_luck=_beyond_luck(judged),
                 p_corrected=None,
                 flame_graphs=values.flame_graphs.get(place),
             )
-            for place, (label, one) in enumerate(zip(labels[1:], found, strict=True), start=1)
+            for place, (label, one, judged) in enumerate(
+                zip(labels[1:], found, said, strict=True), start=1
+            )
         ),
         ministat=tuple(_blocks(samples, confidence)),
         notes=tuple(_notes(values, labels, found)),
@@ -109,16 +140,25 @@ def _series(
     )
 
 
-def _verdict(found: Contrast, min_effect: float, *, higher_is_better: bool) -> Verdict:
-    """What is said of one new variant on one series: the only place where that is decided."""
-    comparison = found.comparison
-    if comparison is None:
-        return Verdict.TOO_FEW
-    if not comparison.significant:
-        return Verdict.NOT_PROVEN
-    if not is_change(comparison.difference_percent / 100, min_effect):
-        return Verdict.NEGLIGIBLE
-    return Verdict.BETTER if (comparison.difference > 0) == higher_is_better else Verdict.WORSE
+def _compared(values: SeriesValues, place: int, terms: VerdictTerms) -> ComparedSides:
+    """What is said of one new variant on one series: the only place where that is decided.
+
+    Each variant has one image; those of variants that differ in tunables alone are the same.
+    """
+    images = values.images or range(len(values.values))
+    counted = values.metric.noise is NoiseClass.EXACT
+    own = replace(terms, layout=not counted and images[place] != images[0])
+    return compare_sides({0: values.values[0]}, {0: values.values[place]}, values.noise, own)
+
+
+def _beyond_luck(found: ComparedSides) -> BeyondLuck:
+    return BeyondLuck(
+        effect=found.effect,
+        low=found.low,
+        high=found.high,
+        separated=found.separated,
+        said=verdict_text(found),
+    )
 
 
 def _blocks(samples: Sequence[Side], confidence: float) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange, Verdict
+from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange
 from buildbot_bench.core.report.words import count, quantity, threshold
 
 _COLUMNS = (
@@ -12,13 +12,6 @@ _COLUMNS = (
     *("change", "interval", "p", "p (Holm)", "verdict"),
 )
 _LEAST_P = 0.0001
-_SAID = {
-    Verdict.BETTER: "better",
-    Verdict.WORSE: "worse",
-    Verdict.NEGLIGIBLE: "proven, but below {}",
-    Verdict.NOT_PROVEN: "no difference proven",
-    Verdict.TOO_FEW: "too few values",
-}
 
 
 def text(report: AbTestReport) -> str:
@@ -28,7 +21,7 @@ def text(report: AbTestReport) -> str:
         parts.append(report.detail)
     all_series = _measured(report)
     if all_series:
-        parts.append(_aligned([_COLUMNS, *_rows(report, all_series)]))
+        parts.append(_aligned([_COLUMNS, *_rows(all_series)]))
     for series in all_series:
         heading = f"{series.workload} on {series.testbed}"
         notes = [f"note: {note}" for note in series.notes]
@@ -41,7 +34,7 @@ def text(report: AbTestReport) -> str:
 def markdown(report: AbTestReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
     all_series = _measured(report)
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(report, all_series)]
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(all_series)]
     lines = [f"**{_headline(report)}**", ""]
     if legend := _legend(report):
         lines += [*(f"* {line}" for line in legend), ""]
@@ -86,14 +79,14 @@ def _method(report: AbTestReport) -> Iterator[str]:
         yield f"p (Holm) is corrected for {report.tests} tests."
 
 
-def _rows(report: AbTestReport, all_series: Iterable[SeriesReport]) -> Iterator[tuple[str, ...]]:
+def _rows(all_series: Iterable[SeriesReport]) -> Iterator[tuple[str, ...]]:
     for series in all_series:
         for change in series.changes:
-            yield series.testbed, series.workload, change.label, *_figures(report, change)
+            yield series.testbed, series.workload, change.label, *_figures(change)
 
 
-def _figures(report: AbTestReport, change: VariantChange) -> tuple[str, ...]:
-    said = _SAID[change.verdict].format(threshold(report.min_effect))
+def _figures(change: VariantChange) -> tuple[str, ...]:
+    said = change.beyond_luck.said
     comparison = change.comparison
     if comparison is None:
         return ("", "", "", "", "", "", said)

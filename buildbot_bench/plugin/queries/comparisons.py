@@ -29,6 +29,7 @@ from buildbot_bench.core.ab_test import (
 )
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import spelled_out
+from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.finding_rows import AbTestRow
@@ -36,6 +37,7 @@ from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
+from buildbot_bench.plugin.queries.history import read_series
 from buildbot_bench.render.plots import MedianGroup, medians
 
 SeriesName = tuple[str, str]
@@ -119,10 +121,17 @@ class ComparisonViews:
         """What a comparison came to so far."""
         rows = await self._farm.store.iterations_of_ab_test(ab_test.id)
         graphs = await flame_graphs_of(self._farm, ab_test)
+        known = [(testbed, workload) for testbed, workload in ab_test.series]
+        noise = {series: await self._noise(series) for series in known}
         return compose_ab_test(
             [
-                replace(_series_values(ab_test, rows, series), flame_graphs=graphs.get(series, {}))
-                for series in ((testbed, workload) for testbed, workload in ab_test.series)
+                replace(
+                    _series_values(ab_test, rows, series),
+                    images=tuple(variant.image_id for variant in ab_test.variants),
+                    noise=noise[series],
+                    flame_graphs=graphs.get(series, {}),
+                )
+                for series in known
             ],
             comparison_id=ab_test.id,
             variants=[
@@ -136,6 +145,11 @@ class ComparisonViews:
             farm=self._farm.workflow.name,
             url=f"{self._farm.master.config.buildbotURL}api/v2/bench/comparisons/{ab_test.id}",
         )
+
+    async def _noise(self, series: SeriesName) -> Noise | None:
+        """What the history of a series tells of boots and layout; None where there is none."""
+        history = await read_series(self._farm, *series)
+        return history.noise if history.points else None
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""

@@ -124,7 +124,7 @@ def test_the_changes_are_those_that_were_published(play, case):
         (found,) = series.changes
         comparison = found.comparison
         if change is None:
-            assert found.verdict is Verdict.NOT_PROVEN
+            assert found.verdict in {Verdict.NO_DIFFERENCE, Verdict.UNDECIDED}
             assert not comparison.significant
         else:
             digits = 2 if case[0] == "replay-vimage" else 1
@@ -175,9 +175,15 @@ def test_the_result_directory_has_the_published_values_and_blocks(play, publishe
             assert files[f"{image}.{workload}.pps"].split() == values["text"].split()
 
 
-def test_a_change_below_the_smallest_relevant_one_is_called_so(play):
-    verdicts = [series.changes[0].verdict for series in play(*CASES[0]).report.series]
-    assert verdicts == [Verdict.NEGLIGIBLE, Verdict.BETTER, Verdict.WORSE]
+def test_one_image_without_a_history_is_not_separated_from_layout(play):
+    changes = [series.changes[0] for series in play(*CASES[0]).report.series]
+    verdicts = [change.verdict for change in changes]
+    assert verdicts == [Verdict.UNDECIDED, Verdict.BETTER, Verdict.WORSE]
+    assert [change.beyond_luck.said for change in changes[1:]] == [
+        "better, not separated from layout",
+        "worse, not separated from layout",
+    ]
+    assert changes[1].beyond_luck.effect == pytest.approx(changes[1].effect)
 
 
 def test_the_answer_is_a_table_and_the_blocks(play, golden):
@@ -210,6 +216,6 @@ def test_a_report_says_what_it_lacks(play):
         detail="D5 does not apply:\n\x1b[31m sys/net/if.c, hunk 3",
     )
     answer = text(report)
-    assert report.series[0].changes[0].verdict is Verdict.TOO_FEW
+    assert report.series[0].changes[0].verdict is Verdict.UNDECIDED
     assert "D5 does not apply: \ufffd[31m sys/net/if.c, hunk 3" in answer
     assert "r1+D5 forwarding (pps) has 1 value: Student's t needs 3" in answer

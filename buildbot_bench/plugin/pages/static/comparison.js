@@ -57,7 +57,7 @@ function Changes({ series }) {
       ["interval", (changed) => changed.low !== null && `${change(changed.low)} to ${change(changed.high)}`, "number"],
       ["p", (changed) => probability(changed.p_value), "number"],
       ["p (Holm)", (changed) => probability(changed.p_corrected), "number"],
-      ["verdict", (changed) => h(State, { state: changed.verdict })],
+      ["verdict", ({ verdict, beyond_luck: { said } }) => [h(State, { key: verdict, state: verdict }), said.slice(verdict.length)]],
       ["flame graphs", ({ flame_graphs: graphs }) => graphs && h(Links, {
         of: [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] })],
     ],
