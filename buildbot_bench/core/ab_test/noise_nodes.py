@@ -20,6 +20,7 @@ from buildbot_bench.core.model.noise import MIN_SIGMA
 
 _RUN_NODES, _BUILD_NODES, _UNKNOWN_BUILD_NODES, _SHARE_NODES = 5, 9, 17, 3
 _TAIL = 0.0005  # of a variance's prior that is left out on either side
+_MANY_IMAGES = 500  # that tell the share of far ones: it is taken for known (the rule overflows)
 _SURELY_KNOWN = 1e5  # degrees of freedom from which on a variance is taken for known
 
 
@@ -93,7 +94,7 @@ def _normalised(sigmas: Floats, logs: Floats) -> tuple[tuple[float, float], ...]
 def _shares(noise: Noise) -> tuple[tuple[float, float], ...]:
     """Shares of far images whose first moments are the Beta's."""
     a = noise.far_share * noise.far_weight
-    if a <= 0 or noise.far_weight > _SURELY_KNOWN:
+    if a <= 0 or noise.far_weight > _MANY_IMAGES:
         return ((noise.far_share, 1.0),)
     b = noise.far_weight - a
     at, weights = special.roots_sh_jacobi(_SHARE_NODES, a + b - 1, a)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from buildbot_bench.core.ab_test.needed import MoreOfEach
 from buildbot_bench.core.ab_test.verdict import (
     Better,
     ComparedSides,
@@ -86,6 +87,13 @@ def test_one_image_of_each_side_is_not_believed_below_ten_percent() -> None:
     assert found.verdict.needs is not None
     assert found.verdict.needs.images >= 1
     assert compare_sides(side(0.0), side(-0.2), LEARNT, TERMS).verdict == Worse()
+
+
+def test_one_image_is_not_believed_however_calm_the_history_was() -> None:
+    calm = replace(LEARNT, sigma_build=0.001, far_share=1e-6, far_below=0.0, far_weight=1e4)
+    alone = compare_sides(side(0.0), side(-0.05), calm, TERMS)
+    assert alone.verdict == Undecided(needs=MoreOfEach(boots=5, images=1))
+    assert compare_sides(side(0.0, 0.0), side(-0.05, -0.05), calm, TERMS).verdict == Worse()
 
 
 def test_what_layout_explains_is_luck_whatever_student_says() -> None:
