@@ -17,6 +17,7 @@ from buildbot_bench.core.search.noise_average import average_noise_models, may_h
 from buildbot_bench.core.search.posterior import Posterior, moments
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
+from buildbot_bench.core.search.segments import Normal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,7 @@ class AveragedPosterior:
     `step`: P(a step there); `relevant`: P(one there that is large enough to be reported);
     `further`: P(one there that must be reported beside others); `sought`: P(one there as large as
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
+    `level` (m,) is that of each measured kernel by the likeliest hypothesis.
     `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
     boots may have two speeds, for all that was seen.
     """
@@ -38,6 +40,7 @@ class AveragedPosterior:
     sought: FloatArray
     change: FloatArray
     change_sd: FloatArray
+    level: Normal
     ends_differ: float
     may_have_modes: bool
 
@@ -45,6 +48,7 @@ class AveragedPosterior:
 def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
     """Mix what each hypothesis of the noise says; at least two kernels must have been measured."""
     models = average_noise_models(search_range, readings, policy)
+    level = models[0].levels()
     change = np.array([one.change.mean for one in models])
     variance = np.array([one.change.variance for one in models])
     share = np.array([one.weight * one.partition.step for one in models])
@@ -60,8 +64,9 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
         sought=(share * _beyond(change, variance, sought)).sum(axis=0),
         change=mean,
         change_sd=np.sqrt(spread),
+        level=level,
         ends_differ=sum(one.weight * _ends_differ(one, sought) for one in models),
-        may_have_modes=may_have_modes(readings, models[0], policy),
+        may_have_modes=may_have_modes(readings, models[0], level, policy),
     )
 
 

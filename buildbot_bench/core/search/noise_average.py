@@ -17,6 +17,7 @@ from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior, PriorModel
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import SearchRange
+from buildbot_bench.core.search.segments import Normal
 
 # Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
 _NEGLIGIBLE = 7.0
@@ -48,7 +49,7 @@ def average_noise_models(
     )
     share = prior_share(policy)
     found = _given_share(prior_model, readings, share)
-    seen = far_images(readings, found[0].noise, found[0].levels()[0])
+    seen = far_images(readings, found[0].noise, found[0].levels().mean)
     learnt = posterior_share(policy, seen)
     return found if learnt < _MORE_FAR * share else _given_share(prior_model, readings, learnt)
 
@@ -65,7 +66,7 @@ def _given_share(prior_model: PriorModel, readings: Readings, far: float) -> tup
         at = max(climbed, key=lambda i: climbed[i].score)
         found += climbed.values()
     best = max(found, key=lambda v: v.score)
-    if may_have_modes(readings, best, policy):
+    if may_have_modes(readings, best, best.levels(), policy):
         found += [given(hypothesis) for hypothesis in bimodal(policy, best.hypothesis)]
     if np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES:
         found.append(_drifting(prior_model, readings, best))
@@ -101,13 +102,18 @@ def _climb(
     return climbed
 
 
-def may_have_modes(readings: Readings, under: Posterior, policy: SearchPolicy) -> bool:
-    """Whether boots may have two speeds: values are few, or more lie far out than should."""
+def may_have_modes(
+    readings: Readings, under: Posterior, level: Normal, policy: SearchPolicy
+) -> bool:
+    """Whether boots may have two speeds: values are few, or more lie far out than should.
+
+    `level` (m,) are those of the measured kernels.
+    """
     if len(readings.values) < _FEW_VALUES:
         return True
     # A second mode may have passed for more noise than was told.
     near = _MISFIT * hypot(policy.sigma_run or under.noise.run, under.noise.build)
-    away = np.abs(readings.values - under.levels()[0][readings.place_of_value])
+    away = np.abs(readings.values - level.mean[readings.place_of_value])
     return float((away > near).mean()) > _MISFIT_SHARE
 
 

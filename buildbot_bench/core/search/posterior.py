@@ -46,12 +46,12 @@ class Posterior:
         """What the hypothesis says of the noise."""
         return self.hypothesis.noise
 
-    def levels(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of each measured kernel's level, over all stretches; (m,)."""
+    def levels(self) -> Normal:
+        """Of each measured kernel, over all stretches, (m,); each call computes them anew."""
         weight, mean = self.partition.stretch, self.stretches.mean
         first = _over_kernel(weight * mean)
         second = _over_kernel(weight * (self.stretches.variance + mean * mean))
-        return first, np.maximum(second - first * first, 0.0)
+        return Normal(mean=first, variance=np.maximum(second - first * first, 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,10 +83,10 @@ class PriorModel:
     ) -> Posterior:
         """The posterior if the lab drifts by `sd`, in ln; `best` tells outliers and sure steps."""
         noise = hypothesis.noise
-        level, variance = best.levels()
+        level = best.levels()
         place, far = readings.place_of_value, hypot(sd, noise.total)
-        away = np.abs(readings.values - level[place])
-        told = follow(readings, noise, sd, away <= _FAR * np.sqrt(far**2 + variance[place]))
+        away = np.abs(readings.values - level.mean[place])
+        told = follow(readings, noise, sd, away <= _FAR * np.sqrt(far**2 + level.variance[place]))
         large = np.abs(best.change.mean) > _BEYOND_DRIFT * far
         certain = np.flatnonzero(large & (best.partition.step > _CERTAIN))
         levels = LevelPrior(

@@ -141,7 +141,8 @@ def _of_images(
         stop = int(starts[last]) if last < len(starts) else len(readings.values)
         values = slice(int(some[0]), stop)
         away = readings.values[values, None] - grid
-        luck = anywhere[values, None] * reach(away) if noise.far else 0.0
+        # Where no image was booted just once, nothing is to be added here.
+        luck = anywhere[values, None] * reach(away) if anywhere[values].any() else 0.0
         density = _density(away, sd[values, None], noise)
         density *= near[values, None]
         density += luck

@@ -168,7 +168,7 @@ def ends_differ(posterior: AveragedPosterior, policy: SearchPolicy) -> bool:
 
 def _ends_known(posterior: AveragedPosterior, policy: SearchPolicy) -> bool | None:
     """Whether they differ by it, once more boots would not tell any better; None before that."""
-    level, variance = posterior.models[0].levels()
+    level, variance = posterior.level.mean, posterior.level.variance
     sd = float(np.sqrt(variance[0] + variance[-1]))
     if sd > _KNOWN * policy.sought_effect:
         return None

@@ -164,7 +164,7 @@ def _from_posterior(
     if not changes and chance.share() < constants.CLAIM_IS_TRUE * (1 - float(inside)):
         outside = commits.draw_outside(chance, int(kernels[0]), int(kernels[-1]))
         commits.step(outside, _size(policy, chance, claimed=policy.claimed))
-    start = unit + float(under.levels()[0][0]) - float(commits.level[kernels[0]])
+    start = unit + float(under.levels().mean[0]) - float(commits.level[kernels[0]])
     images = max(_images(search_range) - len(posterior.readings.image), _MORE_IMAGES)
     is_odd = chance.kind > (1 - under.noise.far) ** images
     return Truth(
