@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from buildbot_bench.core.model import thresholds
+from buildbot_bench.core.search.fold import Fold, fold
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_average import average_noise_models, may_have_modes
 from buildbot_bench.core.search.posterior import Posterior, moments
@@ -29,7 +30,7 @@ class AveragedPosterior:
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
     `level` (m,) is that of each measured kernel by the likeliest hypothesis.
     `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
-    boots may have two speeds, for all that was seen.
+    boots may have two speeds, for all that was seen. `models` speak of the places of the `fold`.
     """
 
     readings: Readings
@@ -43,15 +44,20 @@ class AveragedPosterior:
     level: Normal
     ends_differ: float
     may_have_modes: bool
+    fold: Fold
 
 
 def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
     """Mix what each hypothesis of the noise says; at least two kernels must have been measured."""
-    models = average_noise_models(search_range, readings, policy)
+    folded = fold(readings, policy)
+    prior_cdf = search_range.prior_cdf[readings.kernels]
+    edges = np.array([prior_cdf[folded.gaps], prior_cdf[folded.gaps + 1]])
+    models = average_noise_models(folded.readings(readings), edges, search_range.changes, policy)
     level = models[0].levels()
-    change = np.array([one.change.mean for one in models])
-    variance = np.array([one.change.variance for one in models])
-    share = np.array([one.weight * one.partition.step for one in models])
+    level = Normal(mean=level.mean[folded.place], variance=level.variance[folded.place])
+    change = folded.of_gaps(np.array([one.change.mean for one in models]), 0.0)
+    variance = folded.of_gaps(np.array([one.change.variance for one in models]), 0.0)
+    share = folded.of_gaps(np.array([one.weight * one.partition.step for one in models]), 0.0)
     mean, spread = moments(share, change, variance, axis=0)
     relevant, sought = log1p(policy.relevant_effect), log1p(policy.sought_effect)
     further = log1p(thresholds.relevant_effect(policy.min_effect, None))
@@ -67,6 +73,7 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
         level=level,
         ends_differ=sum(one.weight * _ends_differ(one, sought) for one in models),
         may_have_modes=may_have_modes(readings, models[0], level, policy),
+        fold=folded,
     )
 
 

@@ -16,7 +16,7 @@ from buildbot_bench.core.search.noise_model import Hypothesis, bimodal, ladders,
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior, PriorModel
 from buildbot_bench.core.search.readings import Readings
-from buildbot_bench.core.search.search_range import SearchRange
+from buildbot_bench.core.search.search_range import FloatArray
 from buildbot_bench.core.search.segments import Normal
 
 # Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
@@ -34,14 +34,18 @@ _DRIFT_VALUES = 400
 
 
 def average_noise_models(
-    search_range: SearchRange, readings: Readings, policy: SearchPolicy
+    readings: Readings, gap_edges: FloatArray, changes: int, policy: SearchPolicy
 ) -> tuple[Posterior, ...]:
-    """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1."""
-    prior_cdf = search_range.prior_cdf[readings.kernels]
+    """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1.
+
+    `gap_edges` (2, m - 1) is the cumulated prior of the commits where each gap begins and ends,
+    `changes` how many commits change the kernel.
+    """
+    begins, ends = gap_edges
     prior_model = PriorModel(
         prior=StepPrior(
-            gap_prior=np.diff(prior_cdf),
-            clustering=clustering_of(prior_cdf, search_range.changes),
+            gap_prior=ends - begins,
+            clustering=clustering_of(begins, ends, changes),
             none=1 - constants.CLAIM_IS_TRUE if policy.claimed else constants.NO_STEP,
         ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,

@@ -158,7 +158,8 @@ def _from_posterior(
     under = posterior.models[chance.among(np.array([one.weight for one in posterior.models]))]
     commits = _Commits(search_range)
     changes = _changes(under, chance)
-    for gap, change in changes.items():
+    for folded_gap, change in changes.items():
+        gap = int(posterior.fold.gaps[folded_gap])
         commits.step(commits.draw(chance, int(kernels[gap]), int(kernels[gap + 1])), change)
     inside = search_range.prior_cdf[kernels[-1]] - search_range.prior_cdf[kernels[0]]
     if not changes and chance.share() < constants.CLAIM_IS_TRUE * (1 - float(inside)):
