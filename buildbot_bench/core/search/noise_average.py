@@ -11,6 +11,7 @@ import numpy as np
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
+from buildbot_bench.core.search.likelihood import BootedAgain
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, bimodal, ladders, narrow
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
@@ -50,6 +51,7 @@ def average_noise_models(
         ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
+        again=BootedAgain(readings=readings),
     )
     share = prior_share(policy)
     found = _given_share(prior_model, readings, share)

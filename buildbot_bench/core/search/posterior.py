@@ -9,6 +9,7 @@ import numpy as np
 
 from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
 from buildbot_bench.core.search.level_prior import ends_claim, middle
+from buildbot_bench.core.search.likelihood import BootedAgain
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posterior
@@ -56,17 +57,21 @@ class Posterior:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PriorModel:
-    """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy."""
+    """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy.
+
+    `again` keeps what is computed of the values once for several hypotheses.
+    """
 
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
+    again: BootedAgain
 
     def given(self, readings: Readings, hypothesis: Hypothesis) -> Posterior:
         """The posterior under one hypothesis."""
         prior_sd = self.prior_sd(readings, hypothesis.noise)
         stretches, log_evidence = segment_evidence(
-            readings, hypothesis.noise, prior_sd, self.claimed
+            readings, hypothesis.noise, prior_sd, self.claimed, self.again
         )
         partition = partition_posterior(log_evidence, self.prior)
         return Posterior(

@@ -1,10 +1,10 @@
 """How well one common level explains each stretch of measured kernels; knows no partitions.
 
 For every stretch i..j of measured kernels: the evidence ∫ π(level) Π p(values | level) d(level),
-and the mean and variance of the level given that stretch. A value is, given its image, normal
-around the image's level, or (a few are) an outlier that says nothing; an image is normal around
-the kernel's level. The integral is a sum over a grid of levels, which needs no approximation for
-outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems", JASA 88 (1993).
+and the mean and variance of the level given that stretch. What a kernel's values say of its level
+stands in core.search.likelihood. The integral is a sum over a grid of levels, which needs no
+approximation for outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems",
+JASA 88 (1993).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
-from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.far_images import far_density, reach
 from buildbot_bench.core.search.level_prior import Expectation, expect
+from buildbot_bench.core.search.likelihood import BootedAgain, log_likelihoods
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray
@@ -27,17 +25,12 @@ _REACH = 5.0
 # grid of spacing h integrates a normal peak of deviation s to within 2 exp(-2 (pi s / h)^2).
 _SPACING = 0.5
 _SPACING_OF_MEAN = 2.5  # of the mean, as told above
-_REACH_OF_IMAGES = 3.5  # build noises at which the kernel that spreads an image's level is cut off
 _MOST_POINTS = 3000  # of the grid; chosen for speed: beyond, the spacing grows
 _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 # Stretches that may have shrunk by this much, in ln, are rescaled before they are grown further.
 _MOST_SHRUNK = 150.0
 # Of a stretch's mass: taken for 0, before numbers get so small that processors are slow with them.
 _NOTHING = 1e-200
-# Densities that are multiplied before a logarithm is taken of them, and none overflows: the least
-# is that of an outlier, 0.06, the largest that at the centre of the least noise, 4e5.
-_FACTORS = 32
-_VALUES_IN_CACHE = 2**16  # floats: half a megabyte; measured: larger ones take longer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,16 +45,22 @@ class Normal:
 
 
 def segment_evidence(
-    readings: Readings, noise: SearchNoise, prior_sd: float, claimed: float = 0.0
+    readings: Readings,
+    noise: SearchNoise,
+    prior_sd: float,
+    claimed: float = 0.0,
+    again: BootedAgain | None = None,
 ) -> tuple[Normal, FloatArray]:
     """The level of every stretch and the ln of its evidence, under one hypothesis of the noise.
 
     `prior_sd` is how far levels may lie from the middle of what was measured, and `claimed` what
-    the new end's is said to be above the old end's (0: nothing is said), both in ln.
+    the new end's is said to be above the old end's (0: nothing is said), both in ln. `again` keeps
+    what hypotheses of these readings share.
     """
     grid, width = _grid(readings, noise)
     expected = expect(readings, noise, grid, sd=prior_sd, claimed=claimed)
-    log_likelihood = _likelihood(readings, noise, grid, width)
+    again = again or BootedAgain(readings=readings)
+    log_likelihood = log_likelihoods(readings, noise, grid, width, again)
     return _accumulate(log_likelihood, expected, grid, width)
 
 
@@ -91,79 +90,6 @@ def _finest(readings: Readings, noise: SearchNoise) -> float:
     boots = len(readings.values) if noise.build == 0 else int(readings.boots_of_image.max())
     image = noise.run * min(_SPACING, _SPACING_OF_MEAN / float(np.sqrt(boots)))
     return min(image, _SPACING_OF_MEAN * noise.total / float(np.sqrt(len(readings.image))))
-
-
-def _likelihood(
-    readings: Readings, noise: SearchNoise, grid: FloatArray, width: float
-) -> FloatArray:
-    """The logarithm of p(values of a kernel | its level), (m, grid)."""
-    boots = readings.boots_of_image
-    far = noise.far * far_density(readings, noise)
-    log_image = _of_images(readings, noise, grid, far)
-    several = np.flatnonzero(boots > 1)
-    if len(several) and (noise.far or noise.build > 0.5 * width):
-        top = log_image[several].max(axis=1, keepdims=True)
-        image = np.exp(log_image[several] - top)
-        anywhere = width * image.sum(axis=1, keepdims=True) * far[several, None]
-        anywhere = anywhere * reach(readings.level_of_image[several, None] - grid)
-        if noise.build > 0.5 * width:
-            image = gaussian_filter1d(
-                image, noise.build / width, axis=1, mode="nearest", truncate=_REACH_OF_IMAGES
-            )
-        log_image[several] = np.log((1 - noise.far) * image + anywhere + _TINY) + top
-    firsts = np.flatnonzero(np.diff(readings.place, prepend=-1))
-    kernels: FloatArray = np.add.reduceat(log_image, firsts, axis=0)
-    return kernels
-
-
-def _of_images(
-    readings: Readings, noise: SearchNoise, grid: FloatArray, far: FloatArray
-) -> FloatArray:
-    """The logarithm of p(values of an image | the level of all of them), (I, grid).
-
-    A few values at a time, so that what is computed of them stays in the processor's cache; their
-    densities are multiplied before a logarithm is taken of them.
-    """
-    boots = readings.boots_of_image
-    # An image that was booted once needs no integral: its own level adds to the variance.
-    once = np.repeat(boots == 1, boots)
-    sd = np.where(once, noise.total, noise.run)
-    near = np.where(once, 1 - noise.far, 1.0)
-    anywhere = np.where(once, np.repeat(far, boots), 0.0)
-    factors = -(-boots // _FACTORS)
-    within = np.arange(factors.sum()) - np.repeat(np.cumsum(factors) - factors, factors)
-    starts = np.repeat(readings.first_of_image, factors) + _FACTORS * within
-    products = np.empty((len(starts), len(grid)))
-    at_once = max(_VALUES_IN_CACHE // (_FACTORS * len(grid)), 1)
-    for first in range(0, len(starts), at_once):
-        some = starts[first : first + at_once]
-        last = first + at_once
-        stop = int(starts[last]) if last < len(starts) else len(readings.values)
-        values = slice(int(some[0]), stop)
-        away = readings.values[values, None] - grid
-        # Where no image was booted just once, nothing is to be added here.
-        luck = anywhere[values, None] * reach(away) if anywhere[values].any() else 0.0
-        density = _density(away, sd[values, None], noise)
-        density *= near[values, None]
-        density += luck
-        np.multiply.reduceat(density, some - some[0], axis=0, out=products[first:last])
-    log_image: FloatArray = np.add.reduceat(
-        np.log(products, out=products), np.cumsum(factors) - factors, axis=0
-    )
-    return log_image
-
-
-def _density(away: FloatArray, sd: FloatArray, noise: SearchNoise) -> FloatArray:
-    """The density of values that lie `away` (overwritten) from the level of their image."""
-    z = np.divide(away, sd, out=away)
-    density = np.exp(-0.5 * z * z)
-    if noise.mode_share:
-        z -= noise.mode_offset / sd
-        density *= 1 - noise.mode_share
-        density += noise.mode_share * np.exp(-0.5 * z * z)
-    density *= (1 - constants.OUTLIER_SHARE) / (np.sqrt(2 * np.pi) * sd)
-    density += constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
-    return density
 
 
 def _accumulate(
