@@ -8,9 +8,9 @@ A gap is kept unless all that can be said for a step in it is chance:
   Knott, Biometrics 30 (1974)), also at both ends of a run that lies off (circular binary
   segmentation: Olshen et al., Biostatistics 5 (2004)). z² is twice the ln of the likelihood ratio
   of the cut. Gaps that explain nearly as much as the best one are kept.
-* Within what was not cut, gaps are kept whose z² is that of two and a half standard deviations: as
-  a cut, or as the end of a run of 1, 2, 4, … kernels. The prior of a step in one of hundreds of
-  gaps is so small that less does not make it likely.
+* Within what was not cut, gaps are kept whose z² is that of three standard deviations: as a cut,
+  or as the end of a run of 1, 2, 4, … kernels. The prior of a step in one of hundreds of gaps is
+  so small that less does not make it likely.
 
 Values are taken as four deviations off at most, so that one that went wrong moves no cut. No more
 than _MOST gaps are kept, those that explain most: no evidence takes longer than that.
@@ -30,14 +30,15 @@ from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray
 
 _FEW = 60  # kernels; chosen for speed: fewer are not folded
-_MOST = 200  # kept gaps; chosen for speed
-_KEPT = 6.0  # z²; chosen: of one value in seventy, and half of the gaps are folded all the same
+_MOST = 150  # kept gaps; chosen for speed
+_KEPT = 9.0  # z²; chosen: three standard deviations, as one value in 370 is off by chance
 _SURE = 1e6  # more than any z²: gaps that may be where a cut is come before all others
 _CUT = 25.0  # z²; e^12.5 makes a cut likely where its prior is 1e-5
 _RUN_CUT = 40.0  # z² of both ends of a run together
 _UNSURE = 24.0  # z² by which the place of a cut may explain less than the best: e^-12
 _CLIPPED = 4.0  # standard deviations
 _MAD = 1.482602  # a normal's standard deviation over the median of its absolute values
+_MAD_ERRORS = 2.6  # two standard errors of ln(_MAD · median) of one difference; of n: over √n
 _LEAST_KERNELS = 2  # so few can be cut
 _LEAST_SCALE = 1e-12  # ln; so that values that all repeat do not divide by 0
 
@@ -87,10 +88,14 @@ def _of(kept: BoolArray) -> Fold:
 
 
 def _scale(mean: FloatArray, boots: FloatArray, policy: SearchPolicy) -> float:
-    """The deviation of single boots: as neighbours differ, and no wider than any hypothesis."""
+    """The least that the deviation of single boots may be: as neighbours differ, less its error.
+
+    No wider than that of any hypothesis.
+    """
     apart = np.diff(mean) / np.sqrt(1 / boots[1:] + 1 / boots[:-1])
     widest = max(one.noise.total for ladder in ladders(policy) for one in ladder)
-    return min(_MAD * float(np.median(np.abs(apart))), widest)
+    least = 1 + _MAD_ERRORS / np.sqrt(len(apart))
+    return min(_MAD * float(np.median(np.abs(apart))) / float(least), widest)
 
 
 def _worth(mean: FloatArray, boots: FloatArray) -> FloatArray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import hypot, log, log1p
 
 import numpy as np
 
-from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
+from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
 from buildbot_bench.core.search.level_prior import ends_claim, middle
 from buildbot_bench.core.search.likelihood import BootedAgain
 from buildbot_bench.core.search.model import SearchPolicy
@@ -59,13 +59,14 @@ class Posterior:
 class PriorModel:
     """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy.
 
-    `again` keeps what is computed of the values once for several hypotheses.
+    `again` and `followed` keep what is computed of the values once for several hypotheses.
     """
 
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
     again: BootedAgain
+    followed: dict[tuple[float, float, float, bytes], Drifting] = field(default_factory=dict)
 
     def given(self, readings: Readings, hypothesis: Hypothesis) -> Posterior:
         """The posterior under one hypothesis."""
@@ -91,7 +92,11 @@ class PriorModel:
         level = best.levels()
         place, far = readings.place_of_value, hypot(sd, noise.total)
         away = np.abs(readings.values - level.mean[place])
-        told = follow(readings, noise, sd, away <= _FAR * np.sqrt(far**2 + level.variance[place]))
+        inliers = away <= _FAR * np.sqrt(far**2 + level.variance[place])
+        key = (noise.run, noise.build, sd, inliers.tobytes())
+        if key not in self.followed:
+            self.followed[key] = follow(readings, noise, sd, inliers)
+        told = self.followed[key]
         large = np.abs(best.change.mean) > _BEYOND_DRIFT * far
         certain = np.flatnonzero(large & (best.partition.step > _CERTAIN))
         levels = LevelPrior(

@@ -103,7 +103,7 @@ def test_what_is_folded_away_is_hardly_a_step(commit, sizes, length, seed, share
 
 def test_so_many_gaps_are_kept_at_most_however_the_level_wanders():
     level = np.cumsum(np.random.default_rng(3).normal(0, 0.01, 800))
-    assert len(fold(seen(level, 3), POLICY).gaps) == 200
+    assert len(fold(seen(level, 3), POLICY).gaps) == 150
 
 
 def test_values_that_repeat_exactly_are_folded_but_for_their_step():
