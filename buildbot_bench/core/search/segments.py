@@ -29,6 +29,9 @@ _MOST_POINTS = 3000  # of the grid; chosen for speed: beyond, the spacing grows
 _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 # Stretches that may have shrunk by this much, in ln, are rescaled before they are grown further.
 _MOST_SHRUNK = 150.0
+# A stretch is not grown where a cut explains the values better by this much, in ln: cuts cost 20.
+_HOPELESS = 100.0
+_WORTH_CHECKING = 8  # stretches; fewer are grown as they are
 # Of a stretch's mass: taken for 0, before numbers get so small that processors are slow with them.
 _NOTHING = 1e-200
 
@@ -98,31 +101,54 @@ def _accumulate(
     """Grow all stretches by a few kernels at a time, rescaled so that nothing underflows."""
     m = len(log_likelihood)
     sums = np.zeros((m, 3, m))
-    log_scale = np.zeros((m, m))
+    log_sum = np.full((m, m), -np.inf)
+    log_scale = np.zeros(m)
     middle = 0.5 * (grid[0] + grid[-1])
     level = grid - middle
     powers = np.stack([np.ones_like(level), level, level * level])
     top = log_likelihood.max(axis=1)
     likelihood = np.exp(log_likelihood - top[:, None])
     running = np.zeros_like(likelihood)
+    begun = np.tri(m, dtype=bool).T
+    alive = 0
     for first, last in _blocks(top - log_likelihood.min(axis=1)):
         running[first:last] = width * (expected.old if first == 0 else expected.other)
         if last == m:
             # These stretches reach the new end. The longest reaches both: neither is expected.
-            running[1:] *= expected.new / expected.other
+            running[max(alive, 1) :] *= expected.new / expected.other
             running[0] *= expected.other / expected.old
-        sums[:last, :, first:last] = _grow(running[:last], likelihood[first:last], first, powers)
+        rows, columns = slice(alive, last), slice(first, last)
+        grown = _grow(running[rows], likelihood[columns], first - alive, powers)
+        sums[rows, :, columns] = grown
+        log_sum[rows, columns] = np.where(
+            begun[rows, columns],
+            np.log(np.maximum(grown[:, 0], _TINY)) + log_scale[rows, None],
+            -np.inf,
+        )
         if last < m:
-            prior_cdf = np.maximum(sums[:last, 0, last - 1, None], _TINY)
-            running[:last] /= prior_cdf
-            running[:last][running[:last] < _NOTHING] = 0.0
-            log_scale[:last, last:] += np.log(prior_cdf)
-    prior_cdf = np.maximum(sums[:, 0], _TINY)
-    log_scale += np.cumsum(top) - np.append(0.0, np.cumsum(top)[:-1])[:, None]
-    log_evidence = np.where(np.tri(m, k=-1, dtype=bool), -np.inf, np.log(prior_cdf) + log_scale)
-    mean = sums[:, 1] / prior_cdf
-    variance = np.maximum(sums[:, 2] / prior_cdf - mean * mean, 0.0)
-    return Normal(mean=mean + middle, variance=variance), log_evidence
+            mass = np.maximum(grown[:, 0, -1], _TINY)
+            running[rows] /= mass[:, None]
+            running[rows][running[rows] < _NOTHING] = 0.0
+            log_scale[rows] += np.log(mass)
+            alive += _given_up(log_sum[rows, alive:last])
+    log_sum += np.cumsum(top) - np.append(0.0, np.cumsum(top)[:-1])[:, None]
+    mass = np.maximum(sums[:, 0], _TINY)
+    mean = sums[:, 1] / mass
+    variance = np.maximum(sums[:, 2] / mass - mean * mean, 0.0)
+    return Normal(mean=mean + middle, variance=variance), log_sum
+
+
+def _given_up(log_sum: FloatArray) -> int:
+    """How many of the stretches that begin first are not worth growing: (K, K) of begin and end.
+
+    Two stretches that begin and end alike explain the values so much better that no prior of a cut
+    makes up for it, nor will what comes next: both would grow by it alike.
+    """
+    if len(log_sum) < _WORTH_CHECKING:
+        return 0
+    cut = (log_sum[:-1, :-1] + log_sum[1:, -1]).max(axis=1)
+    hopeless = log_sum[:-1, -1] < cut - _HOPELESS
+    return int(np.argmin(np.append(hopeless, False)))
 
 
 def _grow(
@@ -133,6 +159,10 @@ def _grow(
     Their moments (first + K, 3, K) after each kernel; those that have not begun have none.
     """
     count = len(likelihood)
+    if count == 1:
+        running *= likelihood
+        single: FloatArray = (running @ powers.T)[:, :, None]
+        return single
     grown = np.cumprod(likelihood, axis=0)
     # Stretches that begin within have not grown by what lies before them.
     running[first + 1 :] /= grown[:-1]
