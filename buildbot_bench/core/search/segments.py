@@ -30,7 +30,7 @@ _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 # Stretches that may have shrunk by this much, in ln, are rescaled before they are grown further.
 _MOST_SHRUNK = 150.0
 # A stretch is not grown where a cut explains the values better by so much, in ln: a cut costs 20.
-_HOPELESS = 250.0
+_HOPELESS = 400.0
 _WORTH_CHECKING = 8  # stretches; fewer are grown as they are
 # Of a stretch's mass: taken for 0, before numbers get so small that processors are slow with them.
 _NOTHING = 1e-200
