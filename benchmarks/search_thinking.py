@@ -10,11 +10,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.search_lab import COSTS
-from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy, plan
+from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy, forecast, plan
 
 # By the number of measurements, milliseconds of one core that a plan may take.
 MOST_MS = {100: 50.0, 400: 50.0, 1500: 250.0}
 _REPEATS = 5
+MOST_FORECAST_S = 2.0  # seconds that a forecast may take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,20 @@ def thinking() -> list[dict[str, float | str]]:
                 }
             )
             print(f"  {load.name:50s} {taken_ms:5.1f} ms, {share:.2f} of what is wanted")
+    _forecasts()
     return table
+
+
+def _forecasts() -> None:
+    """Print seconds of processor time that forecasts take, before the first boot and after 400."""
+    print(f"\na forecast (wanted: ≤ {MOST_FORECAST_S:g} s)")
+    for load in (*LONG, _WORST):
+        for count in (0, 400):
+            known = _evidence(load, count) if count else None
+            began_s = time.process_time()
+            forecast(load.n, COSTS, load.policy, known)
+            taken_s = time.process_time() - began_s
+            print(f"  {load.name:56s} {count:3d} boots: {taken_s:4.2f} s")
 
 
 def _once(load: Load, evidence: Evidence) -> float:

@@ -12,11 +12,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from buildbot_bench.core.model import thresholds
+from buildbot_bench.core.search.fold import Fold, fold
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_average import average_noise_models, may_have_modes
 from buildbot_bench.core.search.posterior import Posterior, moments
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
+from buildbot_bench.core.search.segments import Normal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,8 +28,9 @@ class AveragedPosterior:
     `step`: P(a step there); `relevant`: P(one there that is large enough to be reported);
     `further`: P(one there that must be reported beside others); `sought`: P(one there as large as
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
+    `level` (m,) is that of each measured kernel by the likeliest hypothesis.
     `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
-    boots may have two speeds, for all that was seen.
+    boots may have two speeds, for all that was seen. `models` speak of the places of the `fold`.
     """
 
     readings: Readings
@@ -38,16 +41,23 @@ class AveragedPosterior:
     sought: FloatArray
     change: FloatArray
     change_sd: FloatArray
+    level: Normal
     ends_differ: float
     may_have_modes: bool
+    fold: Fold
 
 
 def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
     """Mix what each hypothesis of the noise says; at least two kernels must have been measured."""
-    models = average_noise_models(search_range, readings, policy)
-    change = np.array([one.change.mean for one in models])
-    variance = np.array([one.change.variance for one in models])
-    share = np.array([one.weight * one.partition.step for one in models])
+    folded = fold(readings, policy)
+    prior_cdf = search_range.prior_cdf[readings.kernels]
+    edges = np.array([prior_cdf[folded.gaps], prior_cdf[folded.gaps + 1]])
+    models = average_noise_models(folded.readings(readings), edges, search_range.changes, policy)
+    level = models[0].levels()
+    level = Normal(mean=level.mean[folded.place], variance=level.variance[folded.place])
+    change = folded.of_gaps(np.array([one.change.mean for one in models]), 0.0)
+    variance = folded.of_gaps(np.array([one.change.variance for one in models]), 0.0)
+    share = folded.of_gaps(np.array([one.weight * one.partition.step for one in models]), 0.0)
     mean, spread = moments(share, change, variance, axis=0)
     relevant, sought = log1p(policy.relevant_effect), log1p(policy.sought_effect)
     further = log1p(thresholds.relevant_effect(policy.min_effect, None))
@@ -60,8 +70,10 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
         sought=(share * _beyond(change, variance, sought)).sum(axis=0),
         change=mean,
         change_sd=np.sqrt(spread),
+        level=level,
         ends_differ=sum(one.weight * _ends_differ(one, sought) for one in models),
-        may_have_modes=may_have_modes(readings, models[0], policy),
+        may_have_modes=may_have_modes(readings, models[0], level, policy),
+        fold=folded,
     )
 
 

@@ -167,7 +167,7 @@ def _information(
 ) -> float:
     """Mutual information (nats) of the probe's value and the stretch its revision belongs to."""
     if probe.place is not None:
-        weight, mean, variance = _components_at(under, probe.place)
+        weight, mean, variance = _components_at(under, int(posterior.fold.place[probe.place]))
         if probe.known_image:
             mean, variance = _same_image(posterior, under, probe, mean, variance)
         else:
@@ -196,13 +196,16 @@ def _components_inside(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same for a kernel inside a gap: it goes with the left, the right, or spans the gap."""
     old, new = posterior.readings.kernels[gap : gap + 2]
+    left_place, right_place = posterior.fold.place[gap : gap + 2].tolist()
+    if left_place == right_place:
+        return _components_at(under, left_place)
     prior_cdf = search_range.prior_cdf
     right_of_it = float(
         (prior_cdf[new] - prior_cdf[kernel]) / max(prior_cdf[new] - prior_cdf[old], 1e-300)
     )
-    span = (slice(0, gap + 1), slice(gap + 1, None))
-    left = (slice(0, gap + 1), gap)
-    right = (gap + 1, slice(gap + 1, None))
+    span = (slice(0, right_place), slice(right_place, None))
+    left = (slice(0, right_place), left_place)
+    right = (right_place, slice(right_place, None))
     stretch, mean, variance = under.partition.stretch, under.ahead.mean, under.ahead.variance
     weight = np.concatenate(
         [stretch[span].ravel(), right_of_it * stretch[left], (1 - right_of_it) * stretch[right]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import exp, hypot, log1p
 
@@ -11,17 +11,27 @@ import numpy as np
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
+from buildbot_bench.core.search.likelihood import BootedAgain
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.noise_model import Hypothesis, bimodal, ladders, narrow
+from buildbot_bench.core.search.noise_model import (
+    Hypothesis,
+    SearchNoise,
+    bimodal,
+    ladders,
+    narrow,
+)
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior, PriorModel
 from buildbot_bench.core.search.readings import Readings
-from buildbot_bench.core.search.search_range import SearchRange
+from buildbot_bench.core.search.search_range import FloatArray
+from buildbot_bench.core.search.segments import Normal
 
 # Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
 _NEGLIGIBLE = 7.0
 # A ladder that starts this far below the best is not climbed.
 _HOPELESS = 14.0
+# Nor does one that was so far below it come up when the share of far images is learnt.
+_NEVER = 30.0
 # The share of far images is learnt anew where so many times what was presumed are seen.
 _MORE_FAR = 1.3
 # Two modes are thought of while values are few, or when this share lies beyond so many deviations.
@@ -33,43 +43,102 @@ _DRIFT_VALUES = 400
 
 
 def average_noise_models(
-    search_range: SearchRange, readings: Readings, policy: SearchPolicy
+    readings: Readings, gap_edges: FloatArray, changes: int, policy: SearchPolicy
 ) -> tuple[Posterior, ...]:
-    """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1."""
-    prior_cdf = search_range.prior_cdf[readings.kernels]
+    """All hypotheses that the evidence leaves standing, the likeliest first; weights sum to 1.
+
+    `gap_edges` (2, m - 1) is the cumulated prior of the commits where each gap begins and ends,
+    `changes` how many commits change the kernel.
+    """
+    begins, ends = gap_edges
     prior_model = PriorModel(
         prior=StepPrior(
-            gap_prior=np.diff(prior_cdf),
-            clustering=clustering_of(prior_cdf, search_range.changes),
+            gap_prior=ends - begins,
+            clustering=clustering_of(begins, ends, changes),
             none=1 - constants.CLAIM_IS_TRUE if policy.claimed else constants.NO_STEP,
         ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
+        again=BootedAgain(readings=readings),
     )
     share = prior_share(policy)
-    found = _given_share(prior_model, readings, share)
-    seen = far_images(readings, found[0].noise, found[0].levels()[0])
+    first = _given_share(prior_model, readings, share)
+    found = first.normalised()
+    seen = far_images(readings, found[0].noise, found[0].levels().mean)
     learnt = posterior_share(policy, seen)
-    return found if learnt < _MORE_FAR * share else _given_share(prior_model, readings, learnt)
+    if learnt < _MORE_FAR * share:
+        return found
+    return _given_share(prior_model, readings, learnt, first).normalised()
 
 
-def _given_share(prior_model: PriorModel, readings: Readings, far: float) -> tuple[Posterior, ...]:
-    """All hypotheses in which so many images lie far off."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Round:
+    """All hypotheses that were weighed with one share of far images, none of them normalised."""
+
+    steady: tuple[Posterior, ...]
+    drifting: tuple[Posterior, ...] = ()
+
+    @property
+    def top(self) -> float:
+        """The best score."""
+        return max(one.score for one in (*self.steady, *self.drifting))
+
+    def scores(self) -> dict[SearchNoise, float]:
+        """Of each noise without a drift, whatever the share."""
+        return {replace(one.noise, far=0.0): one.score for one in self.steady}
+
+    def normalised(self) -> tuple[Posterior, ...]:
+        """Those that are not negligible, the likeliest first."""
+        top, every = self.top, (*self.steady, *self.drifting)
+        kept = sorted((v for v in every if v.score > top - _NEGLIGIBLE), key=lambda v: -v.score)
+        total = sum(exp(v.score - top) for v in kept)
+        return tuple(replace(v, weight=exp(v.score - top) / total) for v in kept)
+
+
+def _given_share(
+    prior_model: PriorModel, readings: Readings, far: float, before: _Round | None = None
+) -> _Round:
+    """All hypotheses in which so many images lie far off, less those hopeless `before`."""
     policy = prior_model.policy
     given = partial(prior_model.given, readings)
+    scores, never = (before.scores(), before.top - _NEVER) if before else ({}, -np.inf)
     found: list[Posterior] = []
     at: int | None = None
     for ladder in ladders(policy, far):
+        if before is not None:
+            at = _left_of(ladder, scores, never)
+            if not ladder:
+                continue
         hope = max((v.score for v in found), default=-np.inf) - _HOPELESS
         climbed = _climb(given, ladder, len(ladder) // 2 if at is None else at, hope)
         at = max(climbed, key=lambda i: climbed[i].score)
         found += climbed.values()
     best = max(found, key=lambda v: v.score)
-    if may_have_modes(readings, best, policy):
-        found += [given(hypothesis) for hypothesis in bimodal(policy, best.hypothesis)]
-    if np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES:
-        found.append(_drifting(prior_model, readings, best))
-    return _normalised(found)
+    if may_have_modes(readings, best, best.levels(), policy):
+        modes = bimodal(policy, best.hypothesis)
+        found += [
+            given(one) for one in modes if scores.get(replace(one.noise, far=0.0), never) >= never
+        ]
+    drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES
+    if before is not None:
+        drifts = any(one.score >= never for one in before.drifting)
+    drifting = (_drifting(prior_model, readings, best),) if drifts else ()
+    return _Round(steady=tuple(found), drifting=drifting)
+
+
+def _left_of(ladder: list[Hypothesis], scores: dict[SearchNoise, float], never: float) -> int:
+    """Take from a ladder what was hopeless and what lies beyond; the best rung of the rest."""
+    was = [scores.get(replace(one.noise, far=0.0), np.nan) for one in ladder]
+    climbed = np.flatnonzero(~np.isnan(was))
+    likely = np.flatnonzero(np.array(was) >= never)
+    if not len(likely):
+        ladder.clear()
+        return 0
+    best = int(np.nanargmax(was))
+    first = int(likely[0]) if likely[0] > climbed[0] else 0
+    last = int(likely[-1]) if likely[-1] < climbed[-1] else len(ladder) - 1
+    ladder[:] = ladder[first : last + 1]
+    return best - first
 
 
 def _drifting(prior_model: PriorModel, readings: Readings, best: Posterior) -> Posterior:
@@ -101,18 +170,16 @@ def _climb(
     return climbed
 
 
-def may_have_modes(readings: Readings, under: Posterior, policy: SearchPolicy) -> bool:
-    """Whether boots may have two speeds: values are few, or more lie far out than should."""
+def may_have_modes(
+    readings: Readings, under: Posterior, level: Normal, policy: SearchPolicy
+) -> bool:
+    """Whether boots may have two speeds: values are few, or more lie far out than should.
+
+    `level` (m,) are those of the measured kernels.
+    """
     if len(readings.values) < _FEW_VALUES:
         return True
     # A second mode may have passed for more noise than was told.
     near = _MISFIT * hypot(policy.sigma_run or under.noise.run, under.noise.build)
-    away = np.abs(readings.values - under.levels()[0][readings.place_of_value])
+    away = np.abs(readings.values - level.mean[readings.place_of_value])
     return float((away > near).mean()) > _MISFIT_SHARE
-
-
-def _normalised(models: list[Posterior]) -> tuple[Posterior, ...]:
-    top = max(v.score for v in models)
-    kept = sorted((v for v in models if v.score > top - _NEGLIGIBLE), key=lambda v: -v.score)
-    total = sum(exp(v.score - top) for v in kept)
-    return tuple(replace(v, weight=exp(v.score - top) / total) for v in kept)

@@ -32,23 +32,35 @@ class Partition:
     log_evidence: float
 
 
-def clustering_of(prior_cdf: FloatArray, commits: int) -> FloatArray:
+def clustering_of(begins: FloatArray, ends: FloatArray, commits: int) -> FloatArray:
     """How much likelier a step is for the step before it: ln of a ratio ≥ 1, (m, m).
 
     Entry [i, j] speaks of steps in the gaps i - 1 and j, which the stretch i..j keeps apart. The
     distance of clustered steps is d commits with probability 1 / (d (d + 1)), beyond d with
-    1 / (d + 1); summed over the commits of two gaps that is four harmonic numbers. `prior_cdf`
-    (m,) is the cumulated prior of the commits up to each measured kernel.
+    1 / (d + 1); summed over the commits of two gaps that is four harmonic numbers. `begins` and
+    `ends` (m - 1,) are the cumulated prior of the commits where each gap begins and ends.
     """
-    place = prior_cdf * commits
-    harmonic = digamma(np.maximum(place[None, :] - place[:, None], 0.0) + 1.0)
-    pairs = harmonic[:-1, :-1] - harmonic[1:, :-1] - harmonic[:-1, 1:] + harmonic[1:, 1:]
-    gap = np.maximum(np.diff(place), _TINY)
+    m = len(begins) + 1
+    begins, ends = begins * commits, ends * commits
+    gap = np.maximum(ends - begins, _TINY)
+    if np.array_equal(begins[1:], ends[:-1]):
+        edges = np.append(begins, ends[-1])
+        harmonic = _harmonic(edges, edges)
+        pairs = harmonic[:-1, :-1] - harmonic[1:, :-1] - harmonic[:-1, 1:] + harmonic[1:, 1:]
+    else:
+        pairs = _harmonic(begins, begins) - _harmonic(ends, begins)
+        pairs += _harmonic(ends, ends) - _harmonic(begins, ends)
     followed = constants.CLUSTERED_STEP * pairs / gap[:, None]
     anywhere = constants.FURTHER_STEP * gap / max(commits, 1)
-    ratio: FloatArray = np.zeros((len(prior_cdf), len(prior_cdf)))
+    ratio: FloatArray = np.zeros((m, m))
     ratio[1:-1, 1:-1] = np.log1p(np.triu(np.maximum(followed / anywhere, 0.0), 1)[:-1, 1:])
     return ratio
+
+
+def _harmonic(before: FloatArray, after: FloatArray) -> FloatArray:
+    """The harmonic number, less a constant, of each distance: (a,) and (b,) to (a, b)."""
+    far: FloatArray = digamma(np.maximum(after - before[:, None], 0.0) + 1.0)
+    return far
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

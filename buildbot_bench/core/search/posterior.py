@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import hypot, log, log1p
 
 import numpy as np
 
-from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
+from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
 from buildbot_bench.core.search.level_prior import ends_claim, middle
+from buildbot_bench.core.search.likelihood import BootedAgain
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posterior
@@ -46,27 +47,32 @@ class Posterior:
         """What the hypothesis says of the noise."""
         return self.hypothesis.noise
 
-    def levels(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of each measured kernel's level, over all stretches; (m,)."""
+    def levels(self) -> Normal:
+        """Of each measured kernel, over all stretches, (m,); each call computes them anew."""
         weight, mean = self.partition.stretch, self.stretches.mean
         first = _over_kernel(weight * mean)
         second = _over_kernel(weight * (self.stretches.variance + mean * mean))
-        return first, np.maximum(second - first * first, 0.0)
+        return Normal(mean=first, variance=np.maximum(second - first * first, 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PriorModel:
-    """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy."""
+    """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy.
+
+    `again` and `followed` keep what is computed of the values once for several hypotheses.
+    """
 
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
+    again: BootedAgain
+    followed: dict[tuple[float, float, float, bytes], Drifting] = field(default_factory=dict)
 
     def given(self, readings: Readings, hypothesis: Hypothesis) -> Posterior:
         """The posterior under one hypothesis."""
         prior_sd = self.prior_sd(readings, hypothesis.noise)
         stretches, log_evidence = segment_evidence(
-            readings, hypothesis.noise, prior_sd, self.claimed
+            readings, hypothesis.noise, prior_sd, self.claimed, self.again
         )
         partition = partition_posterior(log_evidence, self.prior)
         return Posterior(
@@ -83,10 +89,14 @@ class PriorModel:
     ) -> Posterior:
         """The posterior if the lab drifts by `sd`, in ln; `best` tells outliers and sure steps."""
         noise = hypothesis.noise
-        level, variance = best.levels()
+        level = best.levels()
         place, far = readings.place_of_value, hypot(sd, noise.total)
-        away = np.abs(readings.values - level[place])
-        told = follow(readings, noise, sd, away <= _FAR * np.sqrt(far**2 + variance[place]))
+        away = np.abs(readings.values - level.mean[place])
+        inliers = away <= _FAR * np.sqrt(far**2 + level.variance[place])
+        key = (noise.run, noise.build, sd, inliers.tobytes())
+        if key not in self.followed:
+            self.followed[key] = follow(readings, noise, sd, inliers)
+        told = self.followed[key]
         large = np.abs(best.change.mean) > _BEYOND_DRIFT * far
         certain = np.flatnonzero(large & (best.partition.step > _CERTAIN))
         levels = LevelPrior(

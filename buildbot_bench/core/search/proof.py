@@ -68,7 +68,7 @@ def needs_images(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -
 
 def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
     """The old and the new side of the step in a gap."""
-    level = posterior.models[0].levels()[0]
+    level = posterior.level.mean
     middle = 0.5 * (level[gap] + level[gap + 1])
     old, new = (_side(posterior, place, level[place], middle) for place in (gap, gap + 1))
     return old, new
@@ -167,7 +167,7 @@ def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
     if not policy.images:
         return []
     readings, best = posterior.readings, posterior.models[0]
-    level = best.levels()[0]
+    level = posterior.level.mean
     far = np.abs(readings.level_of_image - level[readings.place]) > log1p(policy.relevant_effect)
     share = np.where(far, far_images(readings, best.noise, level), 0.0)
     doubtful = []
@@ -191,7 +191,7 @@ def _may_ask(side: StepSide, policy: SearchPolicy) -> bool:
 
 def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> tuple[int, int]:
     """Boots of the old and of the new side."""
-    level = posterior.models[0].levels()[0]
+    level = posterior.level.mean
     is_new_slower = (level[gap + 1] < level[gap]) == policy.higher_is_better
     slower, faster = (gap + 1, gap) if is_new_slower else (gap, gap + 1)
     values = _values(posterior, slower)

@@ -1,10 +1,10 @@
 """How well one common level explains each stretch of measured kernels; knows no partitions.
 
 For every stretch i..j of measured kernels: the evidence ∫ π(level) Π p(values | level) d(level),
-and the mean and variance of the level given that stretch. A value is, given its image, normal
-around the image's level, or (a few are) an outlier that says nothing; an image is normal around
-the kernel's level. The integral is a sum over a grid of levels, which needs no approximation for
-outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems", JASA 88 (1993).
+and the mean and variance of the level given that stretch. What a kernel's values say of its level
+stands in core.search.likelihood. The integral is a sum over a grid of levels, which needs no
+approximation for outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems",
+JASA 88 (1993).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
-from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.far_images import far_density, reach
 from buildbot_bench.core.search.level_prior import Expectation, expect
+from buildbot_bench.core.search.likelihood import BootedAgain, log_likelihoods
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray
@@ -27,17 +25,15 @@ _REACH = 5.0
 # grid of spacing h integrates a normal peak of deviation s to within 2 exp(-2 (pi s / h)^2).
 _SPACING = 0.5
 _SPACING_OF_MEAN = 2.5  # of the mean, as told above
-_REACH_OF_IMAGES = 3.5  # build noises at which the kernel that spreads an image's level is cut off
 _MOST_POINTS = 3000  # of the grid; chosen for speed: beyond, the spacing grows
 _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 # Stretches that may have shrunk by this much, in ln, are rescaled before they are grown further.
 _MOST_SHRUNK = 150.0
+# A stretch is not grown where a cut explains the values better by so much, in ln: a cut costs 20.
+_HOPELESS = 400.0
+_WORTH_CHECKING = 8  # stretches; fewer are grown as they are
 # Of a stretch's mass: taken for 0, before numbers get so small that processors are slow with them.
 _NOTHING = 1e-200
-# Densities that are multiplied before a logarithm is taken of them, and none overflows: the least
-# is that of an outlier, 0.06, the largest that at the centre of the least noise, 4e5.
-_FACTORS = 32
-_VALUES_IN_CACHE = 2**16  # floats: half a megabyte; measured: larger ones take longer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,16 +48,22 @@ class Normal:
 
 
 def segment_evidence(
-    readings: Readings, noise: SearchNoise, prior_sd: float, claimed: float = 0.0
+    readings: Readings,
+    noise: SearchNoise,
+    prior_sd: float,
+    claimed: float = 0.0,
+    again: BootedAgain | None = None,
 ) -> tuple[Normal, FloatArray]:
     """The level of every stretch and the ln of its evidence, under one hypothesis of the noise.
 
     `prior_sd` is how far levels may lie from the middle of what was measured, and `claimed` what
-    the new end's is said to be above the old end's (0: nothing is said), both in ln.
+    the new end's is said to be above the old end's (0: nothing is said), both in ln. `again` keeps
+    what hypotheses of these readings share.
     """
     grid, width = _grid(readings, noise)
     expected = expect(readings, noise, grid, sd=prior_sd, claimed=claimed)
-    log_likelihood = _likelihood(readings, noise, grid, width)
+    again = again or BootedAgain(readings=readings)
+    log_likelihood = log_likelihoods(readings, noise, grid, width, again)
     return _accumulate(log_likelihood, expected, grid, width)
 
 
@@ -93,109 +95,60 @@ def _finest(readings: Readings, noise: SearchNoise) -> float:
     return min(image, _SPACING_OF_MEAN * noise.total / float(np.sqrt(len(readings.image))))
 
 
-def _likelihood(
-    readings: Readings, noise: SearchNoise, grid: FloatArray, width: float
-) -> FloatArray:
-    """The logarithm of p(values of a kernel | its level), (m, grid)."""
-    boots = readings.boots_of_image
-    far = noise.far * far_density(readings, noise)
-    log_image = _of_images(readings, noise, grid, far)
-    several = np.flatnonzero(boots > 1)
-    if len(several) and (noise.far or noise.build > 0.5 * width):
-        top = log_image[several].max(axis=1, keepdims=True)
-        image = np.exp(log_image[several] - top)
-        anywhere = width * image.sum(axis=1, keepdims=True) * far[several, None]
-        anywhere = anywhere * reach(readings.level_of_image[several, None] - grid)
-        if noise.build > 0.5 * width:
-            image = gaussian_filter1d(
-                image, noise.build / width, axis=1, mode="nearest", truncate=_REACH_OF_IMAGES
-            )
-        log_image[several] = np.log((1 - noise.far) * image + anywhere + _TINY) + top
-    firsts = np.flatnonzero(np.diff(readings.place, prepend=-1))
-    kernels: FloatArray = np.add.reduceat(log_image, firsts, axis=0)
-    return kernels
-
-
-def _of_images(
-    readings: Readings, noise: SearchNoise, grid: FloatArray, far: FloatArray
-) -> FloatArray:
-    """The logarithm of p(values of an image | the level of all of them), (I, grid).
-
-    A few values at a time, so that what is computed of them stays in the processor's cache; their
-    densities are multiplied before a logarithm is taken of them.
-    """
-    boots = readings.boots_of_image
-    # An image that was booted once needs no integral: its own level adds to the variance.
-    once = np.repeat(boots == 1, boots)
-    sd = np.where(once, noise.total, noise.run)
-    near = np.where(once, 1 - noise.far, 1.0)
-    anywhere = np.where(once, np.repeat(far, boots), 0.0)
-    factors = -(-boots // _FACTORS)
-    within = np.arange(factors.sum()) - np.repeat(np.cumsum(factors) - factors, factors)
-    starts = np.repeat(readings.first_of_image, factors) + _FACTORS * within
-    products = np.empty((len(starts), len(grid)))
-    at_once = max(_VALUES_IN_CACHE // (_FACTORS * len(grid)), 1)
-    for first in range(0, len(starts), at_once):
-        some = starts[first : first + at_once]
-        last = first + at_once
-        stop = int(starts[last]) if last < len(starts) else len(readings.values)
-        values = slice(int(some[0]), stop)
-        away = readings.values[values, None] - grid
-        luck = anywhere[values, None] * reach(away) if noise.far else 0.0
-        density = _density(away, sd[values, None], noise)
-        density *= near[values, None]
-        density += luck
-        np.multiply.reduceat(density, some - some[0], axis=0, out=products[first:last])
-    log_image: FloatArray = np.add.reduceat(
-        np.log(products, out=products), np.cumsum(factors) - factors, axis=0
-    )
-    return log_image
-
-
-def _density(away: FloatArray, sd: FloatArray, noise: SearchNoise) -> FloatArray:
-    """The density of values that lie `away` (overwritten) from the level of their image."""
-    z = np.divide(away, sd, out=away)
-    density = np.exp(-0.5 * z * z)
-    if noise.mode_share:
-        z -= noise.mode_offset / sd
-        density *= 1 - noise.mode_share
-        density += noise.mode_share * np.exp(-0.5 * z * z)
-    density *= (1 - constants.OUTLIER_SHARE) / (np.sqrt(2 * np.pi) * sd)
-    density += constants.OUTLIER_SHARE / constants.OUTLIER_SPAN
-    return density
-
-
 def _accumulate(
     log_likelihood: FloatArray, expected: Expectation, grid: FloatArray, width: float
 ) -> tuple[Normal, FloatArray]:
     """Grow all stretches by a few kernels at a time, rescaled so that nothing underflows."""
     m = len(log_likelihood)
     sums = np.zeros((m, 3, m))
-    log_scale = np.zeros((m, m))
+    log_sum = np.full((m, m), -np.inf)
+    log_scale = np.zeros(m)
     middle = 0.5 * (grid[0] + grid[-1])
     level = grid - middle
     powers = np.stack([np.ones_like(level), level, level * level])
     top = log_likelihood.max(axis=1)
     likelihood = np.exp(log_likelihood - top[:, None])
     running = np.zeros_like(likelihood)
+    begun = np.tri(m, dtype=bool).T
+    alive = 0
     for first, last in _blocks(top - log_likelihood.min(axis=1)):
         running[first:last] = width * (expected.old if first == 0 else expected.other)
         if last == m:
             # These stretches reach the new end. The longest reaches both: neither is expected.
-            running[1:] *= expected.new / expected.other
+            running[max(alive, 1) :] *= expected.new / expected.other
             running[0] *= expected.other / expected.old
-        sums[:last, :, first:last] = _grow(running[:last], likelihood[first:last], first, powers)
+        rows, columns = slice(alive, last), slice(first, last)
+        grown = _grow(running[rows], likelihood[columns], first - alive, powers)
+        sums[rows, :, columns] = grown
+        log_sum[rows, columns] = np.where(
+            begun[rows, columns],
+            np.log(np.maximum(grown[:, 0], _TINY)) + log_scale[rows, None],
+            -np.inf,
+        )
         if last < m:
-            prior_cdf = np.maximum(sums[:last, 0, last - 1, None], _TINY)
-            running[:last] /= prior_cdf
-            running[:last][running[:last] < _NOTHING] = 0.0
-            log_scale[:last, last:] += np.log(prior_cdf)
-    prior_cdf = np.maximum(sums[:, 0], _TINY)
-    log_scale += np.cumsum(top) - np.append(0.0, np.cumsum(top)[:-1])[:, None]
-    log_evidence = np.where(np.tri(m, k=-1, dtype=bool), -np.inf, np.log(prior_cdf) + log_scale)
-    mean = sums[:, 1] / prior_cdf
-    variance = np.maximum(sums[:, 2] / prior_cdf - mean * mean, 0.0)
-    return Normal(mean=mean + middle, variance=variance), log_evidence
+            mass = np.maximum(grown[:, 0, -1], _TINY)
+            running[rows] /= mass[:, None]
+            running[rows][running[rows] < _NOTHING] = 0.0
+            log_scale[rows] += np.log(mass)
+            alive += _given_up(log_sum[rows, alive:last])
+    log_sum += np.cumsum(top) - np.append(0.0, np.cumsum(top)[:-1])[:, None]
+    mass = np.maximum(sums[:, 0], _TINY)
+    mean = sums[:, 1] / mass
+    variance = np.maximum(sums[:, 2] / mass - mean * mean, 0.0)
+    return Normal(mean=mean + middle, variance=variance), log_sum
+
+
+def _given_up(log_sum: FloatArray) -> int:
+    """How many of the stretches that begin first are not worth growing: (K, K) of begin and end.
+
+    Two stretches that begin and end alike explain the values so much better that no prior of a cut
+    makes up for it, nor will what comes next: both would grow by it alike.
+    """
+    if len(log_sum) < _WORTH_CHECKING:
+        return 0
+    cut = (log_sum[:-1, :-1] + log_sum[1:, -1]).max(axis=1)
+    hopeless = log_sum[:-1, -1] < cut - _HOPELESS
+    return int(np.argmin(np.append(hopeless, False)))
 
 
 def _grow(
@@ -206,6 +159,10 @@ def _grow(
     Their moments (first + K, 3, K) after each kernel; those that have not begun have none.
     """
     count = len(likelihood)
+    if count == 1:
+        running *= likelihood
+        single: FloatArray = (running @ powers.T)[:, :, None]
+        return single
     grown = np.cumprod(likelihood, axis=0)
     # Stretches that begin within have not grown by what lies before them.
     running[first + 1 :] /= grown[:-1]

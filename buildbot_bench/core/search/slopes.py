@@ -53,7 +53,7 @@ def _marks(levels: Levels, first: int, last: int, sign: float) -> list[int]:
 def odd_images(search_range: SearchRange, posterior: AveragedPosterior) -> tuple[OddImage, ...]:
     """The images that lie far from their code's level, by position."""
     readings, best = posterior.readings, posterior.models[0]
-    level = best.levels()[0]
+    level = posterior.level.mean
     share = far_images(readings, best.noise, level)
     away = readings.level_of_image - level[readings.place]
     return tuple(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log1p
 
 import numpy as np
@@ -26,7 +25,7 @@ from buildbot_bench.core.search.proof import (
     is_separated,
     lacking,
 )
-from buildbot_bench.core.search.search_range import BoolArray, FloatArray, SearchRange
+from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray, SearchRange
 from buildbot_bench.core.search.slope_proof import SlopeProof, slope_proof
 from buildbot_bench.core.search.slopes import odd_images, slopes_between
 
@@ -63,9 +62,7 @@ def classify_gaps(
 ) -> StopState:
     """Sort the gaps between measured kernels into found, open and idle ones."""
     kernels, own = posterior.readings.kernels, own_levels(posterior)
-    narrow = np.array(
-        [not len(search_range.worth_building(int(a), int(b))) for a, b in pairwise(kernels)]
-    )
+    narrow = _narrow(search_range, kernels)
     found, denied, small = _found(posterior, policy, own, narrow)
     # Less than min_effect is sought only until a step is found that explains a claim as small.
     claimed = policy.claimed or 0.0
@@ -94,6 +91,17 @@ def classify_gaps(
         left_out=min(float(missed.sum()), 1.0),
         sloping=sloping,
     )
+
+
+def _narrow(search_range: SearchRange, kernels: IntArray) -> BoolArray:
+    """In which gaps between measured kernels nothing is worth building, (m - 1,)."""
+    first, last = np.searchsorted(search_range.able, (kernels[:-1] + 1, kernels[1:]))
+    narrow: BoolArray = first == last
+    if search_range.broken.any():
+        for gap in np.flatnonzero(~narrow):
+            old, new = (int(kernel) for kernel in kernels[gap : gap + 2])
+            narrow[gap] = not len(search_range.worth_building(old, new))
+    return narrow
 
 
 def _sloping(
@@ -168,7 +176,7 @@ def ends_differ(posterior: AveragedPosterior, policy: SearchPolicy) -> bool:
 
 def _ends_known(posterior: AveragedPosterior, policy: SearchPolicy) -> bool | None:
     """Whether they differ by it, once more boots would not tell any better; None before that."""
-    level, variance = posterior.models[0].levels()
+    level, variance = posterior.level.mean, posterior.level.variance
     sd = float(np.sqrt(variance[0] + variance[-1]))
     if sd > _KNOWN * policy.sought_effect:
         return None

@@ -158,13 +158,14 @@ def _from_posterior(
     under = posterior.models[chance.among(np.array([one.weight for one in posterior.models]))]
     commits = _Commits(search_range)
     changes = _changes(under, chance)
-    for gap, change in changes.items():
+    for folded_gap, change in changes.items():
+        gap = int(posterior.fold.gaps[folded_gap])
         commits.step(commits.draw(chance, int(kernels[gap]), int(kernels[gap + 1])), change)
     inside = search_range.prior_cdf[kernels[-1]] - search_range.prior_cdf[kernels[0]]
     if not changes and chance.share() < constants.CLAIM_IS_TRUE * (1 - float(inside)):
         outside = commits.draw_outside(chance, int(kernels[0]), int(kernels[-1]))
         commits.step(outside, _size(policy, chance, claimed=policy.claimed))
-    start = unit + float(under.levels()[0][0]) - float(commits.level[kernels[0]])
+    start = unit + float(under.levels().mean[0]) - float(commits.level[kernels[0]])
     images = max(_images(search_range) - len(posterior.readings.image), _MORE_IMAGES)
     is_odd = chance.kind > (1 - under.noise.far) ** images
     return Truth(

@@ -34,7 +34,9 @@ def readings(values: np.ndarray, places: list[int], hour_s: float = 3600.0) -> R
 def prior(places: np.ndarray) -> StepPrior:
     mass = places / places[-1]
     return StepPrior(
-        gap_prior=np.diff(mass), clustering=clustering_of(mass, int(places[-1])), none=0.5
+        gap_prior=np.diff(mass),
+        clustering=clustering_of(mass[:-1], mass[1:], int(places[-1])),
+        none=0.5,
     )
 
 
@@ -73,7 +75,8 @@ def test_a_drift_is_seen_in_values_that_follow_the_time_and_not_in_noise():
     noise, swing = rng.normal(0, NOISE, 30), 0.015 * np.sin(np.arange(30) / 3)
     for values, least, most in ((noise, 0.0, 0.05), (noise + swing, 0.95, 1.0)):
         seen = readings(values, places)
-        views = average_noise_models(build_range(90, Evidence(), POLICY), seen, POLICY)
+        edges = np.array([seen.kernels[:-1], seen.kernels[1:]]) / 90
+        views = average_noise_models(seen, edges, 90, POLICY)
         drifting = sum(v.weight for v in views if v.ahead is not v.stretches)
         assert least <= drifting <= most
 

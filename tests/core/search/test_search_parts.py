@@ -140,7 +140,7 @@ def test_the_posterior_of_partitions_is_the_sum_over_all_of_them():
 def test_a_step_clustering_of_is_the_likelier_the_nearer():
     # Measured kernels at 0, 10, 11, 12, 40, 100: gaps of (0, 10], (10, 11], (11, 12], …
     place = np.array([0, 10, 11, 12, 40, 100])
-    likelier = np.exp(clustering_of(place / 100, 100))
+    likelier = np.exp(clustering_of(place[:-1] / 100, place[1:] / 100, 100))
     followed = sum(1 / (d * (d + 1)) for d in range(1, 29))
     # One commit on: half of the steps in company, against a hundredth of those that are anywhere.
     assert likelier[2, 2] == pytest.approx(1 + 0.1 * 0.5 / (0.02 / 100))
@@ -148,6 +148,9 @@ def test_a_step_clustering_of_is_the_likelier_the_nearer():
     assert likelier[2, 2] > likelier[2, 3] > likelier[2, 4] > 1
     assert (likelier[0] == 1).all()
     assert (likelier[:, -1] == 1).all()
+    # The kernels at 11 and 12 are one place: the gap between them has no step.
+    folded = np.exp(clustering_of(place[[0, 1, 3, 4]] / 100, place[[1, 2, 4, 5]] / 100, 100))
+    assert folded[2, 2] == pytest.approx(likelier[2, 3])
 
 
 def test_a_claim_says_how_far_apart_the_ends_lie_and_nothing_of_a_single_level():
