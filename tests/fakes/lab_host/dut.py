@@ -159,10 +159,14 @@ class Dut(Host):
             case _:
                 self._come_up(text)
 
+    def rc_conf(self) -> str:
+        """What rc(8) reads: rc.conf and rc.conf.local."""
+        files = [self.directory / "etc" / name for name in ("rc.conf", "rc.conf.local")]
+        return "".join(file.read_text() for file in files if file.exists())
+
     def _start_firewalls(self) -> None:
         """Those of rc.conf; `pf-is-off` loads pf and does not enable it."""
-        rc_conf = self.directory / "etc/rc.conf"
-        text = rc_conf.read_text() if rc_conf.exists() else ""
+        text = self.rc_conf()
         variables = {"pf": "pf_enable", "ipfw": "firewall_enable", "ipf": "ipfilter_enable"}
         for name, variable in variables.items():
             counter = self.directory / "run" / name
