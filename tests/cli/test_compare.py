@@ -176,7 +176,7 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
     capsys.readouterr()
     assert compare("--list") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "ID  STATE    BEGUN             BASE  NEW        BOOTS  BY",
+        "ID  STATE    BEGUN             BASE  NEW        BOOTS  BY   OUTCOME",
         "4   running  2016-11-17 12:00  r5    r6         0/3    ann",
         "3   running  2016-11-17 12:00  r4    r4+VIMAGE  0/3    ann",
     ]

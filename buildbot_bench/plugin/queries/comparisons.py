@@ -1,39 +1,36 @@
-"""How comparisons of variants stand, and their result directories; it changes nothing."""
+"""How comparisons of variants stand, and what their boots told; it changes nothing."""
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.ab_test import (
-    GRAPH,
     AbTestReport,
     AbTestSide,
     BootLog,
-    Part,
     SeriesValues,
     compose_ab_test,
-    image_names,
     markdown,
+    outcome,
     parts,
-    result_files,
+    published_series,
+    set_ups,
     text,
 )
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import spelled_out
+from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
-from buildbot_bench.render.plots import Pair, medians
 
 SeriesName = tuple[str, str]
 
@@ -71,13 +68,14 @@ class ComparisonViews:
             return None
         summary = await self.summarise(ab_test)
         if not ab_test.ended:
-            nothing = {"report": None, "text": None, "markdown": None}
+            nothing: Json = {"report": None, "text": None, "markdown": None, "set_ups": []}
             return summary | nothing | {"patches": await self._patches(ab_test)}
         report = await self.report(ab_test)
         return summary | {
             "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
+            "set_ups": await _set_ups(self._farm, ab_test, report),
         }
 
     async def summarise(self, ab_test: AbTestRow) -> Json:
@@ -96,6 +94,7 @@ class ComparisonViews:
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
             "requester": ab_test.requester,
+            "outcome": outcome(await self.report(ab_test)) if ab_test.ended else "",
         }
 
     async def report(self, ab_test: AbTestRow) -> AbTestReport:
@@ -174,26 +173,18 @@ def _series_values(
     )
 
 
-async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
-    """The files of what was measured so far, by their paths: texts, and graphs in base64."""
-    report = await ComparisonViews(farm).report(ab_test)
-    texts = result_files(report, await _boots(farm, ab_test))
-    rows: list[Json] = [{"path": path, "text": text} for path, text in texts.items()]
-    for part in parts(report):
-        if part.measured:
-            png = await deferToThread(_graph, report, part)
-            packed = base64.b64encode(png).decode("ascii")
-            rows.append({"path": f"{part.place}{GRAPH}", "base64": packed})
-    return sorted(rows, key=lambda row: str(row["path"]))
+async def boots_of(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
+    """The boots that gave a value; those of a side and series are counted in the order measured.
 
-
-async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
-    """The boots that gave a value; those of a side and series are counted in the order measured."""
+    An iteration that was counted in several units is one boot.
+    """
     counts: Counter[tuple[str, str, AbTestSide]] = Counter()
+    known: set[tuple[int, int]] = set()
     boots: list[BootLog] = []
     for row in await farm.store.iterations_of_ab_test(ab_test.id):
-        if row.value is None:
+        if row.value is None or (row.probe_id, row.ordinal) in known:
             continue
+        known.add((row.probe_id, row.ordinal))
         side = side_of(ab_test, row)
         key = (row.testbed, row.workload, side)
         counts[key] += 1
@@ -204,25 +195,32 @@ async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
                 side=side,
                 ordinal=counts[key],
                 log=row.log,
+                whole=row.unit != PPS.unit or _gives(row.log, row.value),
+                facts={name: str(value) for name, value in row.facts.items()},
             )
         )
     return boots
 
 
-def _graph(report: AbTestReport, part: Part) -> bytes:
-    """One axis has one unit: series that are measured in another than the first have none."""
-    metric = part.measured[0].metric
-    names = image_names(report.base, report.new)
-    return medians(
-        [
-            Pair(
-                workload=series.workload,
-                values=(tuple(series.contrast.old.values), tuple(series.contrast.new.values)),
-            )
-            for series in part.measured
-            if series.metric == metric
-        ],
-        (names[AbTestSide.BASE], names[AbTestSide.NEW]),
-        metric,
-        title=f"{report.new} against {report.base} on {part.series[0].testbed}",
-    )
+def _gives(log: str, value: float) -> bool:
+    """Whether a log does not contradict its boot's value: earlier releases kept its end alone."""
+    reading = parse_receiver(split_logs(log).receiver)
+    return isinstance(reading, Unusable) or reading.median_pps == value
+
+
+async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:
+    """What the lab told of the boots of each variant, by testbed, what differs first."""
+    boots = await boots_of(farm, ab_test)
+    return [
+        {
+            "testbed": part.series[0].testbed,
+            "facts": [
+                asdict(fact)
+                for fact in sorted(
+                    set_ups(published_series(report, part, boots, {})),
+                    key=lambda fact: not fact.differs,
+                )
+            ],
+        }
+        for part in parts(report)
+    ]

@@ -8,7 +8,8 @@ from typing import Any
 from buildbot.data import base, types
 
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,

@@ -11,7 +11,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -231,9 +232,10 @@ async def test_what_was_measured_is_a_result_directory(ab_tests, start, past, fa
     await run(farm, past, ab_tests)
     rows = await directory_of(farm, await farm.store.ab_test(ab_test_id))
     files = {row["path"]: row["text"] for row in rows if "text" in row}
-    (graph,) = [row for row in rows if "base64" in row]
-    assert graph["path"] == "graph.png"
-    assert base64.b64decode(graph["base64"]).startswith(b"\x89PNG")
+    graphs = {row["path"]: base64.b64decode(row["base64"]) for row in rows if "base64" in row}
+    assert graphs["graph.png"].startswith(b"\x89PNG")
+    assert b"<svg" in graphs["graph.svg"]
+    assert set(graphs) == {"graph.png", "graph.svg"}
     assert "](graph.png)" in files["README.md"]
     assert {"README.md", "gnuplot.data", "4.forwarding.pps", "4VIMAGE.forwarding.pps"} <= set(files)
     assert "RAW/bench.4VIMAGE.forwarding.3.receiver" in files

@@ -45,6 +45,21 @@ function SeriesReport({ series }) {
     series.contrast.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
 }
 
+/** What the lab told of the boots: in what the variants differ, and all else folded away. */
+function SetUp({ setUp }) {
+  const table = (facts) => h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Facts" },
+    h("table", null, h("tbody", null, facts.map((fact) => h("tr", { key: `${fact.name}/${fact.of}` },
+      h("th", { scope: "row" }, fact.name), h("td", null, fact.of || "all"), h("td", null, fact.value))))));
+  const differing = setUp.facts.filter((fact) => fact.differs);
+  const alike = setUp.facts.filter((fact) => !fact.differs);
+  if (setUp.facts.length === 0) return null;
+  return h("section", { className: "set-up", "aria-label": `Set-up of ${setUp.testbed}` },
+    h("h2", null, `Set-up of ${setUp.testbed}: `, differing.length > 0 ? "what differs" : "nothing differs"),
+    differing.length > 0 && table(differing),
+    alike.length > 0 && h("details", null,
+      h("summary", null, `${count(alike.length, "fact")} that the variants share`), table(alike)));
+}
+
 /** Patches of somebody who may not have them run without asking. */
 function Approval({ comparison, path, again }) {
   const [trouble, setTrouble] = useState(null);
@@ -79,5 +94,6 @@ export default function Comparison() {
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     comparison?.patches?.length > 0 && h(Approval, { comparison, path, again }),
-    comparison?.report?.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series })));
+    comparison?.report?.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series })),
+    comparison?.set_ups?.map((setUp) => h(SetUp, { key: setUp.testbed, setUp })));
 }
