@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.plugin.importing.archive import Group, read_archive
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
 
 PAIR = ("r311848", "r311849")
+SIDES = dict(zip(PAIR, ("old", "new"), strict=True))
 BOOTS = 5
 
 
@@ -50,6 +52,15 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
     assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
     assert (place / "README.md").read_text().startswith("r311849 against r311848")
     assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
+    for name, magic in (
+        ("graph.png", b"\x89PNG"),
+        ("graph.svg", b"<?xml"),
+        ("gnuplot.plt", b"# gnuplot"),
+    ):
+        assert (place / name).read_bytes().startswith(magic)
+    written = {name: tuple(comparison["contrast"][side]["values"]) for name, side in SIDES.items()}
+    read = {group.revision: group for group in read_archive(place) if isinstance(group, Group)}
+    assert {name: tuple(b.value for b in group.boots) for name, group in read.items()} == written
 
 
 def measured(farm: ReplayFarm) -> int:

@@ -249,7 +249,13 @@ def test_member_compares_two_variants_and_sees_each_boot(page: Page, farm: Repla
     assert [page.run(dots.replace("{side}", side)) for side in ("base", "new")] == [5, 5]
     assert "Difference at 95.0% confidence" in text(page, "pre")
     assert "worse" in text(page, ".series h2")
+    assert text(page, ".set-up h2").startswith("Set-up of replay: ")
+    assert "recorded: netbenches archive" in page.run(
+        "document.querySelector('.set-up').textContent"
+    )
     keep(page, "comparison")
+    show(page, farm, "reports", "document.querySelector('.bench table')")
+    page.wait("document.querySelector('.bench').textContent.includes('% worse')")
     log_out(page)
 
 

@@ -27,7 +27,7 @@ from buildbot_bench.core.sample import Sample
 
 NOT_REPORTED = "(not told)"
 # What the lab tells of the kernel itself, and no manifest: it differs wherever the kernel does.
-KERNEL_FACTS = frozenset({"uname"})
+KERNEL_FACTS = frozenset({"uname", "kernel configuration"})
 
 _CONFIRMED: dict[Standing | None, Reach] = {
     Standing.CONFIRMED: Reach.CHANGED,

@@ -29,7 +29,13 @@ fact() {
     name=$1; shift
     printf '%s\\t%s\\n' "$name" "$("$@" 2>/dev/null | head -n 1)"
 }
+configuration() {
+    text=$(sysctl -n kern.conftxt) && [ -n "$text" ] || return
+    digest=$(printf '%s' "$text" | sha256 -q | cut -c 1-12)
+    echo "$(sysctl -n kern.ident) $digest"
+}
 fact uname uname -a
+fact 'kernel configuration' configuration
 fact dut hostname
 fact cpu sysctl -n hw.model
 fact cpus sysctl -n hw.ncpu

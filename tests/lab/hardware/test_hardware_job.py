@@ -1,5 +1,6 @@
 """A kernel is installed, booted, verified and measured on machines behind ssh."""
 
+import re
 import subprocess
 from dataclasses import replace
 
@@ -30,7 +31,9 @@ def test_a_sound_kernel_is_measured_as_often_as_asked(bench):
     (sender,) = logs.senders
     assert sender.startswith("CMD on generator: pkt-gen -N -f tx -i igb1 ")
     assert "\nSpeed: 1466333 pps " in sender
-    assert measured[0].facts["uname"].startswith("FreeBSD 15.0-CURRENT #0 r311849")
+    facts = measured[0].facts
+    assert facts["uname"].startswith("FreeBSD 15.0-CURRENT #0 r311849")
+    assert re.fullmatch("GENERIC [0-9a-f]{12}", facts["kernel configuration"])
     assert bench.dut.boots == 3
     tars = [call for call in bench.dut.calls() if call.startswith("tar")]
     assert len(tars) == 1
