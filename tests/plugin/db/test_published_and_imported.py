@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,25 @@ def test_every_value_is_read_again_as_it_was(kept):
     assert tuple(map(float, files["317849.forwarding.pps"].split())) == tuple(kept)
 
 
+def test_values_without_a_log_of_pkt_gen_are_read_from_their_list(tmp_path):
+    """As those of labs that have another generator."""
+    series = SeriesValues(
+        testbed="vm", workload="forwarding", metric=PPS, base=(3.5, 1.25), new=(7.0, 7.0)
+    )
+    report = compose_ab_test(
+        [series],
+        comparison_id=1,
+        base="r317849",
+        new="r317850",
+        iterations=2,
+        confidence=95.0,
+        min_effect=0.02,
+    )
+    write(result_files(report, [boot("packets passed\n")]), tmp_path)
+    read = {g.revision: [b.value for b in g.boots] for g in read_archive(tmp_path)}
+    assert read == {"r317849": [3.5, 1.25], "r317850": [7.0, 7.0]}
+
+
 def boot(log: str, *, side: AbTestSide = AbTestSide.BASE, **more) -> BootLog:
     return BootLog(testbed="apu2", workload="forwarding", side=side, ordinal=1, log=log, **more)
 
@@ -202,6 +222,16 @@ def test_facts_belong_to_a_side():
     assert "  - UNAME of r317849: `FreeBSD apu2" in readme  # which has a backtick
     assert new in files["RAW/bench.317850.forwarding.info"]
     assert "r317850" not in files["RAW/bench.317849.forwarding.info"]
+
+
+def test_a_set_up_is_what_sh_reads_and_runs_nothing(tmp_path):
+    fact = 'x"; touch harm; "$(touch harm) `touch harm` \\'
+    files = result_files(report_of([]), [boot("x\n", facts={"uname": fact})])
+    (tmp_path / "info").write_text(files["RAW/bench.317849.forwarding.info"])
+    command = ["sh", "-c", '. ./info && printf %s "$UNAME"']
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout == fact
+    assert not (tmp_path / "harm").exists()
 
 
 def test_a_strangers_fact_means_nothing_to_markdown():
