@@ -43,7 +43,8 @@ class ImportedSets:
         names = [one_line(str(path.relative_to(self.root))) for path in self.unusable]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         files = "1 file" if len(names) == 1 else f"{len(names)} files"
-        return f"{files} of {self.root} cannot be used: {', '.join(names[:_NAMED])}{more}"
+        root = one_line(str(self.root), columns=300)
+        return f"{files} of {root} cannot be used: {', '.join(names[:_NAMED])}{more}"
 
 
 def read_sets(root: Path) -> ImportedSets:
