@@ -53,7 +53,8 @@ class HeldPatch:
 class RemoteComparison:
     """A comparison as it stands; `text`, `markdown` and `report` are there when it has ended.
 
-    `patches` are those that await approval.
+    `outcome` is what it came to, in one line, empty until then. `patches` are those that await
+    approval.
     """
 
     comparison_id: int
@@ -68,6 +69,7 @@ class RemoteComparison:
     markdown: str | None
     report: Mapping[str, Any] | None
     patches: tuple[HeldPatch, ...] = ()
+    outcome: str = ""
 
     @property
     def ended(self) -> bool:
@@ -94,6 +96,7 @@ def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
                 HeldPatch(origin=long_line(one["origin"]), text=several_lines(one["text"]))
                 for one in raw.get("patches") or ()
             ),
+            outcome=long_line(raw.get("outcome") or ""),
         )
 
 
@@ -142,7 +145,7 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
     """A list of comparisons as a table with a heading."""
     if not comparisons:
         return "no comparisons yet"
-    rows = [("ID", "STATE", "BEGUN", "VARIANTS", "BOOTS", "BY")]
+    rows = [("ID", "STATE", "BEGUN", "VARIANTS", "BOOTS", "BY", "OUTCOME")]
     rows += [
         (
             str(comparison.comparison_id),
@@ -151,6 +154,7 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
             comparison.title,
             f"{comparison.boots_done}/{comparison.boots}",
             comparison.requester,
+            comparison.outcome,
         )
         for comparison in comparisons
     ]

@@ -55,9 +55,9 @@ class Measured:
     """One iteration ended: a value per unit, or the reason why there is none.
 
     `ordinal` counts the job's iterations from 0. `values` maps a unit ("pps") to the value in it;
-    the first is the primary one. `failure` is set when there is no value; `log` is the tail of
-    the receiver's log or of the console, at most 16 KiB. `facts` are those that only this boot
-    could tell; they go before the job's.
+    the first is the primary one. `failure` is set when there is no value, and `log` is then the
+    end of the console; else it is the whole logs of all ends of the run, as core.run_logs joins
+    them. `facts` are those that only this boot could tell; they go before the job's.
     """
 
     ordinal: int

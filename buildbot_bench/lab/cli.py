@@ -15,6 +15,7 @@ from buildbot_bench.core.legible import writable
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
+from buildbot_bench.lab.capture_text import CAPTURE_FORMATS, capture_text
 from buildbot_bench.lab.files import replace_text
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
@@ -126,8 +127,12 @@ def _add_run(
         description="Sample a kernel under traffic, which is no measurement.",
     )
     add_arguments(profile)
+    profile.add_argument("--output", type=Path, metavar="FILE", help="where the capture is written")
     profile.add_argument(
-        "--output", type=Path, metavar="FILE", help="where the folded stacks are written"
+        "--format",
+        choices=sorted(CAPTURE_FORMATS),
+        default="folded",
+        help="of that file: folded stacks, gprof's call graph, or pmcstat's (default: folded)",
     )
     profile.set_defaults(command=_run, profile=True, iterations=1)
 
@@ -150,7 +155,7 @@ def _run(options: argparse.Namespace) -> int:
         for last in follow_to_the_end(job, request, options.artefact, work):
             _say(last, plain=plain)
             if isinstance(last, Profiled) and options.output is not None:
-                replace_text(options.output, last.folded)
+                replace_text(options.output, capture_text(last, options.format))
     except BrokenPipeError:
         raise
     except (InfraError, OSError) as error:
@@ -214,7 +219,10 @@ def _cancel(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    print(import_config(options.config, name=options.name, configs=options.configs), end="")
+    imported = import_config(options.config, name=options.name, configs=options.configs)
+    for remark in imported.remarks:
+        print(f"bench-lab: {remark}", file=sys.stderr)
+    print(imported.text, end="")
     return _FINISHED
 
 

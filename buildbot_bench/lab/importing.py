@@ -6,10 +6,12 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.imported_sets import ImportedSets, read_sets
 from buildbot_bench.lab.shell_config import read_assignments
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -17,21 +19,102 @@ _RETRY_S = 5  # bench-lab.sh counts its reboot timeout in tries, this far apart
 _OWN_FLAGS = {"-f", "-i", "-n", "-l", "-d", "-D", "-s", "-S", "-w"}  # each with its value
 _OWN_SWITCHES = {"-N", "-W", "-4", "-6"}
 _CRC_BYTES = 4  # that Ethernet appends to a frame
+_STARTS = (
+    *("SENDER_START_CMD", "SENDER_START_CMD_2", "SENDER_2_START_CMD", "SENDER_2_START_CMD_2"),
+    "RECEIVER_START_CMD",
+)
+# What bench-lab.sh runs on the DUT around a run, and nothing here does.
+_AROUND = ("BEFORE_CMD", "DURING_CMD", "AFTER_CMD")
 
 
-def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> str:
-    """The text of a testbed, with a remark on each thing that a person has to add.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportedTestbed:
+    """The text of a testbed, and in `remarks`, a line each, what of the configuration is not in it.
+
+    The text has the remarks as well.
+    """
+
+    text: str
+    remarks: tuple[str, ...]
+
+
+def import_config(path: Path, *, name: str = "", configs: Path | None = None) -> ImportedTestbed:
+    """A testbed, with a remark on each thing that a person has to add.
+
+    `configs` is a tree of configuration sets, a directory for each workload.
 
     Raises:
-        UsageError: Names file and line of what is not understood.
+        UsageError: Names file and line of what is not understood, a program that is not pkt-gen,
+            and a set that is empty or has a part for a machine that the configuration lacks.
     """
     values = read_assignments(path)
     dut = values.get("DUT_ADMIN", "")
     if not dut:
         raise UsageError(f"{path}: there is no DUT_ADMIN", hint="is it a bench-lab.sh config?")
+    for start in _STARTS:
+        _require_pkt_gen(start, _words(values.get(start, "")), path)
+    sets = None if configs is None else read_sets(configs)
+    _require_endpoint(sets, values, path)
+    remarks = tuple(_remarks(values, sets))
+    text = _text(values, path, name, sets, remarks)
+    return ImportedTestbed(text=text, remarks=remarks)
+
+
+def _require_pkt_gen(start: str, words: Sequence[str], path: Path) -> None:
+    """See that a command's program is pkt-gen, whose log is what a testbed reads its value from.
+
+    Raises:
+        UsageError: For any other; equilibrium is another method, whose values do not compare.
+    """
+    program = PurePosixPath(words[0]).name if words else "pkt-gen"
+    if program == "pkt-gen":
+        return
+    if program == "equilibrium":
+        raise UsageError(
+            f"{path}: {start} runs equilibrium, which seeks the highest load that passes without"
+            " loss, in Mb/s; a testbed here offers one load by pkt-gen and counts what passes",
+            hint="write pkt-gen's command there; its values do not compare with equilibrium's",
+        )
+    raise UsageError(
+        f"{path}: {start} runs {program[:60]!r}, not pkt-gen", hint="write pkt-gen's command there"
+    )
+
+
+def _require_endpoint(sets: ImportedSets | None, values: Mapping[str, str], path: Path) -> None:
+    for found in sets.sets if sets is not None else ():
+        if found.has_reference and not values.get("REF_ADMIN"):
+            raise UsageError(
+                f"{found.path} has a part for a reference endpoint, and {path} has no REF_ADMIN",
+                hint="give it the address of that machine",
+            )
+
+
+def _remarks(values: Mapping[str, str], sets: ImportedSets | None) -> Iterator[str]:
+    for name in _AROUND:
+        if values.get(name):
+            yield f"{name} is left out: make it a readiness command, or a part of the sets"
+    if sets is not None and sets.remark:
+        yield sets.remark
+
+
+def _text(
+    values: Mapping[str, str],
+    path: Path,
+    name: str,
+    sets: ImportedSets | None,
+    remarks: Sequence[str],
+) -> str:
+    dut = values["DUT_ADMIN"]
     name = name or _NAME.sub("-", dut.partition(".")[0])
     head = f"testbeds.{name}"
-    lines = [f"# From {path.name}.", f"[{head}]", 'driver = "ssh"', 'epoch = "1"', ""]
+    lines = [
+        f"# From {path.name}.",
+        *(f"# {remark}" for remark in remarks),
+        f"[{head}]",
+        'driver = "ssh"',
+        'epoch = "1"',
+        "",
+    ]
     lines += _table(
         f"{head}.dut", {"address": dut, "mac": values.get("DUT_LAB_IF_MAC_SENDER_SIDE")}
     )
@@ -46,7 +129,7 @@ def import_config(path: Path, *, name: str = "", configs: Path | None = None) ->
         lines += [*_table(f"{head}.reference", {"address": values["REF_ADMIN"]}), ""]
     lines += [*_table(f"{head}.traffic", _traffic(values, path)), ""]
     lines.insert(-1, "# offered_pps, duration_s, link_mbps: see the Speed of a .sender log.")
-    lines += _workloads(head, values, configs)
+    lines += _workloads(head, values, sets)
     if timeout := values.get("REBOOT_TIMEOUT"):
         lines += [*_table(f"{head}.limits", {"reboot_s": _seconds(timeout, path)}), ""]
     return "\n".join([*lines, f"# [{head}.power]: so that a DUT that hangs comes back.", ""])
@@ -91,14 +174,14 @@ def _traffic(values: Mapping[str, str], path: Path) -> dict[str, object]:
     }
 
 
-def _workloads(head: str, values: Mapping[str, str], configs: Path | None) -> Iterator[str]:
-    """The directories of a configs tree, or plain forwarding as the DUT is set up."""
+def _workloads(head: str, values: Mapping[str, str], sets: ImportedSets | None) -> Iterator[str]:
+    """A workload for each set, or plain forwarding as the DUT is set up."""
     ready = _readiness(values.get("IS_DUT_ONLINE_CMD", ""))
     names: list[tuple[str, Path | None]] = [("forwarding", None)]
-    if configs is not None:
-        names = [(entry.name, entry) for entry in sorted(configs.iterdir()) if entry.is_dir()]
+    if sets is not None:
+        names = [(found.name, found.path) for found in sets.sets]
     for name, directory in names:
-        place = None if directory is None else str(directory)
+        place = None if directory is None else str(directory.absolute())
         table = {"configs": place, "ready": ready}
         yield from [*_table(f"{head}.workloads.{_NAME.sub('-', name)}", table), ""]
 

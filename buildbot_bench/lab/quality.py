@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from buildbot_bench.core.run_logs import RunLogs
 from buildbot_bench.lab.pktgen import Reading, Sent, Unusable, parse_receiver, parse_sender
 
 _MOST_OFF = 0.01  # of the load; chosen: half of the usual min_effect
@@ -23,14 +24,6 @@ class Flaw(StrEnum):
     SENDER = "sender"
     OFFERED_LOAD = "offered load"
     FAR = "far from its siblings"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunLogs:
-    """What the ends of a run printed."""
-
-    receiver: str
-    senders: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

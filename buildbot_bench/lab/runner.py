@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut
 
-LOG_LIMIT = 16 * 1024  # characters of a log's end that an event carries
+CONSOLE_LIMIT = 16 * 1024  # characters of a console's end that an event carries
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,8 +90,8 @@ def failed(fault: BenchError, log: str = "") -> Failed:
 
 
 def tail(text: str) -> str:
-    """The end of a log, as much as an event may carry."""
-    return text[-LOG_LIMIT:]
+    """The end of a console, as much as an event may carry."""
+    return text[-CONSOLE_LIMIT:]
 
 
 def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchError | None]:
@@ -103,16 +104,16 @@ def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchErro
             dut.boot()
             dut.verify()
             blast = dut.blast(workload)
-        log = blast.log
+        log = join_logs(split_logs(blast.log))  # of any driver, whatever it prints
     except (UntestableRevision, InfraError) as error:
-        fault, log = error, dut.console
+        fault, log = error, tail(dut.console)
     measured = Measured(
         ordinal=ordinal,
         at_s=time.time(),
         duration_s=time.monotonic() - began_s,
         values=blast.values,
         failure=None if fault is None else str(fault),
-        log=tail(log),
+        log=log,
         facts=blast.facts,
     )
     return measured, fault

@@ -14,6 +14,7 @@ from buildbot_bench.core.errors import UsageError
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 _DEFAULT = re.compile(r":\s+\$\{([A-Za-z_]\w*):?=(.*)\}", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
+_REMARK = re.compile(r"\s#")
 _MEANT_FOR_A_SHELL = re.compile(r"[\s;&|<>\"'\\]")
 _LONGEST = 64 * 1024  # characters of a value: expansions of expansions grow without end
 
@@ -76,7 +77,7 @@ def _unquoted(text: str, where: str) -> str:
                 f"{where}: cannot read {text[:60]!r}", hint="quote it once, as a whole"
             )
         return value
-    value = text.partition(" #")[0].strip()
+    value = _REMARK.split(text, maxsplit=1)[0].strip()
     if _MEANT_FOR_A_SHELL.search(value):
         raise UsageError(f"{where}: cannot read {value[:60]!r}", hint="quote it once, as a whole")
     return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -44,7 +45,7 @@ class TablePlace:
         return f"{self.path}: {self.keys}"
 
     def __truediv__(self, key: object) -> TablePlace:
-        return TablePlace(path=self.path, keys=f"{self.keys}.{key}")
+        return TablePlace(path=self.path, keys=f"{self.keys}.{key}" if self.keys else str(key))
 
 
 def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Table:
@@ -56,16 +57,46 @@ def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Ta
     hints = typing.get_type_hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     refuse_unknown(table, known, place)
+    sources = [(table, place), *_beside(kind, table, place)]
     values: dict[str, Any] = {}
     for field in fields(kind):  # type: ignore[arg-type]
-        if field.name in table:
-            values[field.name] = _value(hints[field.name], table[field.name], place / field.name)
+        stated = [(source, where) for source, where in sources if field.name in source]
+        if stated:
+            source, where = stated[0]
+            values[field.name] = _value(hints[field.name], source[field.name], where / field.name)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"{place / field.name} is missing")
     try:
         return kind(**values)
     except UsageError as error:  # what a dataclass itself cannot accept
         raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def _beside(
+    kind: type[Any], table: Mapping[str, Any], place: TablePlace
+) -> list[tuple[Mapping[str, Any], TablePlace]]:
+    """What a file in a directory that a table names says for it; the table's own keys go first.
+
+    A dataclass says by FILE_IN which of its keys names a directory, and the file's name.
+
+    Raises:
+        UsageError: Names the file that is no TOML, and a key that cannot be there.
+    """
+    key, name = getattr(kind, "FILE_IN", ("", ""))
+    if not key or not isinstance(table.get(key), str):
+        return []
+    path = (place.path.parent / table[key]).resolve() / name
+    if not path.is_file():
+        return []
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"{path}: {error}", hint=f"mend it; {place} names its directory"
+        ) from error
+    others = [field.name for field in fields(kind) if field.name != key]
+    refuse_unknown(document, others, path)
+    return [(document, TablePlace(path=path, keys=""))]
 
 
 def refuse_unknown(

@@ -213,7 +213,7 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
     capsys.readouterr()
     assert compare("--list") == 0
     assert capsys.readouterr().out.splitlines() == [
-        "ID  STATE    BEGUN             VARIANTS              BOOTS  BY",
+        "ID  STATE    BEGUN             VARIANTS              BOOTS  BY   OUTCOME",
         "4   running  2016-11-17 12:00  r6 against r5         0/3    ann",
         "3   running  2016-11-17 12:00  r4+VIMAGE against r4  0/3    ann",
     ]

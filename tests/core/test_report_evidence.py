@@ -200,6 +200,20 @@ def test_what_only_one_side_tells_is_a_difference():
     ]
 
 
+def test_what_names_the_kernel_itself_is_no_difference_of_the_lab():
+    old, new = images(DROP)
+    told = [frozenset({("uname", f"FreeBSD {n}"), ("kernel configuration", n)}) for n in "12"]
+    both = (
+        replace(old, facts=old.facts | told[0]),
+        replace(new, facts=old.facts | told[1]),
+    )
+    assert not {fact.name for fact in composed(images=both).setup} & {
+        "uname",
+        "kernel configuration",
+    }
+    assert outcome(composed(images=both), "setup alike") == "passed"
+
+
 def test_scope_tells_changed_from_unchanged_from_unclear_from_not_measured():
     rows = {(row.testbed, row.workload): row for row in reports.iflib().scope}
     assert {where: row.reach.value for where, row in rows.items()} == {

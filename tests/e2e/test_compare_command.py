@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.farm import USER
+from buildbot_bench.plugin.importing.archive import Group, read_archive
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
@@ -56,6 +58,16 @@ def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_
     assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
     assert (place / "README.md").read_text().startswith("r311849 against r311848")
     assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
+    for name, magic in (
+        ("graph.png", b"\x89PNG"),
+        ("graph.svg", b"<?xml"),
+        ("gnuplot.plt", b"# gnuplot"),
+    ):
+        assert (place / name).read_bytes().startswith(magic)
+    samples = zip(PAIR, series["samples"], strict=True)
+    written = {name: tuple(sample["values"]) for name, sample in samples}
+    read = {group.revision: group for group in read_archive(place) if isinstance(group, Group)}
+    assert {name: tuple(b.value for b in group.boots) for name, group in read.items()} == written
 
 
 def compare(farm: ReplayFarm, *arguments: str) -> str:
@@ -91,6 +103,8 @@ def test_iflib_comes_out_as_it_was_published(
     assert len(list(place.glob("*.pps"))) == len(IFLIB)
     assert (place / "README.md").read_text().startswith("4 variants against r311848")
     assert (place / "graph.png").read_bytes().startswith(b"\x89PNG")
+    listed = compare(farm, "--list")
+    assert re.search(r"forwarding: \d worse \(most r\d+ -\d+\.\d\d%\)", listed), listed
 
     # More boots, and one more variant: nothing is measured again.
     boots = measured(farm)

@@ -250,7 +250,13 @@ def test_member_compares_two_variants_and_sees_each_boot(page: Page, farm: Repla
     assert [page.run(dots.replace("{side}", side)) for side in ("base", "new")] == [5, 5]
     assert "Difference at 95.0% confidence" in text(page, "pre")
     assert "worse" in text(page, ".series table")
+    assert text(page, ".set-up h2").startswith("Set-up of replay: ")
+    assert "recorded: netbenches archive" in page.run(
+        "document.querySelector('.set-up').textContent"
+    )
     keep(page, "comparison")
+    show(page, farm, "reports", "document.querySelector('.bench table')")
+    page.wait("document.querySelector('.bench').textContent.includes('% worse')")
     log_out(page)
 
 
@@ -276,6 +282,8 @@ def test_seven_variants_are_compared_and_each_has_its_row(page: Page, farm: Repl
     block = text(page, "pre")
     assert [line[0] for line in block.splitlines()[:7]] == list("x+*%#@O")
     assert "p (Holm) is corrected for 6 tests" in text(page, ".order")
+    shared = page.run("document.querySelector('.set-up details').textContent")
+    assert "recorded: netbenches archive" in shared
     keep(page, "seven-variants")
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Phase, Profiled
+from buildbot_bench.lab.capture_text import capture_text
+from buildbot_bench.lab.cli import main
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.profiling import profile
@@ -87,3 +91,25 @@ def test_one_that_is_recorded_already_is_not_taken_again(tmp_path):
 def test_a_person_reads_where_the_cycles_went():
     taken = Profiled(at_s=0.0, duration_s=1.0, counter="cycles", folded="a;b 3\ncpu_idle 1\n")
     assert tell(taken).endswith(" 4 samples of cycles, 25% idle; busy with b 100.0%, a 0.0%")
+
+
+TAKEN = Profiled(at_s=0.0, duration_s=1.0, counter="INST", folded="main;input 3\nmain;output 1\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        ("folded", "main;input 3"),
+        ("pmc.graph", "@ INST [4 samples]"),
+        ("gprof", "Call graph, in samples of INST"),
+    ],
+)
+def test_a_capture_is_written_in_the_format_that_is_asked_for(form, line):
+    assert capture_text(TAKEN, form).splitlines()[0] == line
+    assert "input" in capture_text(TAKEN, form)
+
+
+def test_the_command_knows_these_formats_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(["profile", "--testbed", "x", "--format", "svg"])
+    assert "invalid choice: 'svg'" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Measured, Phase
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import LOG_LIMIT, Budget, Request, measure, tail
+from buildbot_bench.lab.runner import CONSOLE_LIMIT, Budget, Request, measure, tail
 from tests.fakes.driver import KERNEL, FakeDriver
 
 PANIC = ("boot", UntestableRevision("panic"))
@@ -80,4 +80,4 @@ def test_nothing_is_measured_when_all_is_recorded(run):
 
 
 def test_a_log_keeps_its_end():
-    assert tail("a" * LOG_LIMIT + "the end") == "a" * (LOG_LIMIT - 7) + "the end"
+    assert tail("a" * CONSOLE_LIMIT + "the end") == "a" * (CONSOLE_LIMIT - 7) + "the end"

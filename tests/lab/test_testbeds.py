@@ -136,3 +136,31 @@ def test_the_shipped_testbeds_are_sound_and_lack_nothing(tmp_path):
         has_qemu = shutil.which("qemu-system-x86_64") is not None
         needed = {"QEMU"} if isinstance(testbed.settings, QemuSettings) and not has_qemu else set()
         assert lacking == needed, findings
+
+
+WITH_SET = '[testbeds.a]\ndriver = "ssh"\n[testbeds.a.workloads.pf]\nconfigs = "sets/pf"\n'
+
+
+def test_a_workloads_directory_says_what_testbeds_toml_does_not(load, tmp_path):
+    (tmp_path / "sets/pf").mkdir(parents=True)
+    beside = tmp_path / "sets/pf/workload.toml"
+    beside.write_text('firewall = "pf"\nready = [["true"]]\n')
+    assert load(WITH_SET)["a"].settings.workloads["pf"].firewall == "pf"
+    workload = load(f'{WITH_SET}firewall = "ipfw"\n')["a"].settings.workloads["pf"]
+    assert (workload.firewall, workload.ready) == ("ipfw", (("true",),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("firewal = 'pf'", r"sets/pf/workload\.toml: unknown key 'firewal'.*did you mean"),
+        ("configs = 'x'", r"sets/pf/workload\.toml: unknown key 'configs'"),
+        ("ready = 'ping'", r"sets/pf/workload\.toml: ready: 'ping' is not a list"),
+        ("ready = ", r"sets/pf/workload\.toml: Invalid value .*; mend it; .*workloads\.pf names"),
+    ],
+)
+def test_a_mistake_in_a_workloads_directory_is_named_there(load, tmp_path, text, message):
+    (tmp_path / "sets/pf").mkdir(parents=True)
+    (tmp_path / "sets/pf/workload.toml").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load(WITH_SET)

@@ -1,34 +1,36 @@
-"""A comparison as the files of a result directory of the netbenches archive; it writes none.
+"""A comparison as the result directories of the netbenches archive; it writes no file.
 
-README.md        what was compared on what, graph, table, one ministat block per workload
-graph.png        drawn elsewhere, from `parts`
-gnuplot.data     index, median, minimum and maximum of each image and workload
-IMAGE.CFG.pps    one value per boot
-RAW/             bench.IMAGE.CFG.N.receiver: the logs; bench.IMAGE.CFG.info: the set-up
+One directory for each testbed; `published` says what lies in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport
+from buildbot_bench.core.ab_test.published import capture_name, published_files, safe
+from buildbot_bench.core.ab_test.set_up import PublishedBoot, PublishedSeries, PublishedVariant
 from buildbot_bench.core.ab_test.text import markdown
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.run_logs import is_cut, split_logs
 
 GRAPH = "graph.png"
 
 _MARKS = re.compile(r"\+(?:commit:|file:|sysctl:|options:)?")
-_STRANGE = re.compile(r"[^A-Za-z0-9._-]+")
-_SPECIAL = re.compile(r'(["\\$`])')
+_TAKEN = "gnuplot"  # gnuplot.data is of all images
+_FACT_COLUMNS = 400  # as the lab tells them: FreeBSD's uname -a is long
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BootLog:
-    """The log of one boot that gave a value.
+    """One boot that gave a value.
 
-    `variant` counts from the base, which is 0; `ordinal` counts a variant's boots from 1.
+    `variant` counts from the base, which is 0; `ordinal` counts a variant's boots from 1. `log` has
+    the logs of all its ends, as `join_logs` writes them; it is not `whole` when it does not give
+    the boot's value. `facts` are what the lab told of this boot.
     """
 
     testbed: str
@@ -36,6 +38,12 @@ class BootLog:
     variant: int
     ordinal: int
     log: str
+    whole: bool = True
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+# The captures by testbed, workload and variant, of which the base is 0.
+Profiles = Mapping[tuple[str, str, int], Profile]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,35 +64,113 @@ def parts(report: AbTestReport) -> tuple[Part, ...]:
     testbeds = list(dict.fromkeys(series.testbed for series in report.series))
     return tuple(
         Part(
-            place=f"{_safe(testbed)}/" if len(testbeds) > 1 else "",
+            place=f"{safe(testbed)}/" if len(testbeds) > 1 else "",
             series=tuple(series for series in report.series if series.testbed == testbed),
         )
         for testbed in testbeds
     )
 
 
-def result_files(report: AbTestReport, boots: Iterable[BootLog]) -> dict[str, str]:
+def result_files(
+    report: AbTestReport, boots: Iterable[BootLog], profiles: Profiles | None = None
+) -> dict[str, str]:
     """The text of each file by its path."""
-    images = image_names([variant.label for variant in report.variants])
     logs = list(boots)
     files: dict[str, str] = {}
     for part in parts(report):
-        testbeds = {series.testbed for series in part.series}
-        here = [boot for boot in logs if boot.testbed in testbeds]
-        written = _files(report, part, here, images)
-        files |= {f"{part.place}{path}": text for path, text in written}
+        texts = published_files(
+            report.title,
+            markdown(replace(report, series=part.series)),
+            published_series(report, part, logs, profiles or {}),
+            graph=GRAPH if part.measured else "",
+            flame_graphs=flame_graph_names(report, part, profiles or {}),
+        )
+        files |= {f"{part.place}{path}": text for path, text in texts.items()}
     return files
+
+
+def flame_graph_names(report: AbTestReport, part: Part, profiles: Profiles) -> dict[str, str]:
+    """The file of each flame graph of a part, with what it shows."""
+    labels = _labels(report)
+    images = image_names(labels)
+    names: dict[str, str] = {}
+    for series in part.series:
+        where = (series.testbed, series.workload)
+        there = [place for place in range(len(images)) if (*where, place) in profiles]
+        for place in there:
+            name = f"{capture_name(images[place], series.workload)}.svg"
+            names[name] = f"{labels[place]} and {series.workload}"
+        for place in there[1:] if 0 in there else ():
+            name = f"{capture_name(images[place], series.workload)}.difference.svg"
+            names[name] = f"{labels[place]} against {labels[0]} and {series.workload}"
+    return names
+
+
+def published_series(
+    report: AbTestReport, part: Part, boots: Sequence[BootLog], profiles: Profiles
+) -> tuple[PublishedSeries, ...]:
+    """What is published of a part, of all variants, the base first.
+
+    Facts are those of a variant's own boots, and the series' where no boot told any.
+    """
+    labels = _labels(report)
+    images = image_names(labels)
+    found: list[PublishedSeries] = []
+    for series in part.series:
+        where = (series.testbed, series.workload)
+        here = [boot for boot in boots if (boot.testbed, boot.workload) == where]
+        shared = {} if any(boot.facts for boot in here) else series.facts
+        variants: list[PublishedVariant] = []
+        for place, (label, image) in enumerate(zip(labels, images, strict=True)):
+            own = [boot for boot in here if boot.variant == place]
+            variants.append(
+                PublishedVariant(
+                    label=label,
+                    image=image,
+                    values=series.samples[place].values,
+                    facts=facts_of(own) or shared,
+                    boots=tuple(map(_boot, own)),
+                    profile=profiles.get((*where, place)),
+                )
+            )
+        found.append(
+            PublishedSeries(
+                workload=series.workload, unit=series.metric.unit, variants=tuple(variants)
+            )
+        )
+    return tuple(found)
+
+
+def facts_of(boots: Iterable[BootLog]) -> dict[str, str]:
+    """Each fact of some boots, with all its values when they do not agree."""
+    found: dict[str, dict[str, None]] = {}
+    for boot in boots:
+        for name, value in boot.facts.items():
+            kept = one_line(str(value), columns=_FACT_COLUMNS)
+            found.setdefault(one_line(name), {})[kept] = None
+    return {name: " or ".join(values) for name, values in found.items()}
+
+
+def _boot(boot: BootLog) -> PublishedBoot:
+    logs = split_logs(boot.log)
+    cut = any(map(is_cut, (logs.receiver, *logs.senders)))
+    return PublishedBoot(ordinal=boot.ordinal, logs=logs, whole=boot.whole and not cut)
+
+
+def _labels(report: AbTestReport) -> list[str]:
+    return [variant.label for variant in report.variants]
 
 
 def image_names(labels: Iterable[str]) -> tuple[str, ...]:
     """The archive's names of variants: 317849 and 317849VIMAGE for r317849 and r317849+VIMAGE.
 
-    They differ even when the variants' labels do so only in what a file name cannot hold.
+    They differ even when the variants' labels do so only in what a file name cannot hold, and
+    none is that of another file beside IMAGE.data.
     """
     names: list[str] = []
     for label in labels:
         name, number = _image(label), 2
-        while name in names:
+        while name in (_TAKEN, *names):
             name, number = f"{_image(label)}.{number}", number + 1
         names.append(name)
     return tuple(names)
@@ -93,66 +179,4 @@ def image_names(labels: Iterable[str]) -> tuple[str, ...]:
 def _image(label: str) -> str:
     text = re.sub(r"^r(?=\d)", "", label)
     text = text.replace("+nooptions:", "+no")
-    return _safe(_MARKS.sub("", text))
-
-
-def _files(
-    report: AbTestReport,
-    part: Part,
-    boots: Sequence[BootLog],
-    images: Sequence[str],
-) -> Iterator[tuple[str, str]]:
-    yield "README.md", _readme(report, part)
-    yield "gnuplot.data", _gnuplot_data(part.series, images)
-    for series in part.series:
-        workload = _safe(series.workload)
-        for image, sample in zip(images, series.samples, strict=True):
-            values = sample.values
-            yield f"{image}.{workload}.pps", "".join(f"{_number(v)}\n" for v in values)
-            yield f"RAW/bench.{image}.{workload}.info", _info(image, workload, series.facts)
-    for boot in boots:
-        name = f"bench.{images[boot.variant]}.{_safe(boot.workload)}.{boot.ordinal}.receiver"
-        yield f"RAW/{name}", boot.log
-
-
-def _readme(report: AbTestReport, part: Part) -> str:
-    facts = {name: value for series in part.series for name, value in series.facts.items()}
-    setting = [f"  - {name}: {value}" for name, value in facts.items()]
-    graph = ["", f"![{report.title}]({GRAPH})"] if part.measured else []
-    body = markdown(replace(report, series=part.series))
-    return "\n".join([report.title, *setting, *graph, "", body])
-
-
-def _gnuplot_data(all_series: Sequence[SeriesReport], images: Sequence[str]) -> str:
-    lines = ["#index median minimum maximum"]
-    for series in all_series:
-        for image, sample in zip(images, series.samples, strict=True):
-            if values := sample.values:
-                figures = (median(values), min(values), max(values))
-                row = " ".join(map(_number, figures))
-                lines.append(f"{image}.{_safe(series.workload)} {row}")
-    return "\n".join(lines) + "\n"
-
-
-def _info(image: str, workload: str, facts: Mapping[str, str]) -> str:
-    """The set-up as a file that sh(1) can read; its values are quoted, whatever they hold."""
-    settings = {"IMAGE": image, "CFG": workload, "PKTGEN": "", "UNAME": facts.get("uname", "")}
-    settings |= {f"FACT_{_variable(name)}": value for name, value in facts.items()}
-    return "".join(f'{name}="{_SPECIAL.sub(_escaped, v)}"\n' for name, v in settings.items())
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return "\\" + match[1]
-
-
-def _variable(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", name).upper()
-
-
-def _safe(name: str) -> str:
-    """A name that is one path component and no other: no slash, and never a dot alone."""
-    return _STRANGE.sub("-", name).strip("-.") or "unnamed"
-
-
-def _number(value: float) -> str:
-    return f"{value:.15g}"
+    return safe(_MARKS.sub("", text))

@@ -79,8 +79,8 @@ class SeriesValues:
     noise: Noise | None = None
     order: tuple[int, ...] = ()
     epoch: str = ""
-    facts: Mapping[str, str] = field(default_factory=dict)
-    flame_graphs: Mapping[int, FlameGraphs] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    flame_graphs: Mapping[int, FlameGraphs] = field(default_factory=dict, hash=False)
     note: str = ""
 
 

@@ -26,6 +26,8 @@ from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
 from buildbot_bench.core.sample import Sample
 
 NOT_REPORTED = "(not told)"
+# What the lab tells of the kernel itself, and no manifest: it differs wherever the kernel does.
+KERNEL_FACTS = frozenset({"uname", "kernel configuration"})
 
 _CONFIRMED: dict[Standing | None, Reach] = {
     Standing.CONFIRMED: Reach.CHANGED,
@@ -87,10 +89,15 @@ def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[Ima
 
 
 def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
-    """Each fact's name with its value; with all of them when the boots do not agree."""
+    """Each fact's name with its value; with all of them when the boots do not agree.
+
+    What names the kernel itself is left out: it differs wherever the kernel does.
+    """
     found: dict[str, set[str]] = {}
     for image in images:
         for name, value in image.facts:
+            if name in KERNEL_FACTS:
+                continue
             found.setdefault(one_line(name, columns=_FACT_COLUMNS), set()).add(one_line(value))
     return {name: one_line(" or ".join(sorted(values))) for name, values in found.items()}
 

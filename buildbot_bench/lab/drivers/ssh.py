@@ -13,13 +13,14 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.hardware.alive import Alive
 from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
 from buildbot_bench.lab.hardware.capture import Sampler
 from buildbot_bench.lab.hardware.check import check_testbed
 from buildbot_bench.lab.hardware.choice import Choice, choice_of
-from buildbot_bench.lab.hardware.configuring import configure, unconfigure
+from buildbot_bench.lab.hardware.configuring import Configurator
 from buildbot_bench.lab.hardware.console import Console
 from buildbot_bench.lab.hardware.environment import make_environment, mounted
 from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
@@ -27,6 +28,7 @@ from buildbot_bench.lab.hardware.flags import require_flags
 from buildbot_bench.lab.hardware.gaps import require_complete
 from buildbot_bench.lab.hardware.image import SliceImage, open_image, upgrade
 from buildbot_bench.lab.hardware.install import install_kernel
+from buildbot_bench.lab.hardware.ledger import Ledger
 from buildbot_bench.lab.hardware.life import Life
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import Remote, Unreachable
@@ -35,7 +37,7 @@ from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.sysctl import NO_DEBUGGER
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.hardware.verify import set_tunables, verify_image, verify_kernel
-from buildbot_bench.lab.quality import FitRun, Flaw, RunLogs, UnfitRun, judge_run
+from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 
 
 class SshDriver:
@@ -58,6 +60,7 @@ class SshDriver:
         self._switchboard = Switchboard(settings)
         self._reach = self._switchboard.reach
         self._blaster = Blaster(settings, self._reach, home / "logs")
+        self._ledger = Ledger(home / "sets.json")
 
     def workloads(self) -> tuple[str, ...]:
         """Those of testbeds.toml."""
@@ -66,7 +69,7 @@ class SshDriver:
     def check(self) -> list[CheckFinding]:
         """What is missing in testbeds.toml, and then on each machine."""
         try:
-            return check_testbed(self._settings, self._reach)
+            return check_testbed(self._settings, self._reach, self._ledger.lying())
         finally:
             self._switchboard.close()
 
@@ -108,7 +111,7 @@ class SshDriver:
 
     def _install_image(self, image: SliceImage) -> None:
         self._life().recover()
-        unconfigure(self._settings, self._reach)
+        self._configurator.unconfigure()
         self._tell(f"installing {image.name} on {self._settings.dut.address}")
         upgrade(self._dut, self._settings.dut, self._settings.limits, image)
         self._installed = image
@@ -149,7 +152,7 @@ class SshDriver:
         match verdict := self._judge(logs, workload):
             case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
-                log = f"{logs.receiver}{remark}"
+                log = join_logs(replace(logs, remark=remark))
                 return Blast(values={"pps": value}, log=log, facts=facts)
             case UnfitRun(flaw=Flaw.NO_TRAFFIC):
                 self._blame_for_no_traffic(workload, verdict.reason)
@@ -203,7 +206,7 @@ class SshDriver:
 
     def _configure(self) -> None:
         settings = self._settings
-        changed = configure(settings, self._reach, self._workload, self._home / "install")
+        changed = self._configurator.configure(self._workload, self._home / "install")
         if settings.reference is not None and changed:
             self._restart(settings.reference.address)
 
@@ -278,6 +281,10 @@ class SshDriver:
         remote, limits = self._reach(address), self._settings.limits
         silent = Console(ConsoleSettings(), self._home)
         RemoteMachine(remote=remote, limits=limits, console=silent, tell=self._tell).restart()
+
+    @property
+    def _configurator(self) -> Configurator:
+        return Configurator(settings=self._settings, reach=self._reach, ledger=self._ledger)
 
     @property
     def _choice(self) -> Choice:

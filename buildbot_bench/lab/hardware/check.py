@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import CheckFinding
@@ -12,6 +12,7 @@ from buildbot_bench.lab.hardware.environment import has_environment
 from buildbot_bench.lab.hardware.firewall import program_of
 from buildbot_bench.lab.hardware.flags import commands_of, flag_findings
 from buildbot_bench.lab.hardware.gaps import gaps
+from buildbot_bench.lab.hardware.ledger import LyingSet
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,
@@ -30,8 +31,13 @@ _IMAGE_PROGRAMS = ("xzcat", "mkfifo", "tee")
 _GENERATOR_PROGRAMS = ("ifconfig", "timeout")
 
 
-def check_testbed(settings: SshSettings, reach: Reach) -> list[CheckFinding]:
-    """What is missing in the file first, then on the machines, one line each."""
+def check_testbed(
+    settings: SshSettings, reach: Reach, lying: Mapping[str, LyingSet]
+) -> list[CheckFinding]:
+    """What is missing in the file first, then on the machines, one line each.
+
+    `lying` are the configuration sets that the last jobs left on machines, by their addresses.
+    """
     findings = gaps(settings)
     if settings.dut.address:
         findings += _guarded("DUT", _dut(settings, reach(settings.dut.address)))
@@ -42,6 +48,12 @@ def check_testbed(settings: SshSettings, reach: Reach) -> list[CheckFinding]:
         findings += _guarded(
             "reference", _reachable("reference", reach(settings.reference.address))
         )
+    findings += [
+        CheckFinding(
+            subject="configuration set", detail=f"that of {one.workload} lies on {address}"
+        )
+        for address, one in lying.items()
+    ]
     return [*findings, _power(settings), _console(settings)]
 
 

@@ -1,16 +1,20 @@
 """Which configuration set is on which machine of a testbed, and kept there; it reboots none.
 
 A workload without a set must not run on the settings of the one before it: what an earlier job put
-on is taken off first.
+on is taken off first, also from a machine that the testbed no longer names.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.hardware.config_set import ConfiguredMachine
 from buildbot_bench.lab.hardware.install import writable
-from buildbot_bench.lab.hardware.settings import DutSettings, SshSettings
+from buildbot_bench.lab.hardware.ledger import Ledger, LyingSet
+from buildbot_bench.lab.hardware.set_parts import parts_of
+from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
 
 # boot/ is on the disk at once; etc/ of nanobsd is in memory, and kept for both its slices.
@@ -18,64 +22,94 @@ _RECORD = "boot/bench-set"
 _RECORD_OF_SLICES = "etc/bench-set"
 
 
-def configure(settings: SshSettings, reach: Reach, workload: str, scratch: Path) -> bool:
-    """Have the workload's configuration set on, or none if it has none.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configurator:
+    """Puts sets on the machines of a testbed; `ledger` remembers what lies where."""
 
-    With a reference endpoint a set has a part for each, `dut/` and `reference/`. Returns whether
-    the reference endpoint's part changed, so that it has to be rebooted.
-    """
-    configs = settings.workloads[workload].configs
-    theirs, changed = None, False
-    if settings.reference is not None:
-        if configs is not None and (configs / "reference").is_dir():
-            configs, theirs = configs / "dut", configs / "reference"
-        machine = ConfiguredMachine(
-            remote=reach(settings.reference.address),
-            limits=settings.limits,
-            root=settings.reference.root,
-            record=_RECORD,
+    settings: SshSettings
+    reach: Reach
+    ledger: Ledger
+
+    def configure(self, workload: str, scratch: Path) -> bool:
+        """Have the workload's configuration set on, or none if it has none.
+
+        A set may have a part for the reference endpoint as well. Returns whether that part changed,
+        so that the reference endpoint has to be rebooted. InfraError when a set cannot be put on or
+        taken off.
+        """
+        self._clear_strangers()
+        parts = parts_of(self.settings.workloads[workload].configs)
+        changed = False
+        if self.settings.reference is not None:
+            address = self.settings.reference.address
+            lying = self._on_reference(workload, self.settings.reference.root)
+            changed = self._replace(address, lying, parts.reference, scratch)
+        self._replace(self.settings.dut.address, self._on_dut(workload), parts.dut, scratch)
+        return changed
+
+    def unconfigure(self) -> None:
+        """Have no configuration set on the DUT."""
+        self._replace(self.settings.dut.address, self._on_dut(""), None, Path())
+
+    def _clear_strangers(self) -> None:
+        """Take sets off the machines that belonged to the testbed once.
+
+        Raises:
+            InfraError: When one cannot be reached: its set may still bend the traffic.
+        """
+        reference = self.settings.reference
+        own = {self.settings.dut.address, reference.address if reference else ""}
+        for address, lying in self.ledger.lying().items():
+            if address in own:
+                continue
+            try:
+                self._replace(address, lying, None, Path())
+            except InfraError as error:
+                raise InfraError(
+                    f"the set of {lying.workload} still lies on {address}, which the testbed no"
+                    f" longer names: {error.message}",
+                    hint=f"have it answer, or remove {address} from the lab's sets.json",
+                ) from error
+
+    def _on_reference(self, workload: str, root: str) -> LyingSet:
+        return LyingSet(workload=workload, root=root, record=_RECORD)
+
+    def _on_dut(self, workload: str) -> LyingSet:
+        dut = self.settings.dut
+        return LyingSet(
+            workload=workload,
+            root=dut.root,
+            record=_RECORD if dut.slices is None else _RECORD_OF_SLICES,
+            nanobsd=dut.is_nanobsd,
+            saving=dut.saving,
         )
-        changed = machine.has_a_set or theirs is not None
-        _replace(machine, theirs, scratch)
-    _replace(_dut(settings, reach), configs, scratch, kept_by=settings.dut)
-    return changed
 
+    def _replace(self, address: str, new: LyingSet, configs: Path | None, scratch: Path) -> bool:
+        """Each step is kept over a reboot before the next: a job may die between any two.
 
-def unconfigure(settings: SshSettings, reach: Reach) -> None:
-    """Have no configuration set on the DUT."""
-    _replace(_dut(settings, reach), None, Path(), kept_by=settings.dut)
-
-
-def _dut(settings: SshSettings, reach: Reach) -> ConfiguredMachine:
-    dut = settings.dut
-    return ConfiguredMachine(
-        remote=reach(dut.address),
-        limits=settings.limits,
-        root=dut.root,
-        record=_RECORD if dut.slices is None else _RECORD_OF_SLICES,
-        renews_boot=dut.slices is not None,
-    )
-
-
-def _replace(
-    machine: ConfiguredMachine,
-    configs: Path | None,
-    scratch: Path,
-    *,
-    kept_by: DutSettings | None = None,
-) -> None:
-    """Each step is kept over a reboot before the next: a job may die between any two."""
-    nanobsd = kept_by is not None and kept_by.is_nanobsd
-    saving = kept_by.saving if kept_by is not None else ()
-    if machine.has_a_set:
-        with writable(machine.remote, nanobsd=nanobsd):
-            machine.take_off()
-        if saving:
-            machine.remote.need(*saving)
-        with writable(machine.remote, nanobsd=nanobsd):
-            machine.forget()
-    if configs is not None:
-        with writable(machine.remote, nanobsd=nanobsd):
+        Returns whether anything changed.
+        """
+        machine = ConfiguredMachine(
+            remote=self.reach(address),
+            limits=self.settings.limits,
+            root=new.root,
+            record=new.record,
+            renews_boot=new.record == _RECORD_OF_SLICES,
+        )
+        has_one = machine.has_a_set
+        if has_one:
+            with writable(machine.remote, nanobsd=new.nanobsd):
+                machine.take_off()
+            if new.saving:
+                machine.remote.need(*new.saving)
+            with writable(machine.remote, nanobsd=new.nanobsd):
+                machine.forget()
+        if configs is None:
+            self.ledger.forget(address)
+            return has_one
+        self.ledger.note(address, new)
+        with writable(machine.remote, nanobsd=new.nanobsd):
             machine.put_on(configs, scratch)
-        if saving:
-            machine.remote.need(*saving)
+        if new.saving:
+            machine.remote.need(*new.saving)
+        return True

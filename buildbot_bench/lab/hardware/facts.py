@@ -6,8 +6,10 @@ on: before its boot it would be that of the job before.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote
@@ -18,6 +20,7 @@ _FILES = (
     *("etc/rc.conf", "etc/rc.conf.local", "etc/rc.conf.misc"),
 )
 _SHORT = 12  # hexadecimal digits by which a digest is told, as everywhere in the project
+_LONGEST = 400  # characters of a fact: FreeBSD's uname -a has some 250
 _DIGEST = 64  # hexadecimal digits of a SHA-256
 # Each fact is one line; a command that a machine does not have gives none.
 _DUT_SCRIPT = """
@@ -26,6 +29,13 @@ fact() {
     name=$1; shift
     printf '%s\\t%s\\n' "$name" "$("$@" 2>/dev/null | head -n 1)"
 }
+configuration() {
+    text=$(sysctl -n kern.conftxt) && [ -n "$text" ] || return
+    digest=$(printf '%s' "$text" | sha256 -q | cut -c 1-12)
+    echo "$(sysctl -n kern.ident) $digest"
+}
+fact uname uname -a
+fact 'kernel configuration' configuration
 fact dut hostname
 fact cpu sysctl -n hw.model
 fact cpus sysctl -n hw.ncpu
@@ -44,9 +54,11 @@ _FALLBACK_SCRIPT = """
 printf 'known-good kernel\\t%s\\n' "$(sha256 -q "$1" 2>/dev/null)"
 printf 'userland\\t%s\\n' "$(freebsd-version -u 2>/dev/null)"
 """
-_GENERATOR_SCRIPT = """
+_HOST_SCRIPT = """
 printf 'host\\t%s\\n' "$(hostname)"
 printf 'system\\t%s\\n' "$(uname -v)"
+"""
+_GENERATOR_SCRIPT = f"""{_HOST_SCRIPT}
 printf 'pkt-gen\\t%s\\n' "$(sha256 -q "$(command -v "$1")" 2>/dev/null)"
 """
 
@@ -58,6 +70,9 @@ def testbed_facts(
     traffic = settings.traffic_of(workload)
     facts = fallback_facts(reach(settings.dut.address), settings.dut)
     facts |= load_facts(settings, traffic)
+    facts |= set_facts(workload, settings.workloads[workload].configs)
+    if settings.reference is not None:
+        facts |= _host_facts(reach(settings.reference.address), "reference")
     for number, sender in enumerate(settings.senders):
         facts |= generator_facts(reach(sender.address), f"sender {number}", traffic)
     return facts | generator_facts(reach(settings.receiver.address), "receiver", traffic)
@@ -91,6 +106,23 @@ def generator_facts(remote: Remote, role: str, traffic: PktgenTraffic) -> dict[s
     return {f"{role} {name}": _short("/", value) for name, value in told.items() if value}
 
 
+def set_facts(workload: str, configs: Path | None) -> dict[str, str]:
+    """Which configuration set is put on, by the digest of its files; a workload may have none."""
+    if configs is None:
+        return {"configuration": f"{workload}, as the DUT is set up"}
+    digest = hashlib.sha256()
+    for path in sorted(configs.rglob("*")):
+        if path.is_file():
+            digest.update(f"{path.relative_to(configs)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return {"configuration": f"{workload} {digest.hexdigest()[:_SHORT]}"}
+
+
+def _host_facts(remote: Remote, role: str) -> dict[str, str]:
+    told = _tell(remote, _HOST_SCRIPT)
+    return {f"{role} {name}": _short("", value) for name, value in told.items() if value}
+
+
 def load_facts(settings: SshSettings, traffic: PktgenTraffic) -> dict[str, str]:
     """What is offered, by which command lines."""
     commands = {
@@ -117,7 +149,7 @@ def _tell(remote: Remote, script: str, *arguments: str) -> dict[str, str]:
 
 def _short(name: str, value: str) -> str:
     """A digest is long, and begins by what tells it from others."""
-    return value[:_SHORT] if name.startswith("/") and _is_digest(value) else value[:200]
+    return value[:_SHORT] if name.startswith("/") and _is_digest(value) else value[:_LONGEST]
 
 
 def _is_digest(text: str) -> bool:

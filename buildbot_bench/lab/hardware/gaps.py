@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.hardware.set_parts import is_empty, parts_of
 from buildbot_bench.lab.hardware.settings import SshSettings
 
 _FAMILIES = 2  # of 'dual': inet and inet6, a sender each
@@ -68,12 +70,7 @@ def _of_traffic(settings: SshSettings) -> Iterator[CheckFinding]:
                 f"workloads.{name}.ready",
                 'give what succeeds on a ready DUT: [["ping", "-c", "2", "198.19.0.203"]]',
             )
-        if workload.configs is not None and not workload.configs.is_dir():
-            yield CheckFinding(
-                subject=f"workloads.{name}.configs",
-                detail=f"there is no directory {workload.configs}",
-                remedy="name one that holds etc/ and boot/, or leave the key out",
-            )
+        yield from _of_set(settings, f"workloads.{name}.configs", workload.configs)
         if not traffic.offered_pps:
             yield _missing(
                 f"traffic.offered_pps (for {name})",
@@ -85,6 +82,29 @@ def _of_traffic(settings: SshSettings) -> Iterator[CheckFinding]:
                 detail="'dual' needs two senders",
                 remedy="give two, or make two workloads, of inet and of inet6",
             )
+
+
+def _of_set(settings: SshSettings, subject: str, configs: Path | None) -> Iterator[CheckFinding]:
+    if configs is None:
+        return
+    if not configs.is_dir():
+        yield CheckFinding(
+            subject=subject,
+            detail=f"there is no directory {configs}",
+            remedy="name one that holds etc/ and boot/, or leave the key out",
+        )
+    elif is_empty(configs):
+        yield CheckFinding(
+            subject=subject,
+            detail=f"{configs} holds no file",
+            remedy="put etc/ or boot/ there, or leave the key out",
+        )
+    elif settings.reference is None and parts_of(configs).reference is not None:
+        yield CheckFinding(
+            subject=subject,
+            detail=f"{configs} has a part for a reference endpoint, and there is none",
+            remedy="write [testbeds.NAME.reference] with its address",
+        )
 
 
 def _missing(subject: str, remedy: str) -> CheckFinding:

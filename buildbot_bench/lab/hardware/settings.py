@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
@@ -173,11 +174,13 @@ class WorkloadSettings:
     """Named traffic and the DUT's configuration set.
 
     `configs` is a directory that is copied verbatim over the DUT's root, and taken off again before
-    the next workload, which may have none; with a reference endpoint it holds `dut/` and
-    `reference/` instead. The DUT is ready when each command of
+    the next workload, which may have none; or it holds `dut/`, and `reference/` for a reference
+    endpoint. Its file `workload.toml` may say the other keys. The DUT is ready when each command of
     `ready`, run on it, succeeds; with a `firewall`, when a rule of that one has counted packets
     meanwhile as well. `traffic` stands in for the testbed's.
     """
+
+    FILE_IN: ClassVar = ("configs", "workload.toml")
 
     configs: Path | None = None
     ready: tuple[Command, ...] = ()

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.run_logs import RunLogs
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
 from buildbot_bench.lab.pktgen import receiver_is_ready, refused_option, traffic_is_seen
-from buildbot_bench.lab.quality import RunLogs
 
 _Result = TypeVar("_Result")
 

@@ -14,6 +14,7 @@ IMAGE[.CFG].pps                 one value a line: those that the archive goes by
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -33,11 +34,14 @@ from buildbot_bench.plugin.db.samples import add_iteration
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 
 _VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
+_ESCAPED = re.compile(r'\\(["\\$`])')  # as sh(1) reads a character between double quotes
 _PLAIN = re.compile(r"r?(\d{5,6})|n(\d{5,7})", re.ASCII)
 _BOOTED = re.compile(
     r"(?:^|[\s:])r(\d{5,6})M?\b|\bn(\d{5,7})-([0-9a-f]{7,40})(?=\b|-dirty)", re.ASCII
 )
 _BUILT = re.compile(r"\b([A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d) [A-Z]{3,5} (\d{4})\b", re.ASCII)
+_VALUE = re.compile(r"\d+(?:\.\d*)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_RAW = "RAW"
 _DATE = "%b %d %H:%M:%S %Y"
 # A log of a run of minutes has some ten kilobytes.
 _LARGEST_LOG = 4 * 1024 * 1024
@@ -85,12 +89,21 @@ def read_archive(root: Path) -> Iterator[Group | Refused]:
     """Every group below a directory, in the order of their paths."""
     for info in sorted(root.rglob("bench.*.info")):
         if info.is_file() and not info.is_symlink():
-            yield _group(root, info)
+            try:
+                yield _group(root, info)
+            except OSError as error:
+                name = str(error.filename or info)
+                reason = f"cannot read {name}: {error.strerror}; see its permissions"
+                place = str(info.relative_to(root))
+                yield Refused(place=place, reason=reason, inconsistent=True)
 
 
 def _group(root: Path, info: Path) -> Group | Refused:
     place = str(info.relative_to(root))
-    known = dict(_VARIABLE.findall(_text(info)))
+    known = {name: _ESCAPED.sub(r"\1", v) for name, v in _VARIABLE.findall(_text(info))}
+    if not known:
+        reason = 'holds no line like IMAGE="311848"; is the file cut? copy it again'
+        return Refused(place=place, reason=reason, inconsistent=True)
     image, uname = known.get("IMAGE", ""), known.get("UNAME", "")
     plain, booted = _PLAIN.fullmatch(image), _BOOTED.search(uname)
     if plain is None:
@@ -105,7 +118,7 @@ def _group(root: Path, info: Path) -> Group | Refused:
         return Refused(place=place, reason=boots, inconsistent=True)
     if not boots:
         return Refused(place=place, reason="not one boot gave a value", inconsistent=False)
-    home = info.parent.parent if info.parent.name == "RAW" else info.parent
+    home = info.parent.parent if info.parent.name == _RAW else info.parent
     return Group(
         place=place,
         series=home.resolve().name,
@@ -129,12 +142,13 @@ def _boots(info: Path) -> tuple[ArchivedBoot, ...] | str:
     name = info.name.removeprefix("bench.").removesuffix(".info")
     logged, profiled = _logged(info, name)
     listed = info.with_name(f"{name}.pps")
+    if not listed.is_file() and info.parent.name == _RAW:
+        listed = info.parent.with_name(f"{name}.pps")
     if not listed.is_file():
         return tuple(boot for boot in logged if boot.log not in profiled)
-    try:
-        values = [float(word) for word in _text(listed).split()]
-    except ValueError:
-        return f"{listed.name} holds what is no number"
+    values = _values(listed)
+    if isinstance(values, str):
+        return values
     missing = Counter(values)
     kept, strangers = list[ArchivedBoot](), list[ArchivedBoot]()
     for boot in logged:
@@ -146,6 +160,20 @@ def _boots(info: Path) -> tuple[ArchivedBoot, ...] | str:
     if strangers:
         return f"the logs give {strangers[0].value:g} pps, which {listed.name} does not hold"
     return (*kept, *(ArchivedBoot(value=value) for value in missing.elements()))
+
+
+def _values(listed: Path) -> list[float] | str:
+    """The values of a .pps file; or which of its lines is none."""
+    values = list[float]()
+    for number, line in enumerate(_text(listed).splitlines(), start=1):
+        for word in line.split():
+            if not _VALUE.fullmatch(word) or not math.isfinite(float(word)):
+                return (
+                    f"{listed.name}:{number}: {word[:40]!r} is no number of packets a second;"
+                    " make the file anew from its logs, or take the line out"
+                )
+            values.append(float(word))
+    return values
 
 
 def _logged(info: Path, name: str) -> tuple[list[ArchivedBoot], set[str]]:

@@ -1,46 +1,48 @@
-"""How comparisons of variants stand, and their result directories; it changes nothing."""
+"""How comparisons of variants stand, and what their boots told; it changes nothing."""
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any
 
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.ab_test import (
-    GRAPH,
     AbTestReport,
     BootLog,
     ComparedVariant,
-    Part,
     SeriesValues,
     compose_ab_test,
-    image_names,
     left_out,
     markdown,
     of_newest_epoch,
+    outcome,
     parts,
-    result_files,
+    published_series,
+    set_ups,
     text,
     title_of,
 )
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model import Noise
+from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.history import read_series
-from buildbot_bench.render.plots import MedianGroup, medians
 
 SeriesName = tuple[str, str]
+
+_OUTCOMES_KEPT = 256
 
 
 def boots_done(
@@ -78,10 +80,11 @@ Json = dict[str, Any]
 
 
 class ComparisonViews:
-    """Reads the tables for whoever looks."""
+    """Reads the tables for whoever looks, once: the noise of a series is not learnt again."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._noises: dict[SeriesName, Noise | None] = {}
 
     async def describe(self, ab_test_id: int) -> Json | None:
         """A comparison as it stands, with its report when it has ended."""
@@ -90,13 +93,14 @@ class ComparisonViews:
             return None
         summary = await self.summarise(ab_test)
         if not ab_test.ended:
-            nothing = {"report": None, "text": None, "markdown": None}
+            nothing: Json = {"report": None, "text": None, "markdown": None, "set_ups": []}
             return summary | nothing | {"patches": await self._patches(ab_test)}
         report = await self.report(ab_test)
         return summary | {
             "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
+            "set_ups": await _set_ups(self._farm, ab_test, report),
         }
 
     async def summarise(self, ab_test: AbTestRow) -> Json:
@@ -115,23 +119,17 @@ class ComparisonViews:
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
             "requester": ab_test.requester,
+            "outcome": await self._outcome(ab_test, measured) if ab_test.ended else "",
         }
 
     async def report(self, ab_test: AbTestRow) -> AbTestReport:
         """What a comparison came to so far."""
         rows = await self._farm.store.iterations_of_ab_test(ab_test.id)
         graphs = await flame_graphs_of(self._farm, ab_test)
-        known = [(testbed, workload) for testbed, workload in ab_test.series]
-        noise = {series: await self._noise(series) for series in known}
         return compose_ab_test(
             [
-                replace(
-                    _series_values(ab_test, rows, series),
-                    images=tuple(variant.image_id for variant in ab_test.variants),
-                    noise=noise[series],
-                    flame_graphs=graphs.get(series, {}),
-                )
-                for series in known
+                replace(values, flame_graphs=graphs.get((values.testbed, values.workload), {}))
+                for values in await self._measured(ab_test, rows)
             ],
             comparison_id=ab_test.id,
             variants=[
@@ -146,10 +144,34 @@ class ComparisonViews:
             url=f"{self._farm.master.config.buildbotURL}api/v2/bench/comparisons/{ab_test.id}",
         )
 
+    async def _outcome(self, ab_test: AbTestRow, rows: Sequence[IterationRow]) -> str:
+        measured = await self._measured(ab_test, rows)
+        return await deferToThread(
+            _cached_outcome,
+            tuple(measured),
+            tuple(variant.label for variant in ab_test.variants),
+            ab_test.confidence,
+            ab_test.min_effect,
+        )
+
+    async def _measured(
+        self, ab_test: AbTestRow, rows: Sequence[IterationRow]
+    ) -> list[SeriesValues]:
+        return [
+            replace(
+                _series_values(ab_test, rows, (testbed, workload)),
+                images=tuple(variant.image_id for variant in ab_test.variants),
+                noise=await self._noise((testbed, workload)),
+            )
+            for testbed, workload in ab_test.series
+        ]
+
     async def _noise(self, series: SeriesName) -> Noise | None:
         """What the history of a series tells of boots and layout; None where there is none."""
-        history = await read_series(self._farm, *series)
-        return history.noise if history.points else None
+        if series not in self._noises:
+            history = await read_series(self._farm, *series)
+            self._noises[series] = history.noise if history.points else None
+        return self._noises[series]
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""
@@ -181,6 +203,25 @@ class ComparisonViews:
             if probe.state in OPEN_PROBES and image is not None:
                 return f"measuring {image.label}: {probe.workload} on {probe.testbed}"
         return "planning"
+
+
+@lru_cache(maxsize=_OUTCOMES_KEPT)
+def _cached_outcome(
+    all_series: tuple[SeriesValues, ...],
+    labels: tuple[str, ...],
+    confidence: float,
+    min_effect: float,
+) -> str:
+    """The list of comparisons is asked for often, and sixteen variants take a third of a second."""
+    report = compose_ab_test(
+        all_series,
+        comparison_id=0,
+        variants=[ComparedVariant(label=label, variant=label) for label in labels],
+        iterations=0,
+        confidence=confidence,
+        min_effect=min_effect,
+    )
+    return outcome(report)
 
 
 def variants_of(ab_test: AbTestRow) -> list[Json]:
@@ -217,26 +258,20 @@ def _series_values(
     )
 
 
-async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
-    """The files of what was measured so far, by their paths: texts, and graphs in base64."""
-    report = await ComparisonViews(farm).report(ab_test)
-    texts = result_files(report, await _boots(farm, ab_test))
-    rows: list[Json] = [{"path": path, "text": text} for path, text in texts.items()]
-    for part in parts(report):
-        if part.measured:
-            png = await deferToThread(_graph, report, part)
-            packed = base64.b64encode(png).decode("ascii")
-            rows.append({"path": f"{part.place}{GRAPH}", "base64": packed})
-    return sorted(rows, key=lambda row: str(row["path"]))
+async def boots_of(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
+    """The boots that count; those of a variant and series are numbered in the order measured.
 
-
-async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
-    """The boots that count; those of a variant and series are numbered in the order measured."""
+    An iteration that was counted in several units is one boot.
+    """
     boots: list[BootLog] = []
     measured = await farm.store.iterations_of_ab_test(ab_test.id)
     for (testbed, workload), rows in _by_series(measured).items():
         counts: Counter[int] = Counter()
+        known: set[tuple[int, int]] = set()
         for row in of_newest_epoch(rows)[0]:
+            if row.value is None or (row.probe_id, row.ordinal) in known:
+                continue
+            known.add((row.probe_id, row.ordinal))
             place = place_of(ab_test, row)
             counts[place] += 1
             boots.append(
@@ -246,23 +281,33 @@ async def _boots(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
                     variant=place,
                     ordinal=counts[place],
                     log=row.log,
+                    whole=row.unit != PPS.unit or _gives(row.log, row.value),
+                    facts={name: str(value) for name, value in row.facts.items()},
                 )
             )
     return boots
 
 
-def _graph(report: AbTestReport, part: Part) -> bytes:
-    """One axis has one unit: series that are measured in another than the first have none."""
-    metric = part.measured[0].metric
-    return medians(
-        [
-            MedianGroup(
-                workload=series.workload, values=tuple(one.values for one in series.samples)
-            )
-            for series in part.measured
-            if series.metric == metric
-        ],
-        image_names(variant.label for variant in report.variants),
-        metric,
-        title=f"{report.title} on {part.series[0].testbed}",
-    )
+def _gives(log: str, value: float) -> bool:
+    """Whether a log does not contradict its boot's value: earlier releases kept its end alone."""
+    reading = parse_receiver(split_logs(log).receiver)
+    return isinstance(reading, Unusable) or reading.median_pps == value
+
+
+async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:
+    """What the lab told of the boots of each variant, by testbed, what differs first."""
+    boots = await boots_of(farm, ab_test)
+    return [
+        {
+            "testbed": part.series[0].testbed,
+            "variants": [variant.label for variant in report.variants],
+            "facts": [
+                asdict(row)
+                for row in sorted(
+                    set_ups(published_series(report, part, boots, {})),
+                    key=lambda row: not row.differs,
+                )
+            ],
+        }
+        for part in parts(report)
+    ]

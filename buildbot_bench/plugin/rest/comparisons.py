@@ -8,7 +8,8 @@ from typing import Any
 from buildbot.data import base, types
 
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,
@@ -118,7 +119,8 @@ class ComparisonsEndpoint(BenchEndpoint):
         """The newest comparisons, without their reports."""
         farm = farm_of(self.master)
         found = await farm.store.ab_tests(limit=newest(resultSpec, LISTED))
-        return [await ComparisonViews(farm).summarise(ab_test) for ab_test in found]
+        views = ComparisonViews(farm)
+        return [await views.summarise(ab_test) for ab_test in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`start` starts one."""

@@ -126,4 +126,4 @@ def test_readme_has_bullets_graph_and_a_block_for_each_workload(ours):
 
 def test_nothing_else_is_written(ours, theirs):
     more = {PurePosixPath(name).suffix for name in set(ours) - set(theirs)}
-    assert more == {".md", ".data", ".info", ".receiver"}
+    assert more == {".md", ".data", ".plt", ".info", ".receiver"}

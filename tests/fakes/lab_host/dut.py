@@ -23,6 +23,7 @@ import re
 import secrets
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.fakes.lab_host.machines import Host, Network
@@ -30,14 +31,22 @@ from tests.fakes.lab_host.machines import Host, Network
 TICK_S = 0.01
 FIRST_BOOT_S = 1_700_000_000
 FIRMWARE_S = 4.0
+PORTS = {"igb0": "00:0d:b9:41:ca:3c", "igb1": "00:0d:b9:41:ca:3d"}
 KNOWN_GOOD = "FreeBSD 14.0-RELEASE #0 known-good: Fri Nov 10 05:57:23 UTC 2023\n    root@lab\n"
 
 
 class Dut(Host):
     """A machine whose kernel can be chosen. `script` has what shall go wrong beside kernels."""
 
-    def __init__(self, network: Network, *, pps: int = 700_000) -> None:
-        super().__init__(network, "dut", {"igb0": "00:0d:b9:41:ca:3c", "igb1": "00:0d:b9:41:ca:3d"})
+    def __init__(
+        self,
+        network: Network,
+        *,
+        pps: int = 700_000,
+        name: str = "dut",
+        ports: Mapping[str, str] = PORTS,
+    ) -> None:
+        super().__init__(network, name, dict(ports))
         self.console = self.directory / "console.log"
         self.console.touch()
         self._boots = 0
@@ -159,10 +168,14 @@ class Dut(Host):
             case _:
                 self._come_up(text)
 
+    def rc_conf(self) -> str:
+        """What rc(8) reads: rc.conf and rc.conf.local."""
+        files = [self.directory / "etc" / name for name in ("rc.conf", "rc.conf.local")]
+        return "".join(file.read_text() for file in files if file.exists())
+
     def _start_firewalls(self) -> None:
         """Those of rc.conf; `pf-is-off` loads pf and does not enable it."""
-        rc_conf = self.directory / "etc/rc.conf"
-        text = rc_conf.read_text() if rc_conf.exists() else ""
+        text = self.rc_conf()
         variables = {"pf": "pf_enable", "ipfw": "firewall_enable", "ipf": "ipfilter_enable"}
         for name, variable in variables.items():
             counter = self.directory / "run" / name

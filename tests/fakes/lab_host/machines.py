@@ -61,7 +61,7 @@ class Host:
         self.name = name
         self.directory = network.root / name
         for directory in ("boot", "etc", "tmp", "run/sysctl", "ports", "script"):
-            (self.directory / directory).mkdir(parents=True)
+            (self.directory / directory).mkdir(parents=True, exist_ok=True)
         (self.directory / "run/bootfile").write_text("/boot/kernel/kernel\n")
         (self.directory / "run/booted-at").write_text(f"{int(time.time())}\n")
         (self.directory / "boot/kernel").mkdir()

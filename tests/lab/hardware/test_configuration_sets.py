@@ -11,7 +11,11 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.hardware.settings import WorkloadSettings
+from buildbot_bench.lab.hardware.configuring import Configurator
+from buildbot_bench.lab.hardware.ledger import Ledger, LyingSet
+from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
+from buildbot_bench.lab.hardware.switchboard import Switchboard
+from tests.fakes.lab_host.machines import Host
 
 PING = (("ping", "-c", "2", "198.19.0.203"),)
 
@@ -188,3 +192,84 @@ def test_nanobsd_is_not_taken_for_bsdrp(bench):
         driver.prepare("pf")
     [finding] = [one for one in driver.check() if one.subject == "dut.save_config"]
     assert finding.remedy
+
+
+def reference_of(bench) -> Host:
+    """A machine that sets are put on, and that comes up again when it is asked to."""
+    reference = Host(bench.network, "reference", {})
+    (reference.directory / "run/boottime").write_text("1700000000\n")
+    reference.start_sshd()
+    bench.hosts.append(reference)
+    return reference
+
+
+@pytest.mark.parametrize("part", ["reference", "refendpoint"])
+def test_the_reference_endpoint_gets_its_part_by_either_name(bench, part):
+    reference = reference_of(bench)
+    files = {"dut/etc/rc.conf": "ours", f"{part}/etc/rc.conf": "theirs"}
+    settings = replace(
+        bench.settings(),
+        workloads=sets(bench, vpn=files),
+        reference=ReferenceSettings(address="reference", root=str(reference.directory)),
+    )
+    switchboard = Switchboard(settings)
+    ledger = Ledger(bench.root / "sets.json")
+    configurator = Configurator(settings=settings, reach=switchboard.reach, ledger=ledger)
+    assert configurator.configure("vpn", bench.root / "scratch")
+    assert there(bench) == {"etc/rc.conf": "ours"}
+    assert (reference.directory / "etc/rc.conf").read_text() == "theirs"
+    assert set(ledger.lying()) == {"dut", "reference"}
+    # What it was given is taken off even when the testbed has no reference endpoint any more.
+    alone = replace(settings, reference=None)
+    Configurator(settings=alone, reach=switchboard.reach, ledger=ledger).configure(
+        "forwarding", bench.root / "scratch"
+    )
+    assert there(bench) == {}
+    assert not (reference.directory / "etc/rc.conf").exists()
+    assert ledger.lying() == {}
+    switchboard.close()
+
+
+def test_a_set_on_a_machine_that_is_gone_is_named_with_what_to_do(bench):
+    lying = LyingSet(workload="vpn", root="/", record="boot/bench-set")
+    Ledger(bench.root / "home/sets.json").note("gone", lying)
+    with pytest.raises(
+        InfraError, match=r"set of vpn still lies on gone.*remove gone from"
+    ) as error:
+        run(bench, "forwarding", sets(bench))
+    assert "\n" not in str(error.value)
+    driver = bench.driver()
+    assert "that of vpn lies on gone" in {one.detail for one in driver.check()}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"dut": {"x": 1}}', '{"dut": 3}', "\xff"])
+def test_a_broken_list_of_what_lies_where_is_none(tmp_path, text):
+    """The machines' own records are what sets are taken off by."""
+    (tmp_path / "sets.json").write_bytes(text.encode("latin-1"))
+    ledger = Ledger(tmp_path / "sets.json")
+    assert ledger.lying() == {}
+    ledger.note(
+        "dut", lying := LyingSet(workload="pf", root="/", record="r", saving=("config", "save"))
+    )
+    assert ledger.lying() == {"dut": lying}
+
+
+@pytest.mark.parametrize(
+    ("files", "detail"),
+    [
+        ((), "holds no file"),
+        (("dut",), "holds no file"),
+        (("dut/etc/rc.conf", "reference/etc/rc.conf"), "has a part for a reference endpoint"),
+    ],
+)
+def test_a_set_that_nothing_can_be_done_with_is_a_gap(bench, tmp_path, files, detail):
+    configs = tmp_path / "set"
+    configs.mkdir()
+    for name in files:
+        if name == "dut":
+            (configs / name).mkdir()
+        else:
+            write(configs, {name: "x"})
+    driver = bench.driver(workloads={"vpn": WorkloadSettings(ready=PING, configs=configs)})
+    with pytest.raises(UsageError, match=rf"workloads\.vpn\.configs: .*set {detail}.*; \w+"):
+        driver.prepare("vpn")

@@ -1,14 +1,17 @@
 """A kernel is installed, booted, verified and measured on machines behind ssh."""
 
+import re
 import subprocess
 from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
+from buildbot_bench.lab.pktgen import Reading, parse_receiver
 from buildbot_bench.lab.runner import Budget
 from tests.fakes.lab_host.bench import archive, values
 from tests.fakes.lab_host.machines import Host
@@ -20,7 +23,17 @@ def test_a_sound_kernel_is_measured_as_often_as_asked(bench):
     measured, last = bench.run(bench.kernel(), iterations=2)
     assert last == Finished(iterations=2)
     assert all(700_000 <= value < 700_100 for value in values(measured))
-    assert measured[0].log.startswith("CMD on generator: pkt-gen -N -f rx -i igb2 -w 2 -W\n")
+    logs = split_logs(measured[0].log)
+    assert logs.receiver.startswith("CMD on generator: pkt-gen -N -f rx -i igb2 -w 2 -W\n")
+    reading = parse_receiver(logs.receiver)
+    assert isinstance(reading, Reading)
+    assert reading.median_pps == values(measured)[0]
+    (sender,) = logs.senders
+    assert sender.startswith("CMD on generator: pkt-gen -N -f tx -i igb1 ")
+    assert "\nSpeed: 1466333 pps " in sender
+    facts = measured[0].facts
+    assert facts["uname"].startswith("FreeBSD 15.0-CURRENT #0 r311849")
+    assert re.fullmatch("GENERIC [0-9a-f]{12}", facts["kernel configuration"])
     assert bench.dut.boots == 3
     tars = [call for call in bench.dut.calls() if call.startswith("tar")]
     assert len(tars) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 
 import pytest
 
@@ -11,7 +12,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -231,9 +233,10 @@ async def test_what_was_measured_is_a_result_directory(ab_tests, start, past, fa
     await run(farm, past, ab_tests)
     rows = await directory_of(farm, await farm.store.ab_test(ab_test_id))
     files = {row["path"]: row["text"] for row in rows if "text" in row}
-    (graph,) = [row for row in rows if "base64" in row]
-    assert graph["path"] == "graph.png"
-    assert base64.b64decode(graph["base64"]).startswith(b"\x89PNG")
+    graphs = {row["path"]: base64.b64decode(row["base64"]) for row in rows if "base64" in row}
+    assert graphs["graph.png"].startswith(b"\x89PNG")
+    assert b"<svg" in graphs["graph.svg"]
+    assert set(graphs) == {"graph.png", "graph.svg"}
     assert "](graph.png)" in files["README.md"]
     assert {"README.md", "gnuplot.data", "4.forwarding.pps", "4VIMAGE.forwarding.pps"} <= set(files)
     assert "RAW/bench.4VIMAGE.forwarding.3.receiver" in files
@@ -290,6 +293,11 @@ async def test_five_variants_are_booted_there_and_back(ab_tests, start, past, fa
     assert (shown["state"], shown["boots_done"], shown["boots"]) == ("done", 20, 20)
     assert shown["title"] == "4 variants against r4"
     assert [one["label"] for one in shown["variants"]] == ["r4", "r5", "r6", "r7", "r8"]
+    assert shown["outcome"].startswith("forwarding: ")
+    assert sum(int(n) for n in re.findall(r"(?:^forwarding:|,) (\d+) ", shown["outcome"])) == 4
+    (told,) = shown["set_ups"]
+    assert told["variants"] == ["r4", "r5", "r6", "r7", "r8"]
+    assert all(len(fact["values"]) == len(told["variants"]) for fact in told["facts"])
     (series,) = shown["report"]["series"]
     assert len(series["changes"]) == 4
     assert not any("booted" in note for note in series["notes"])

@@ -11,6 +11,7 @@ from twisted.internet import reactor, task
 
 from buildbot_bench.core.ab_test import result_files, text
 from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
@@ -18,6 +19,7 @@ from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -269,6 +271,29 @@ async def test_each_of_many_variants_is_sampled_once_and_seen_beside_the_base(pr
     without, with_graphs = (change.flame_graphs for change in series.changes)
     assert without is None
     assert with_graphs.difference.endswith(f"/{base.id}-{others[1].id}.svg")
+
+
+async def test_captures_lie_in_the_result_directory_with_their_pictures(
+    profiles, past, farm, master
+):
+    ab_test = await farm.store.ab_test(await comparing(farm))
+    await profiles.advance()
+    await profiles.advance()
+    base, new = await farm.store.profiles_of_ab_test(ab_test.id)
+    await sampled(farm, base, OLD)
+    await sampled(farm, new, NEW)
+    files = {row["path"]: row.get("text") for row in await directory_of(farm, ab_test)}
+    images = ("4", "4net.a-1")
+    for image in images:
+        graph = files[f"PMC/bench.{image}.forwarding.pmc.graph"]
+        read = parse_pmc_graph(graph.splitlines(), source="x")
+        folded = files[f"PMC/bench.{image}.forwarding.folded"]
+        assert read.merged().stacks == parse_folded(folded.splitlines(), source="x").merged().stacks
+        assert "<svg" in files[f"bench.{image}.forwarding.svg"]
+        assert f"](bench.{image}.forwarding.svg)" in files["README.md"]
+        assert files[f"PMC/bench.{image}.forwarding.gprof"].startswith("Call graph")
+    assert "r4+sysctl:net.a=1" in files["bench.4net.a-1.forwarding.difference.svg"]
+    assert not [path for path in files if path.startswith("RAW/") and "pmc" in path]
 
 
 async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_cancelled(

@@ -7,6 +7,7 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -134,6 +135,13 @@ async def test_a_lab_that_changes_meanwhile_measures_all_of_it_again(farm, past,
     assert [len(sample["values"]) for sample in series["samples"]] == [3, 3, 3]
     assert any("6 boots left out, for the lab changed" in note for note in series["notes"])
     assert told["boots_done"] == 9
+    rows = await directory_of(farm, await farm.store.ab_test(compared))
+    files = {row["path"]: row["text"] for row in rows if "text" in row}
+    for image in ("4", "5", "6"):
+        logs = [path for path in files if path.startswith(f"RAW/bench.{image}.forwarding.")]
+        ordinals = sorted(path.split(".")[3] for path in logs if ".receiver" in path)
+        assert ordinals == ["1", "2", "3"]
+        assert len(files[f"{image}.forwarding.pps"].split()) == 3
 
 
 async def test_one_that_ends_between_epochs_says_what_to_measure_again(farm, past, ab_tests):
@@ -148,7 +156,8 @@ async def test_one_that_ends_between_epochs_says_what_to_measure_again(farm, pas
     await ab_tests()
     (series,) = (await shown(farm, compared))["report"]["series"]
     assert [len(sample["values"]) for sample in series["samples"]] == [0, 0, 2]
-    assert {change["verdict"] for change in series["changes"]} == {"too few values"}
+    said = {change["beyond_luck"]["said"] for change in series["changes"]}
+    assert said == {"undecided: needs about 3 more boots of each"}
     assert any(
         f"measure what is missing by `bench-compare --extend {compared}`" in note
         for note in series["notes"]

@@ -134,7 +134,7 @@ async def test_nothing_is_built_or_measured_because_of_it(bench_import, store):
     [
         ("bench.293069.fastforwarding.info", "r293069", "r293643", "r293643 was booted"),
         ("293069.fastforwarding.pps", "553160", "553161", "the logs give 553160 pps"),
-        ("293069.fastforwarding.pps", "553160", "many", "holds what is no number"),
+        ("293069.fastforwarding.pps", "553160", "many", "pps:1: 'many' is no number"),
         ("bench.293069.fastforwarding.info", "293069", "299999", "r299999"),
     ],
 )

@@ -88,6 +88,24 @@ function variantFacts(variants) {
     ["new", others.map((variant) => h("div", { key: variant.label }, named(variant))), "wide"]];
 }
 
+/** What the lab told of the boots: in what the variants differ, and all else folded away. */
+function SetUp({ setUp }) {
+  const differing = setUp.facts.filter((fact) => fact.differs);
+  const alike = setUp.facts.filter((fact) => !fact.differs);
+  if (setUp.facts.length === 0) return null;
+  const key = (fact) => `${fact.name}/${fact.workload}`;
+  const first = [["fact", (fact) => fact.name], ["workload", (fact) => fact.workload || "all"]];
+  const ofEach = setUp.variants.map((label, place) => [label, (fact) => fact.values[place] ?? ""]);
+  const shared = ["all variants", (fact) => fact.values.find((value) => value !== null)];
+  return h("section", { className: "set-up", "aria-label": `Set-up of ${setUp.testbed}` },
+    differing.length > 0
+      ? h(Table, { caption: `Set-up of ${setUp.testbed}: what differs`, rows: differing, id: key, columns: [...first, ...ofEach] })
+      : h("h2", null, `Set-up of ${setUp.testbed}: nothing differs`),
+    alike.length > 0 && h("details", null,
+      h("summary", null, `${count(alike.length, "fact")} that the variants share`),
+      h(Table, { caption: "What they share", rows: alike, id: key, columns: [...first, shared] })));
+}
+
 /** Patches of somebody who may not have them run without asking. */
 function Approval({ comparison, path, again }) {
   const [trouble, setTrouble] = useState(null);
@@ -122,5 +140,6 @@ export default function Comparison() {
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     comparison?.patches?.length > 0 && h(Approval, { comparison, path, again }),
-    comparison?.report && h(Report, { report: comparison.report }));
+    comparison?.report && h(Report, { report: comparison.report }),
+    comparison?.set_ups?.map((setUp) => h(SetUp, { key: setUp.testbed, setUp })));
 }

@@ -64,6 +64,7 @@ function Comparisons({ comparisons }) {
       ["state", (comparison) => h(State, { state: comparison.state })],
       ["variants", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, comparison.title)],
       ["series", (comparison) => comparison.series.map(([testbed, workload]) => `${testbed} · ${workload}`).join(", ")],
+      ["outcome", (comparison) => comparison.outcome || ""],
       ["boots", (comparison) => `${comparison.boots_done} of ${comparison.boots}`, "number"],
       ["asked by", (comparison) => comparison.requester],
       ["started", (comparison) => moment(comparison.created_at), "number"],
