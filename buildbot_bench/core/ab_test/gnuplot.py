@@ -60,7 +60,10 @@ def _plot(images: Mapping[str, str], width: float) -> str:
         colour = _COLOURS[place % len(_COLOURS)]
         if place == 0:  # the names of the workloads, in the middle of their boxes
             drawn.append(f"{file} using 0:(0):xtic(1) with dots notitle")
-        drawn.append(f"{file} using {x}:2 with boxes lc rgb '{colour}' title {_quoted(label)}")
+        # What has a colour for the second time is hatched.
+        fill = " fs pattern 5" if place >= len(_COLOURS) else ""
+        boxes = f"with boxes{fill} lc rgb '{colour}' title {_quoted(label)}"
+        drawn.append(f"{file} using {x}:2 {boxes}")
         drawn.append(f"{file} using {x}:2:3:4 with yerrorbars lc rgb '{colour}' pt 1 notitle")
     return "plot " + ", \\\n     ".join(drawn)
 

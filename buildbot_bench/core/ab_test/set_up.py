@@ -69,7 +69,8 @@ def set_ups(all_series: Sequence[PublishedSeries]) -> tuple[SetUpRow, ...]:
 
 def told(row: SetUpRow, labels: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each value of a row with what it is of, in words; once, and of nothing, when all share it."""
-    known = [(label, value) for label, value in zip(labels, row.values, strict=True) if value]
+    sides = zip(labels, row.values, strict=True)
+    known = [(label, value) for label, value in sides if value is not None]
     if not row.differs:
         yield row.workload, known[0][1]
         return
