@@ -4,7 +4,8 @@ A counted figure has no noise: where it moved, a commit changed what the kernel 
 moves m_i of the commits 1..n and base weights b_i (flat, or what other evidence gives) the weights
 are
 
-    w_i = (1 - s) · b_i·q_i / Σ b_j·q_j  +  s · [b_i > 0] / Σ [b_j > 0],   q_i ~ min(|m_i|, relevant),
+    w_i = (1 - s) · b_i·q_i / Σ b_j·q_j  +  s · [b_i > 0] / Σ [b_j > 0]
+    q_i ~ min(|m_i|, relevant)
 
 s = FLAT_SHARE of core.touched. A move of either sign counts: fewer instructions may take longer. A
 move as large as the step that is looked for explains it whole, a smaller one in part. The flat half
