@@ -36,6 +36,7 @@ from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.history import read_series
 from buildbot_bench.render.plots import MedianGroup, medians
@@ -147,8 +148,8 @@ class ComparisonViews:
         )
 
     async def _noise(self, series: SeriesName) -> Noise | None:
-        """What the history of a series tells of boots and layout; None where there is none."""
-        history = await read_series(self._farm, *series)
+        """What the trunk's history of a series tells of boots and layout; None without one."""
+        history = await read_series(self._farm, *series, await first_branch(self._farm))
         return history.noise if history.points else None
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
