@@ -20,7 +20,7 @@ MAKES = [
 
 
 def test_its_workflow_is_one(tmp_path: Path) -> None:
-    example, _ = blocks("yaml")
+    example, *_ = blocks("yaml")
     path = tmp_path / "bench.yml"
     path.write_text(example)
     workflow = load(path)
@@ -28,7 +28,7 @@ def test_its_workflow_is_one(tmp_path: Path) -> None:
 
 
 def test_its_gate_is_one(tmp_path: Path) -> None:
-    example, gate = blocks("yaml")
+    example, gate, _ = blocks("yaml")
     kernel = example.partition("jobs:\n")[2].partition("  bench:\n")[0]
     path = tmp_path / "bench.yml"
     path.write_text(f"name: Gate\nrepository: src\n{gate}{kernel}")
@@ -38,6 +38,16 @@ def test_its_gate_is_one(tmp_path: Path) -> None:
         ("apu2", "forwarding"): ("vm-exact",),
         ("apu2", "pf-statefull"): (),
     }
+
+
+def test_its_branches_are_patterns(tmp_path: Path) -> None:
+    example, _, branches = blocks("yaml")
+    path = tmp_path / "bench.yml"
+    path.write_text(re.sub(r"on:\n(?:  .*\n)+", branches, example, count=1))
+    push = load(path).on.push
+    assert push is not None
+    there = ("stable/9", "stable/14", "releng/14.1", "releng/13.2", "main")
+    assert push.watched(there) == ("main", "stable/14", "releng/14.1")
 
 
 @pytest.mark.parametrize("make", MAKES)

@@ -40,6 +40,7 @@ examples:
   bench-bisect r311848 r313448 --dry-run   what would it cost?
   bench-bisect r311848 r313448             search; Ctrl-C leaves it running
   bench-bisect n245062 main --testbed apu2 --workload pf-statefull
+  bench-bisect stable/14~20 stable/14      the last twenty commits of a branch
   bench-bisect --follow 7                  come back to search 7
   bench-bisect --mark 7 fixed r313448      say what became of its culprit
   bench-bisect --release apu2              end the testbed's quarantine
@@ -110,7 +111,8 @@ def _parser() -> argparse.ArgumentParser:
 def _help_on_ends() -> str:
     return (
         "the ends of the range, as r311848 (Subversion), n245062 (commit count), "
-        "a commit hash, a tag or a branch; NEW is itself suspected, OLD is not"
+        "stable/14-n267886 (that of a branch), a commit hash, a tag, a branch or main~3; "
+        "NEW is itself suspected, OLD is not"
     )
 
 

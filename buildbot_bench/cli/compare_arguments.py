@@ -32,7 +32,8 @@ BASE by Student's t. BASE is the reference; there may be up to 15 of NEW."""
 
 _EPILOG = """\
 a variant is a revision and its changes:
-  r317849  n245062  HASH  TAG           a commit
+  r317849  n245062  HASH  TAG  BRANCH   a commit
+  stable/14~3  stable/14-n267886        one of a branch
   r299288+D8526                         with the patch of a review
   r299288+file:my.patch                 with a patch of yours
   r299288+commit:c255761                with what a commit changes

@@ -4,11 +4,13 @@ A counted figure has no noise: where it moved, a commit changed what the kernel 
 moves m_i of the commits 1..n and base weights b_i (flat, or what other evidence gives) the weights
 are
 
-    w_i = (1 - s) · b_i·q_i / Σ b_j·q_j  +  s · b_i / Σ b_j,      q_i ~ min(|m_i|, relevant),
+    w_i = (1 - s) · b_i·q_i / Σ b_j·q_j  +  s · [b_i > 0] / Σ [b_j > 0]
+    q_i ~ min(|m_i|, relevant)
 
-s = FLAT_SHARE. A move of either sign counts: fewer instructions may take longer. A move as large
-as the step that is looked for explains it whole, a smaller one in part. Since w_i >= s·b_i, a
-prior that is wrong costs at most log2(1/s) = 2.3 bits over the base.
+s = FLAT_SHARE of core.touched. A move of either sign counts: fewer instructions may take longer. A
+move as large as the step that is looked for explains it whole, a smaller one in part. The flat half
+is that of both kinds of evidence together: a prior that is wrong costs one bit more than a flat one
+over the commits that may be the culprit, never two.
 """
 
 from __future__ import annotations
@@ -22,9 +24,7 @@ import numpy as np
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sample import NoiseClass, Sample
-
-FLAT_SHARE = 0.2
-"""Of the weight, whatever the exact figure says; at most log2(1 / 0.2) = 2.3 bits are lost."""
+from buildbot_bench.core.touched import FLAT_SHARE
 
 NO_MOVE = 0.0005
 """Moves below this fraction are none: boots of FreeBSD 13.1 count alike to .04 % (core.model)."""
@@ -70,7 +70,8 @@ def exact_weights(
     product = informed * given
     if product.sum() <= 0:
         return None if base is None else tuple(base)
-    mixed = (1 - FLAT_SHARE) * product / product.sum() + FLAT_SHARE * given / given.sum()
+    flat = given > 0
+    mixed = (1 - FLAT_SHARE) * product / product.sum() + FLAT_SHARE * flat / flat.sum()
     return tuple(mixed.tolist())
 
 

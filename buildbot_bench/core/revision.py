@@ -14,6 +14,9 @@ ABBREVIATION_LENGTH = 12
 _SVN = re.compile(r"r([0-9]{1,9})")
 _COUNT = re.compile(r"n([0-9]{1,9})")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}")
+_ANCESTOR = re.compile(r"([^~]+)~([0-9]{0,9})")
+# FreeBSD's own kernels call themselves so: `uname -v` says stable/14-n267886-7b0fa0a3f6c3.
+_ON_BRANCH = re.compile(r"(.+)-([rn])([0-9]{1,9})(?:-g?[0-9a-f]{7,40})?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,18 +104,30 @@ class Name:
     text: str
 
 
-Spec = SvnNumber | CommitCount | Name
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ancestor:
+    """`stable/14~3`: so many first parents before another revision."""
+
+    of: SvnNumber | CommitCount | Name
+    generations: int
+
+
+Spec = SvnNumber | CommitCount | Name | Ancestor
 
 
 def parse_spec(text: str) -> Spec:
     """Read a revision as a person writes it.
 
     A `Name` that parses may still not exist. Options (`-x`), ranges and shell characters are
-    refused here, so that the text is safe to hand on to git.
-
-    Raises:
-        UsageError: For anything that is not a revision's notation.
+    refused here by UsageError, so that the text is safe to hand on to git.
     """
+    if match := _ANCESTOR.fullmatch(text):
+        of = _parse_named(match[1], text)
+        return Ancestor(of=of, generations=int(match[2] or "1"))
+    return _parse_named(text, text)
+
+
+def _parse_named(text: str, whole: str) -> SvnNumber | CommitCount | Name:
     if match := _SVN.fullmatch(text):
         return SvnNumber(number=int(match[1]))
     if match := _COUNT.fullmatch(text):
@@ -120,6 +135,31 @@ def parse_spec(text: str) -> Spec:
     if _NAME.fullmatch(text) and ".." not in text:
         return Name(text=text)
     raise UsageError(
-        f"{text[:80]!r} is not a revision",
-        hint="write r311849, n245062, a commit hash, a tag or a branch",
+        f"{whole[:80]!r} is not a revision",
+        hint="write r311849, n245062, stable/14~3, a commit hash, a tag or a branch",
     )
+
+
+def spec_text(spec: Spec) -> str:
+    """A revision as `parse_spec` reads it."""
+    match spec:
+        case SvnNumber(number=number):
+            return f"r{number}"
+        case CommitCount(number=number):
+            return f"n{number}"
+        case Name(text=text):
+            return text
+        case Ancestor(of=of, generations=generations):
+            return f"{spec_text(of)}~{generations}"
+
+
+def named_on_branch(name: str) -> tuple[str, SvnNumber | CommitCount] | None:
+    """The branch and the number of `stable/14-n267886`, with a hash behind it or without.
+
+    None for another name. The branch need not exist.
+    """
+    match = _ON_BRANCH.fullmatch(name)
+    if match is None:
+        return None
+    number = int(match[3])
+    return match[1], SvnNumber(number=number) if match[2] == "r" else CommitCount(number=number)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.revision import CommitCount, Name, Spec, SvnNumber, parse_spec
+from buildbot_bench.core.revision import Spec, parse_spec, spec_text
 
 _REVIEW = re.compile(r"D([1-9][0-9]{0,6})", re.ASCII)
 _OPTION = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
@@ -145,7 +145,7 @@ def parse_variant(text: str) -> VariantSpec:
 
 def write_variant(spec: VariantSpec, *, base: str | None = None) -> str:
     """The notation of a variant, which `parse_variant` reads; `base` names its revision anew."""
-    return "+".join([base or _base_text(spec.base), *map(_change_text, spec.changes)])
+    return "+".join([base or spec_text(spec.base), *map(_change_text, spec.changes)])
 
 
 def recipe(sha: str, changes: Iterable[Change], digests: Mapping[Change, str]) -> Recipe:
@@ -276,13 +276,3 @@ def _change_text(change: Change) -> str:
             return f"{mark}{name}" if enabled else f"nooptions:{name}"
         case Tunable():
             return f"sysctl:{change.setting}"
-
-
-def _base_text(base: Spec) -> str:
-    match base:
-        case SvnNumber(number=number):
-            return f"r{number}"
-        case CommitCount(number=number):
-            return f"n{number}"
-        case Name(text=text):
-            return text

@@ -42,8 +42,10 @@ class Index:
         """The commits of a branch as it is now; UsageError when there is none of that name."""
         tip = str(names.branch_tip(repository, branch))
         path = self._mirror / DIRECTORY / f"{sha256(branch.encode()).hexdigest()[:16]}.line"
-        known = self._chains.get(branch)
-        chain = self.led_to(tip, stored_chain(path) if known is None else known)
+        known = self._chains.get(branch) or stored_chain(path)
+        if not len(known):  # branches share most of their history: it is read once
+            known = max(self._chains.values(), key=len, default=known)
+        chain = self.led_to(tip, known)
         self._chains[branch] = chain = with_short_tail(chain, path)
         return chain
 
@@ -63,10 +65,12 @@ class Index:
         self._numbers = found
         return found
 
-    def position(self, repository: pygit2.Repository, sha: str, branch: str) -> int:
+    def position(
+        self, repository: pygit2.Repository, sha: str, line_of: Callable[[str], Chain]
+    ) -> int:
         """The number of first parents up to a commit, itself included; on whatever branch it is.
 
-        It is counted from where its own line leaves the branch.
+        `line_of` gives a commit's own chain, where it has none that is known.
 
         Raises:
             InfraError: When the mirror lacks the commit.
@@ -80,7 +84,7 @@ class Index:
                 raise InfraError(f"the mirror lacks commit {sha}", hint="fetch it")
             if len(self._strays) >= _STRAYS_KEPT:
                 self._strays.clear()
-            self._strays[sha] = len(self.led_to(sha, self.chain(repository, branch)))
+            self._strays[sha] = len(line_of(sha))
         return self._strays[sha]
 
     def _read_commits(self, count: int) -> None:

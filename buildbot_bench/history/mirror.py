@@ -8,28 +8,21 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pygit2
 
+from buildbot_bench.core.branches import MOST_BRANCHES, is_literal
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.read_files import FileChange
-from buildbot_bench.core.revision import (
-    CommitCount,
-    Name,
-    Particulars,
-    Revision,
-    RevisionRange,
-    SvnNumber,
-    parse_spec,
-)
+from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRange, parse_spec
 from buildbot_bench.history import diff, fetching, fix_patch, names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.commit import as_revision, committer_of, harmless, reviews_of
 from buildbot_bench.history.index import Index
-from buildbot_bench.history.numbers import by_count, by_svn_number
+from buildbot_bench.history.lines import Lines, no_range
+from buildbot_bench.history.numbers import by_count
 from buildbot_bench.history.objects import commit_at, is_commit
 from buildbot_bench.history.progress import Progress
 
@@ -37,7 +30,8 @@ from buildbot_bench.history.progress import Progress
 class MirrorHistory:
     """The history of a bare mirror of `url` at `path`.
 
-    `branches` are those that people mean by r311849; nNNNNNN counts along the first of them.
+    `branches` are GitHub's patterns: the branches that they take are those that people mean by
+    r311849 and n245062, and commits that several of them have are those of the first.
     `on_progress` gets, in the thread that waits for it, how far a fetch or a long reading is.
     Every method but `fetch` raises InfraError while there is no mirror.
     """
@@ -53,7 +47,7 @@ class MirrorHistory:
         self.path = Path(path)
         self.url = url
         self.name = harmless(url.rstrip("/").rpartition("/")[2].removesuffix(".git").encode())
-        self.branches = tuple(branches)
+        self.patterns = tuple(branches)
         self._on_progress = on_progress
         self._stop = threading.Event()
         self._lock = threading.RLock()
@@ -90,9 +84,23 @@ class MirrorHistory:
         self._go_on()
         with self._lock:
             self._index.numbers(self._repository)
-            for branch in self.branches:
-                with suppress(UsageError):  # there may be none yet
-                    self._index.chain(self._repository, branch)
+            for branch in self.watched():
+                self._index.chain(self._repository, branch)
+
+    def taken(self) -> tuple[str, ...]:
+        """All branches that the patterns take by now; the first MOST_BRANCHES are watched."""
+        with self._lock:
+            return self._lines.taken()
+
+    def watched(self) -> tuple[str, ...]:
+        """The watched branches, in their order."""
+        return self.taken()[:MOST_BRANCHES]
+
+    def missing(self) -> tuple[str, ...]:
+        """The branches that are named without a pattern and are not there."""
+        there = set(self.taken())
+        named = (pattern for pattern in self.patterns if is_literal(pattern))
+        return tuple(name for name in named if name not in there)
 
     def stop(self) -> None:
         """End the fetch or the long reading that goes on, and begin none: its caller shuts down.
@@ -112,16 +120,32 @@ class MirrorHistory:
     def resolve(self, text: str) -> Revision:
         """The revision that a person named; UsageError when there is none, or more than one."""
         with self._lock:
-            match parse_spec(text):
-                case SvnNumber(number=number):
-                    numbers = self._index.numbers(self._repository)
-                    chains = {branch: self._chain(branch) for branch in self.branches}
-                    return self._revision(by_svn_number(numbers, chains, number))
-                case CommitCount(number=number):
-                    branch = self.branches[0]
-                    return self._revision(by_count(self._chain(branch), branch, number))
-                case Name(text=name):
-                    return self._revision(str(names.lookup(self._repository, name)))
+            return self._revision(self._lines.sha(parse_spec(text)))
+
+    def carriers(self, sha: str) -> tuple[str, ...]:
+        """The watched branches that have a commit in their first-parent history, in their order."""
+        with self._lock:
+            chains = self._lines.chains()
+            return tuple(name for name, chain in chains.items() if chain.position(sha) is not None)
+
+    def has_branch(self, name: str) -> bool:
+        """Whether the repository has such a branch by now."""
+        with self._lock:
+            return name in names.branches(self._repository)
+
+    def shared(self, branch: str, other: str) -> int:
+        """How many of the first commits of a branch another branch, or a commit, has too.
+
+        UsageError when one is not there.
+        """
+        with self._lock:
+            chain = self._chain(branch)
+            return chain.shared_with(self._index.led_to(self._lines.sha(Name(text=other)), chain))
+
+    def commit(self, branch: str, position: int) -> Revision:
+        """The revision at a position of a branch; UsageError when it is not that long."""
+        with self._lock:
+            return self._revision(by_count({branch: self._chain(branch)}, position), position)
 
     def tip(self, branch: str) -> Revision:
         """The newest revision of a branch; UsageError when there is no such branch."""
@@ -130,24 +154,12 @@ class MirrorHistory:
             return self._revision(chain.sha(len(chain)), len(chain))
 
     def range(self, old: Revision, new: Revision) -> RevisionRange:
-        """All from old to new.
-
-        Raises:
-            UsageError: When old is no first-parent ancestor of new.
-        """
+        """All from old to new; UsageError when old is no first-parent ancestor of new."""
         with self._lock:
             first, last = self._position(old.sha), self._position(new.sha)
-            if first > last:
-                raise UsageError(
-                    f"{old.label} is newer than {new.label}",
-                    hint="name the old end first, then the new",
-                )
-            line = self._index.led_to(new.sha, self._chain(self.branches[0]))
-            if line.sha(first) != old.sha:
-                raise UsageError(
-                    f"{old.label} ({old.short_sha}) is no first-parent ancestor of {new.label}",
-                    hint="name two revisions of one branch",
-                )
+            line = self._lines.line(new.sha)
+            if first > last or line.sha(first) != old.sha:
+                raise self._no_range(old, new)
             found = map(self._revision, line.between(first, last), itertools.count(first))
             return RevisionRange(revisions=tuple(found))
 
@@ -229,6 +241,19 @@ class MirrorHistory:
             found[sha] = fix_patch.Fit.FITS if known[files] else fix_patch.Fit.NOT
         return found
 
+    def _no_range(self, old: Revision, new: Revision) -> UsageError:
+        """Why two revisions are no range: they are the wrong way round, or of two branches."""
+        ours, theirs = self._lines.line(old.sha), self._lines.line(new.sha)
+        if ours.position(new.sha) is not None:
+            return UsageError(
+                f"{old.label} is newer than {new.label}",
+                hint="name the old end first, then the new",
+            )
+        shared = ours.shared_with(theirs)
+        fork = self._revision(ours.sha(shared), shared) if shared else None
+        branches = [next(iter(self.carriers(end.sha)), "") for end in (old, new)]
+        return no_range((old, branches[0]), (new, branches[1]), fork)
+
     @property
     def _repository(self) -> pygit2.Repository:
         if self._opened is None:
@@ -242,11 +267,15 @@ class MirrorHistory:
                 ) from error
         return self._opened
 
+    @property
+    def _lines(self) -> Lines:
+        return Lines(repository=self._repository, index=self._index, patterns=self.patterns)
+
     def _chain(self, branch: str) -> Chain:
         return self._index.chain(self._repository, branch)
 
     def _position(self, sha: str) -> int:
-        return self._index.position(self._repository, sha, self.branches[0])
+        return self._lines.position(sha)
 
     def _revision(self, sha: str, position: int | None = None) -> Revision:
         return as_revision(

@@ -32,6 +32,21 @@ def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
     )
 
 
+def branches(repository: pygit2.Repository) -> list[str]:
+    """The names of all branches; what is no UTF-8 in one is replaced."""
+    space = _NAMESPACES[0].encode()
+    return [
+        raw.removeprefix(space).decode(errors="replace")
+        for raw in repository.raw_listall_references()
+        if raw.startswith(space)
+    ]
+
+
+def is_reference(repository: pygit2.Repository, name: str) -> bool:
+    """Whether there is a branch or a tag of that name."""
+    return any(named_by(repository, space + name) is not None for space in _NAMESPACES)
+
+
 def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
     """The commit of a full hash, a branch, a tag or an abbreviated hash, in that order.
 

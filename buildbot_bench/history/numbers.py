@@ -2,39 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.svn import NOTES, SvnNumbers
 
 
-def by_svn_number(numbers: SvnNumbers, chains: Mapping[str, Chain], number: int) -> str:
-    """The commit of the first branch that has the number.
+def by_svn_number(
+    numbers: SvnNumbers,
+    chains: Mapping[str, Chain],
+    number: int,
+    elsewhere: Callable[[str], str | None] = lambda _: None,
+) -> str:
+    """The commit with the number that one of the branches has; what they share is one commit.
+
+    `elsewhere` names a branch besides these that has a commit.
 
     Raises:
-        UsageError: When none has it; with its neighbours.
+        UsageError: When none has it, with its neighbours; or when branches have different ones.
     """
-    for chain in chains.values():
-        for sha in numbers.commits(number):
-            if chain.position(sha) is not None:
-                return sha
+    known = list(numbers.commits(number))
+    found = {branch: sha for branch, chain in chains.items() for sha in _of(chain, known)}
+    if found:
+        return _agreed(f"r{number}", found)
     first = next(iter(chains.values()))
     near = numbers.nearest(number, lambda sha: first.position(sha) is not None)
+    hints = [f"the nearest are {' and '.join(f'r{n}' for n in near)}"] if near else []
+    for sha in known[:1]:
+        if other := elsewhere(sha):
+            short = sha[:ABBREVIATION_LENGTH]
+            hints.append(f"{other} has it, which on.push.branches does not take: name it {short}")
     raise UsageError(
         f"r{number} is no commit of {' or '.join(chains)}",
-        hint=f"the nearest are {' and '.join(f'r{n}' for n in near)}"
-        if near
-        else f"the repository has no Subversion numbers in {NOTES}",
+        hint="; ".join(hints) or f"the repository has no Subversion numbers in {NOTES}",
     )
 
 
-def by_count(chain: Chain, branch: str, number: int) -> str:
-    """The commit at a position of a branch.
+def by_count(chains: Mapping[str, Chain], number: int) -> str:
+    """The commit at a position of the branches that are long enough; what they share is one.
 
     Raises:
-        UsageError: When it is not that long.
+        UsageError: When none is that long, or when branches have different ones there.
     """
-    if not 1 <= number <= len(chain):
-        raise UsageError(f"there is no n{number}", hint=f"{branch} has n1 to n{len(chain)}")
-    return chain.sha(number)
+    found = {
+        branch: chain.sha(number) for branch, chain in chains.items() if 1 <= number <= len(chain)
+    }
+    if found:
+        return _agreed(f"n{number}", found)
+    lengths = ", ".join(f"{branch} has n1 to n{len(chain)}" for branch, chain in chains.items())
+    raise UsageError(f"there is no n{number}", hint=lengths)
+
+
+def _of(chain: Chain, shas: list[str]) -> list[str]:
+    """The first of some commits that a chain has, if there is one."""
+    return [sha for sha in shas if chain.position(sha) is not None][:1]
+
+
+def _agreed(name: str, found: Mapping[str, str]) -> str:
+    """The one commit that all branches mean by a name.
+
+    Raises:
+        UsageError: When they do not mean the same.
+    """
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    first = {sha: branch for branch, sha in reversed(list(found.items()))}
+    told = ", ".join(
+        f"{branch} ({sha[:ABBREVIATION_LENGTH]})"
+        for branch, sha in found.items()
+        if first[sha] == branch
+    )
+    names = " or ".join(f"{branch}-{name}" for branch, sha in found.items() if first[sha] == branch)
+    raise UsageError(f"{name} is another commit on each of {told}", hint=f"say which: {names}")

@@ -24,7 +24,7 @@ from buildbot_bench.core.paths import compile_pattern
 Item = TypeVar("Item")
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$"
-BRANCH_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}$"
+BRANCH_PATTERN = r"^!?[A-Za-z0-9_*\[][A-Za-z0-9._/*?+\[\]-]{0,199}$"
 DURATION_PATTERN = r"^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$"
 PERCENT_PATTERN = r"^(\d+(?:\.\d+)?) ?%$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -39,7 +39,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 _WHAT_A_PATTERN_ASKS = {
     NAME_PATTERN: "be at most 50 letters, digits, '.', '_' and '-', not beginning with a sign",
-    BRANCH_PATTERN: "be the name of one branch; patterns are not known here",
+    BRANCH_PATTERN: "be a branch or a pattern of GitHub's: main, stable/*, '!stable/9'",
     VARIABLE_PATTERN: "be the name of an environment variable",
     GITHUB_PATTERN: "be OWNER/NAME: freebsd/freebsd-src",
     SITE_PATTERN: "be a site's URL: https://reviews.freebsd.org",
@@ -142,8 +142,18 @@ def _path_pattern(value: str) -> str:
     return value
 
 
+def _branch_pattern(value: str) -> str:
+    try:
+        compile_pattern(value.removeprefix("!"))
+    except UsageError as error:
+        raise ValueError(str(error).replace("path pattern", "pattern of branches")) from error
+    return value
+
+
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-Branch = Annotated[str, StringConstraints(pattern=BRANCH_PATTERN)]
+BranchPattern = Annotated[
+    str, StringConstraints(pattern=BRANCH_PATTERN), AfterValidator(_branch_pattern)
+]
 Site = Annotated[str, StringConstraints(pattern=SITE_PATTERN)]
 Address = Annotated[str, StringConstraints(pattern=ADDRESS_PATTERN)]
 Text = Annotated[str, StringConstraints(min_length=1)]

@@ -185,7 +185,7 @@ class Workflow(Model):
 
     @property
     def branches(self) -> tuple[str, ...]:
-        """The branches that the repository's history is read from, watched or not."""
+        """The patterns of the branches whose history is read, watched or not."""
         return (self.on.push or Push()).branches
 
     @property

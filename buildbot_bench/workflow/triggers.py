@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from buildbot_bench.workflow.fields import Branch, Model, OneOrMore, PathPattern, Switch
+from buildbot_bench.core.branches import is_literal, selected_branches
+from buildbot_bench.workflow.fields import BranchPattern, Model, OneOrMore, PathPattern, Switch
 
 
 class Push(Model):
     """Which commits are measured as they arrive."""
 
-    branches: OneOrMore[Branch] = ("main",)
-    """The branches that are watched; the first is the one whose commits nNNNNNN counts."""
+    branches: OneOrMore[BranchPattern] = ("main",)
+    """The branches that are watched: names, and patterns as GitHub has them, the trunk first.
+    Each has a history of its own from where it parts from those before it."""
     paths: OneOrMore[PathPattern] = ()
     """Only commits that touch one of these are measured; GitHub's patterns. Empty: any."""
     paths_ignore: OneOrMore[PathPattern] = ()
     """Paths that do not count as touched."""
 
-    @field_validator("paths", "paths_ignore")
+    @property
+    def is_of_patterns(self) -> bool:
+        """Whether branches may come that are watched though no word here is their name."""
+        return any(map(_is_pattern, self.branches))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The branches that are watched by name."""
+        return tuple(branch for branch in self.branches if not _is_pattern(branch))
+
+    def watched(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of some branches that are watched, in the file's order."""
+        return selected_branches(self.branches, names)
+
+    @field_validator("branches", "paths", "paths_ignore")
     @classmethod
-    def _some_path_is_taken(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def _something_is_taken(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         if all(pattern.startswith("!") for pattern in patterns):
             raise ValueError("takes nothing: a pattern without '!' must come first")
         return patterns
+
+
+def _is_pattern(branch: str) -> bool:
+    return not is_literal(branch)
 
 
 def _as_mapping(triggers: Any) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.exact_prior import FLAT_SHARE, exact_levels, exact_weights
+from buildbot_bench.core.exact_prior import exact_levels, exact_weights
 from buildbot_bench.core.incident import (
     AlarmedSeries,
     bits_per_boot,
@@ -122,24 +122,24 @@ def test_levels_are_those_of_the_exact_metric_in_the_epoch_that_was_counted_last
     assert exact_levels([]) == {}
 
 
-def test_most_of_the_weight_is_where_the_figure_moved_in_either_direction():
+def test_half_of_the_weight_is_where_the_figure_moved_in_either_direction():
     levels = dict.fromkeys(range(11), 1000.0) | dict.fromkeys(range(4, 8), 1010.0)
     weights = exact_weights(10, levels, relevant=0.02)
     assert sum(weights) == pytest.approx(1.0)
-    assert weights[3] == pytest.approx(0.4 + 0.02)
-    assert weights[7] == pytest.approx(0.4 + 0.02)
-    assert weights[0] == pytest.approx(0.02)
+    assert weights[3] == pytest.approx(0.25 + 0.05)
+    assert weights[7] == pytest.approx(0.25 + 0.05)
+    assert weights[0] == pytest.approx(0.05)
 
 
 def test_a_move_counts_for_no_more_than_what_is_looked_for():
     levels = {0: 1000.0, 1: 1020.0, 2: 5000.0, 3: 5000.0}
     first, second, third = exact_weights(3, levels, relevant=0.01)
-    assert (first, third) == (pytest.approx(second), pytest.approx(FLAT_SHARE / 3))
+    assert (first, third) == (pytest.approx(second), pytest.approx(0.5 / 3))
 
 
 def test_a_move_between_commits_that_were_not_counted_is_shared():
     weights = exact_weights(4, {0: 1000.0, 2: 1010.0, 4: 1010.0}, relevant=0.02)
-    assert weights == pytest.approx((0.45, 0.45, 0.05, 0.05))
+    assert weights == pytest.approx((0.375, 0.375, 0.125, 0.125))
 
 
 def test_a_figure_that_never_moved_tells_nothing():
@@ -151,8 +151,8 @@ def test_a_figure_that_never_moved_tells_nothing():
 def test_both_sources_are_multiplied():
     levels = dict.fromkeys(range(5), 1000.0) | {1: 1010.0}
     weights = exact_weights(4, levels, relevant=0.02, base=(1.0, 3.0, 1.0, 1.0))
-    assert weights[1] == pytest.approx(0.8 * 3 / 4 + 0.2 / 2)
-    assert weights[0] == pytest.approx(0.8 * 1 / 4 + 0.2 / 6)
+    assert weights[1] == pytest.approx(0.5 * 3 / 4 + 0.5 / 4)
+    assert weights[0] == pytest.approx(0.5 * 1 / 4 + 0.5 / 4)
 
 
 def test_the_hardware_boots_next_to_the_commit_that_moved_the_figure_first():
@@ -179,14 +179,14 @@ def test_the_hardware_boots_next_to_the_commit_that_moved_the_figure_first():
     base=st.none() | st.lists(st.floats(0, 100), min_size=40, max_size=40),
     relevant=st.floats(1e-4, 0.5),
 )
-def test_a_wrong_prior_costs_at_most_what_the_flat_share_says(figures, base, relevant):
+def test_a_wrong_prior_costs_at_most_a_bit_more_than_a_flat_one(figures, base, relevant):
     weights = exact_weights(40, figures, relevant=relevant, base=base)
-    if weights is None:
-        return
-    total = sum(base) if base is not None and sum(base) > 0 else 40
-    given_ = base if base is not None and sum(base) > 0 else [1.0] * 40
-    for weight, own in zip(weights, given_, strict=True):
-        assert weight / sum(weights) >= FLAT_SHARE * own / total * (1 - 1e-9) or sum(weights) == 0
+    if weights is None or weights == tuple(base or ()):
+        return  # the figure says nothing
+    may_be = [base is None or sum(base) == 0 or own > 0 for own in base or [1.0] * 40]
+    assert sum(weights) == pytest.approx(1.0)
+    for weight, is_possible in zip(weights, may_be, strict=True):
+        assert (weight >= 0.5 / sum(may_be) * (1 - 1e-9)) == is_possible
 
 
 @pytest.mark.parametrize(

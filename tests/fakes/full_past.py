@@ -16,10 +16,11 @@ from buildbot_bench.plugin.db.finding_rows import (
     AbTestRow,
     AbTestVariant,
     NewAbTest,
+    NewJudgement,
     VerdictGrounds,
 )
 from buildbot_bench.plugin.db.incident_rows import Recovery
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (
     AbTestState,
     JudgementState,
@@ -37,9 +38,11 @@ NOTICE_KINDS = ("github-status", "github-comment", "phabricator-comment")
 WHOLE = (
     (PLAIN, CONTROLLED.replace("}}", "}, profile: 5m}")),
     *GATED,
+    ("branches: [main]", "branches: [main, stable/*]"),
     ("\nmail:", "\nartefacts: {retention: {keep-days: 1}}\n\nmail:"),
 )
 OLD, NEW = 6, 7
+OTHER, FORK = "stable/14", 8
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 FOUND = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 OPEN = replace(FOUND, steps=(), unresolved=((2, 5),), reason="two suspects are left")
@@ -63,6 +66,34 @@ async def live_through_everything(past: Past) -> None:
     await _ab_tests(past)
     await _mails(past)
     await _marks_and_notices(past)
+    await _other_branch(past)
+
+
+async def _other_branch(past: Past) -> None:
+    """It parts at r8, and has two commits of its own, which are slower than main's."""
+    store, now = past.farm.store, past.farm.now()
+    await store.keep_branch(OTHER, trunk="main", fork_position=FORK)
+    shas = [f"{position:040x}" for position in (FORK + 1, FORK + 2)]
+    for position, sha in enumerate(shas, start=FORK + 1):
+        commit = NewCommit(sha=sha, position=position, subject=HOSTILE, author=HOSTILE)
+        await store.add_commits(OTHER, [commit])
+        digest = f"{position:x}-other".ljust(64, "0")
+        built = {"state": "built", "digest": digest, "size": 9, "branch": OTHER}
+        image = await past.image(position, sha=sha, **built)
+        await store.keep_artefact(digest=digest, size=9, now=now)
+        await past.measured(image, boots(0.7e6, series=60 + position), epoch="1", judged=True)
+    judged = NewJudgement(
+        testbed="apu",
+        workload="forwarding",
+        unit="pps",
+        old_sha=past.shas[FORK],
+        old_position=FORK,
+        new_sha=shas[0],
+        new_position=FORK + 1,
+        state=JudgementState.UNFIT,
+        branch=OTHER,
+    )
+    await store.ensure_judgement(judged, now=now)
 
 
 async def _images(past: Past) -> None:

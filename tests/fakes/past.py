@@ -60,6 +60,7 @@ class Past:
             ordinal=ordinal,
             position=position,
             label=f"r{position}",
+            branch="main",
             now=self.farm.now(),
         )
         changed = await self.farm.store.change_image(

@@ -31,11 +31,14 @@ def test_r_number_of_another_branch_names_its_neighbours(
     origin: Path, history: MirrorHistory
 ) -> None:
     shas = make_repository(origin, [Commit(svn=n) for n in (10, 20, 30)])
-    add_commits(origin, [Commit(svn=25)], branch="stable", on=shas[1])
+    (other,) = add_commits(origin, [Commit(svn=25)], branch="stable", on=shas[1])
     history.fetch()
     with pytest.raises(UsageError) as refused:
         history.resolve("r25")
-    assert str(refused.value) == "r25 is no commit of main; the nearest are r20 and r30"
+    assert str(refused.value) == (
+        "r25 is no commit of main; the nearest are r20 and r30; stable has it, "
+        f"which on.push.branches does not take: name it {other[:12]}"
+    )
 
 
 def test_r_number_is_looked_for_on_each_branch_that_was_given(tmp_path: Path, origin: Path) -> None:

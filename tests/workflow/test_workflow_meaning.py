@@ -99,6 +99,16 @@ def test_nothing_is_watched_when_only_people_start(read: Loader) -> None:
     assert workflow.branches == ("main",)
 
 
+def test_branches_may_be_patterns(read: Loader) -> None:
+    push = "{branches: [main, 'stable/*', releng/14.*, '!stable/9']}"
+    found = read(smallest_with() + f"on: {{push: {push}}}\n").on.push
+    assert found is not None
+    assert found.named == ("main",)
+    assert found.is_of_patterns
+    there = ("releng/14.1", "stable/10", "stable/9", "main", "vendor/x")
+    assert found.watched(there) == ("main", "stable/10", "releng/14.1")
+
+
 def test_paths_and_branches_may_be_lists_or_one(read: Loader) -> None:
     push = "{branches: releng/14.1, paths: ['sys/**', '!sys/doc/**'], paths-ignore: '**.md'}"
     workflow = read(SMALLEST + f"on: {{push: {push}}}\n")

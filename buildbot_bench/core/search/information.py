@@ -112,12 +112,13 @@ def probes_inside(
 
 
 def _off_the_broken(search_range: SearchRange, inside: np.ndarray) -> list[int]:
-    """A few kernels at growing distance from the broken ones around the middle."""
-    if not search_range.broken[inside[0] : inside[-1] + 1].any():
+    """A few kernels at growing distance from the broken ones, on both sides of them."""
+    broken = inside[0] + np.flatnonzero(search_range.broken[inside[0] : inside[-1] + 1])
+    if not len(broken):
         return []
-    middle = len(inside) // 2
-    offsets = [sign * 2**k for k in range(11) for sign in (1, -1)]
-    return [int(inside[middle + o]) for o in offsets if 0 <= middle + o < len(inside)]
+    before = inside[inside < broken[0]][::-1]
+    after = inside[inside > broken[-1]]
+    return [int(side[2**k - 1]) for side in (before, after) for k in range(len(side).bit_length())]
 
 
 def _success(search_range: SearchRange, old: int, new: int, kernel: int) -> float:

@@ -83,6 +83,11 @@ class _Round:
         """The best score."""
         return max(one.score for one in (*self.steady, *self.drifting))
 
+    @property
+    def steadiest(self) -> float:
+        """The best score without a drift; that hypothesis tells the drift what is an outlier."""
+        return max(one.score for one in self.steady)
+
     def scores(self) -> dict[SearchNoise, float]:
         """Of each noise without a drift, whatever the share."""
         return {replace(one.noise, far=0.0): one.score for one in self.steady}
@@ -101,7 +106,7 @@ def _given_share(
     """All hypotheses in which so many images lie far off, less those hopeless `before`."""
     policy = prior_model.policy
     given = partial(prior_model.given, readings)
-    scores, never = (before.scores(), before.top - _NEVER) if before else ({}, -np.inf)
+    scores, never = (before.scores(), before.steadiest - _NEVER) if before else ({}, -np.inf)
     found: list[Posterior] = []
     at: int | None = None
     for ladder in ladders(policy, far):

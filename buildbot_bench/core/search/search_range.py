@@ -63,16 +63,18 @@ class SearchRange:
     def worth_building(self, old: int, new: int) -> IntArray:
         """The candidates between two kernels, less what enough failures make hopeless to try.
 
-        After MOST_FAILING failures between the two, what lies between broken kernels is presumed
-        broken, and so is what lies beside them within half of their stretch.
+        After half of MOST_FAILING failures between the two, what lies between broken kernels waits
+        for what lies beside them. After all of them it is presumed broken, and so is what lies
+        beside them within half of their stretch.
         """
         inside = self.candidates(old, new)
         broken = self.broken_between(old, new)
-        if len(broken) < constants.MOST_FAILING:
+        if 2 * len(broken) < constants.MOST_FAILING:
             return inside
-        margin = (broken[-1] - broken[0] + 1) / 2
+        is_last = len(broken) >= constants.MOST_FAILING
+        margin = (broken[-1] - broken[0] + 1) / 2 if is_last else 0
         outside: IntArray = inside[(inside < broken[0] - margin) | (inside > broken[-1] + margin)]
-        return outside
+        return outside if is_last or len(outside) else inside
 
     def broken_between(self, old: int, new: int) -> IntArray:
         """The kernels strictly between two others that are known to be untestable."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from buildbot_bench.core.incident import is_worth_moving
+from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.incident_rows import NewIncidentSeries, RaisedAlarm
@@ -27,26 +27,34 @@ from buildbot_bench.plugin.queries.incidents import (
 
 
 async def search_of(
-    farm: Farm, alarm: RaisedAlarm, *, key: str, again: str = "", but: Iterable[int] = ()
+    farm: Farm,
+    alarm: RaisedAlarm,
+    *,
+    key: str,
+    branch: str,
+    again: str = "",
+    but: Iterable[int] = (),
 ) -> SearchRow:
-    """The search that is to explain an alarm.
+    """The search that is to explain an alarm on a branch.
 
     `key` names what asks, so that it starts one search; one with that key that was given up is
     begun again under `key@again`. None of those in `but` explains it.
     """
-    known = await _of_same_series(farm, alarm, set(but))
+    known = await _of_same_series(farm, alarm, branch, set(but))
     if known is not None:
         return known
-    incident = await incident_of(farm, alarm.on(farm.branch), but=but)
+    incident = await incident_of(farm, alarm.on(branch), but=but)
     if incident is not None:
-        return await _join(farm, incident, alarm)
+        return await _join(farm, incident, alarm, branch)
     earlier = await farm.store.search_by_key(key)
     if earlier is not None and earlier.state in GIVEN_UP:
         key += f"@{again}"
-    return await _start(farm, alarm, key)
+    return await _start(farm, alarm, branch, key)
 
 
-async def _of_same_series(farm: Farm, alarm: RaisedAlarm, but: set[int]) -> SearchRow | None:
+async def _of_same_series(
+    farm: Farm, alarm: RaisedAlarm, branch: str, but: set[int]
+) -> SearchRow | None:
     series = series_at(farm, alarm.testbed, alarm.workload)
     for testbed in dict.fromkeys((alarm.testbed, *series.pool)):
         for search in await farm.store.searches_over(
@@ -55,17 +63,17 @@ async def _of_same_series(farm: Farm, alarm: RaisedAlarm, but: set[int]) -> Sear
             old_position=alarm.old_position,
             new_position=alarm.new_position,
         ):
-            if search.id not in but and explains(search, alarm.on(farm.branch)):
+            if search.id not in but and explains(search, alarm.on(branch)):
                 return search
     return None
 
 
-async def _start(farm: Farm, alarm: RaisedAlarm, key: str) -> SearchRow:
+async def _start(farm: Farm, alarm: RaisedAlarm, branch: str, key: str) -> SearchRow:
     testbed = await least_loaded(farm, series_at(farm, alarm.testbed, alarm.workload))
     return await farm.store.add_search(
         NewSearch(
             key=key,
-            branch=farm.branch,
+            branch=branch,
             testbed=testbed,
             workload=alarm.workload,
             unit=alarm.unit,
@@ -83,11 +91,11 @@ async def _start(farm: Farm, alarm: RaisedAlarm, key: str) -> SearchRow:
     )
 
 
-async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow:
+async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm, branch: str) -> SearchRow:
     """Let an alarm join the incident of a search, or the search move to its series."""
     members = await farm.store.series_of_incident(search.id)
     is_known = any(is_of(member, alarm.testbed, alarm.workload) for member in members)
-    if not is_known and await _ends_sooner(farm, search, alarm):
+    if not is_known and await _ends_sooner(farm, search, alarm.on(branch)):
         moved = await _move(farm, search, alarm)
         if moved is not None:
             return moved
@@ -96,16 +104,16 @@ async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow:
     return search
 
 
-async def _ends_sooner(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> bool:
+async def _ends_sooner(farm: Farm, search: SearchRow, alarm: AlarmedSeries) -> bool:
     if search.state is not SearchState.RUNNING:
         return False
     declared = testbed_of(farm, search.testbed)
     iterations, _ = await farm.store.progress(search.id)
     return is_worth_moving(
         here=await score_of(farm, alarmed_by(search)),
-        there=await score_of(farm, alarm.on(farm.branch)),
+        there=await score_of(farm, alarm),
         spent_s=iterations * (declared.boot_s + declared.run_s),
-        commits=alarm.new_position - alarm.old_position,
+        commits=alarm.new - alarm.old,
     )
 
 

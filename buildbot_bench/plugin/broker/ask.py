@@ -25,6 +25,7 @@ from buildbot_bench.plugin.db.states import (
     ProbeState,
 )
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_of_commit
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 
@@ -64,15 +65,19 @@ async def ask_image(
     One that failed because the builders did is tried again: whoever asks now does so later. So is
     one that was dropped. One that is not `approved` is held until somebody asks for it who may.
     """
-    image = await farm.store.ensure_image(
-        sha=revision.sha,
-        variant=revision.variant or revision.sha,
-        ordinal=ordinal,
-        position=revision.position,
-        label=revision.label,
-        now=farm.now(),
-        state=ImageState.WANTED if approved else ImageState.HELD,
-    )
+    variant = revision.variant or revision.sha
+    image = await farm.store.image_of(variant, ordinal)
+    if image is None:
+        image = await farm.store.ensure_image(
+            sha=revision.sha,
+            variant=variant,
+            ordinal=ordinal,
+            position=revision.position,
+            label=revision.label,
+            branch=await branch_of_commit(farm, revision.sha),
+            now=farm.now(),
+            state=ImageState.WANTED if approved else ImageState.HELD,
+        )
     if not approved or image.state not in _ASLEEP:
         return image
     revived = await farm.store.change_image(

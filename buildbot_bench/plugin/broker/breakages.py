@@ -41,6 +41,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds
 from buildbot_bench.plugin.queries.breakages import (
@@ -75,7 +76,7 @@ class Breakages:
         """Look at the tip of each branch, and at each search that has not ended."""
         triggers = self._farm.workflow.on
         if triggers.push is not None and triggers.breakage:
-            for branch in triggers.push.branches:
+            for branch in await watched_branches(self._farm):
                 await self._watch(branch)
         going_on = await self._farm.store.searches(states=_GOING_ON, kinds=KINDS)
         await for_each(going_on, self._advance, "the search for breakage")

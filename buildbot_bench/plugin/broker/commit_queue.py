@@ -1,62 +1,22 @@
 """Which commits are measured next, testbed by testbed: the newest first, the rest when idle.
 
-Commits come into the tables from our own mirror, not from Buildbot's changes: a poller that is
-killed in the middle of a push forgets the rest of it; the mirror does not. Behind a gate the newest
-commit is the newest that the gate lets through.
+Branches take turns. Behind a gate the newest commit is the newest that the gate lets through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
 from buildbot_bench.plugin.broker.no_ops import NoOpCommits
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
-
-
-class CommitWatch:
-    """Brings the tables up to the tip of each watched branch."""
-
-    def __init__(self, farm: Farm) -> None:
-        self._farm = farm
-
-    async def advance(self) -> None:
-        """Fetch, then add what each branch has after the newest commit that is known.
-
-        A branch that is seen for the first time gives its tip alone: what came before the farm
-        is measured when a search asks for it.
-        """
-        farm = self._farm
-        await farm.mirroring.refresh()
-        push = farm.workflow.on.push
-        if push is None:
-            return
-        for branch in push.branches:
-            known = await farm.store.newest_commit(branch)
-            after = known.revision if known else None
-            revisions = await farm.git(farm.history.since, branch, after)
-            if not revisions:
-                continue
-            watched = await farm.git(
-                farm.history.touching, revisions, push.paths, push.paths_ignore
-            )
-            now = farm.now()
-            rows = [
-                NewCommit.of(
-                    revision,
-                    important=known is None or revision.sha in watched,
-                    arrived_at=now,
-                )
-                for revision in revisions
-            ]
-            await farm.store.add_commits(branch, rows)
-
 
 _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
 
@@ -159,32 +119,52 @@ class CommitQueue:
                 states=(SearchState.RUNNING, SearchState.CANCELLING)
             )
         }
-        push = self._farm.workflow.on.push
-        for branch in push.branches if push else ():
-            last = await self._no_ops.look(branch)
-            for series in all_series(self._farm.workflow.bench_jobs):
-                if _has_commit(open_probes, series):
-                    continue
+        is_on = self._farm.workflow.on.push is not None
+        branches = await watched_branches(self._farm) if is_on else ()
+        last = {branch: await self._no_ops.look(branch) for branch in branches}
+        for series in all_series(self._farm.workflow.bench_jobs):
+            if not _has_commit(open_probes, series):
                 idle = series.testbed not in busy_testbeds | searched
-                await self._request_series(branch, series, last, idle=idle)
+                await self._request_series(series, last, idle=idle)
 
-    async def _request_series(self, branch: str, series: Series, last: int, *, idle: bool) -> None:
-        store = self._farm.store
-        waiting = await store.unmeasured(
+    async def _request_series(self, series: Series, last: Mapping[str, int], *, idle: bool) -> None:
+        """Ask for the newest commit of the first branch that has one, else for an old one if idle.
+
+        `last` are the branches with the positions up to which they were looked at.
+        """
+        old: CommitRow | None = None
+        for branch in await self._in_turn(series, last):
+            newest = await self._newest(branch, series)
+            if newest is None or newest.position > last[branch]:
+                continue  # what came just now is the next cycle's
+            measured = await self._farm.store.newest_asked_position(
+                branch, series.testbed, series.workload
+            )
+            if measured is None or newest.position > measured:
+                await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
+                return
+            old = old or newest
+        if old is not None and idle:
+            await self._ask(old, series, ProbeReason.BACKFILL, Priority.BACKFILL)
+
+    async def _in_turn(self, series: Series, branches: Iterable[str]) -> list[str]:
+        """The branches, the one first that was asked for on a series the longest ago."""
+        asked_at = {
+            branch: await self._farm.store.last_asked_at(branch, series.testbed, series.workload)
+            for branch in branches
+        }
+        return sorted(asked_at, key=lambda branch: asked_at[branch] or 0.0)
+
+    async def _newest(self, branch: str, series: Series) -> CommitRow | None:
+        """The newest commit of a branch that a series lacks and its gates let through."""
+        waiting = await self._farm.store.unmeasured(
             branch,
             series.testbed,
             series.workload,
             lost_before=self._farm.now() - ASK_AGAIN_AFTER_S,
             limit=WINDOW_COMMITS if series.gates else 1,
         )
-        newest = await newest_let_through(self._farm, branch, series, waiting)
-        if newest is None or newest.position > last:  # what came just now is the next cycle's
-            return
-        measured = await store.newest_asked_position(branch, series.testbed, series.workload)
-        if measured is None or newest.position > measured:
-            await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
-        elif idle:
-            await self._ask(newest, series, ProbeReason.BACKFILL, Priority.BACKFILL)
+        return await newest_let_through(self._farm, branch, series, waiting)
 
     async def _ask(
         self, commit: CommitRow, series: Series, reason: ProbeReason, priority: Priority
@@ -201,20 +181,20 @@ class CommitQueue:
                 image_id=image.id,
                 testbed=series.testbed,
                 workload=series.workload,
-                iterations=series.iterations or await self._auto(series, commit.position),
+                iterations=series.iterations or await self._auto(series, commit),
                 reason=reason,
                 priority=priority,
                 serial=lost,
             ),
         )
 
-    async def _auto(self, series: Series, position: int) -> int:
+    async def _auto(self, series: Series, commit: CommitRow) -> int:
         samples = await self._farm.store.samples(
             testbed=series.testbed,
             workload=series.workload,
-            first_position=max(0, position - WINDOW_COMMITS),
-            last_position=position,
-            branch=self._farm.branch,
+            first_position=max(0, commit.position - WINDOW_COMMITS),
+            last_position=commit.position,
+            branch=commit.branch,
         )
         return auto_iterations(learn(comparable_samples(samples)))
 

@@ -21,6 +21,7 @@ from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.evidence import span_of
@@ -36,7 +37,8 @@ async def search_for(
 
     Gives the linked row; None when the anchor is unknown, or another master was quicker.
     """
-    anchor = await farm.store.image_at(farm.branch, alarm.anchor)
+    branch = await branch_of_judgement(farm, judgement)
+    anchor = await farm.store.image_at(branch, alarm.anchor)
     if anchor is None:
         return None
     raised = RaisedAlarm(
@@ -52,7 +54,7 @@ async def search_for(
     )
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
-    search = await search_of(farm, raised, key=key, again=again)
+    search = await search_of(farm, raised, key=key, branch=branch, again=again)
     return await farm.store.change_judgement(judgement, now=farm.now(), search_id=search.id)
 
 
@@ -127,7 +129,8 @@ class Remeasuring:
 
     async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
         """Make the verdict a suspicion, which the judge looks at when the fresh boots are there."""
-        store, branch = self._farm.store, self._farm.branch
+        store = self._farm.store
+        branch = await branch_of_judgement(self._farm, row)
         judged = await store.image_at(branch, row.new_position)
         before = await store.image_at(branch, row.old_position) if row.old_sha else None
         if judged is None:

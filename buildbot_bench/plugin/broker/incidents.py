@@ -53,7 +53,7 @@ class Incidents:
             await self._end(member, Standing.UNCLEAR, why)
         elif await is_forsaken(self._farm, search):
             why = f"search {search.id} found nothing: {search.detail or search.state}"
-            await self._search_alone(member, Standing.UNCLEAR, why)
+            await self._search_alone(member, search, Standing.UNCLEAR, why)
         elif search.state in {SearchState.CANCELLED, SearchState.CANCELLING}:
             await self._end(member, Standing.UNCLEAR, f"search {search.id} was cancelled")
         elif search.ended_at is not None:
@@ -63,7 +63,7 @@ class Incidents:
         step = step_within(search, member.on(search.branch))
         if step is None:
             why = "the step lies outside of the commits among which this series changed"
-            await self._search_alone(member, Standing.DENIED, why)
+            await self._search_alone(member, search, Standing.DENIED, why)
             return
         probes = await self._probes(member)
         held = await held_testbeds(self._farm)
@@ -87,10 +87,10 @@ class Incidents:
                 for one in wanted:
                     await self._ask(there, inputs, one, serial=len(probes) + 1)
             case Confirmation():
-                await self._conclude(member, found, least)
+                await self._conclude(member, search, found, least)
 
     async def _conclude(
-        self, member: IncidentSeriesRow, found: Confirmation, min_effect: float
+        self, member: IncidentSeriesRow, search: SearchRow, found: Confirmation, min_effect: float
     ) -> None:
         """Write the verdict down; what the step does not explain is searched."""
         figures = {"effect": found.effect, "low": found.low, "high": found.high}
@@ -102,10 +102,10 @@ class Incidents:
             and leaves_a_rest(found, alarm.low, alarm.high, min_effect)
         )
         if found.standing is Standing.DENIED:
-            await self._search_alone(member, Standing.DENIED, found.reason, **figures)
+            await self._search_alone(member, search, Standing.DENIED, found.reason, **figures)
         elif found.standing is Standing.CONFIRMED and rest:
             why = f"{found.reason}; it changed by more than that"
-            await self._search_alone(member, Standing.CONFIRMED, why, **figures)
+            await self._search_alone(member, search, Standing.CONFIRMED, why, **figures)
         else:
             await self._end(member, found.standing, found.reason, **figures)
 
@@ -124,13 +124,22 @@ class Incidents:
         )
 
     async def _search_alone(
-        self, member: IncidentSeriesRow, standing: Standing, why: str, **figures: float
+        self,
+        member: IncidentSeriesRow,
+        search: SearchRow,
+        standing: Standing,
+        why: str,
+        **figures: float,
     ) -> None:
         """Give a series another search than its incident's, and link its alarm to that one."""
         store = self._farm.store
         alarm = RaisedAlarm(**{one.name: getattr(member, one.name) for one in fields(RaisedAlarm)})
         own = await search_of(
-            self._farm, alarm, key=f"incident:{member.id}", but=(member.search_id,)
+            self._farm,
+            alarm,
+            key=f"incident:{member.id}",
+            branch=search.branch,
+            but=(member.search_id,),
         )
         row = member.judgement_id and await store.judgement(member.judgement_id)
         if row:

@@ -19,6 +19,7 @@ from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementState, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.evidence import is_alike
 
@@ -39,7 +40,8 @@ class NoOps:
         store = self._farm.store
         if probe.reason in OF_COMMITS:
             series = {"testbed": probe.testbed, "workload": probe.workload}
-            twin = await store.measured_twin(image, branch=self._farm.branch, **series)
+            branch = await branch_of_image(self._farm, image)
+            twin = await store.measured_twin(image, branch=branch, **series)
             if twin is not None:
                 await self._close(probe, image, twin)
             return twin is not None
@@ -70,6 +72,7 @@ class NoOps:
                 new_position=image.position,
                 state=JudgementState.NOTHING,
                 verdict=VerdictGrounds(image=image.id, reason=reason),
+                branch=await branch_of_image(self._farm, image),
             ),
             now=self._farm.now(),
         )
@@ -128,6 +131,7 @@ class Issuer:
             name=f"bench-image:{image.id}:{image.version}",
             builder=self._farm.workflow.build_job.name,
             revision=image.sha,
+            branch=image.branch or None,
             reason=f"build {image.label}",
             priority=priority,
             properties={
@@ -170,8 +174,11 @@ class Issuer:
         reason: str,
         priority: int,
         properties: dict[str, Any],
+        branch: str | None = None,
     ) -> int | None:
         """Buildbot's request of that name, made if there is none; its number.
+
+        `branch` is what a checkout has to fetch to have the revision; None: the repository's HEAD.
 
         None while Buildbot has no such builder: a reconfiguration goes on, and a later cycle asks.
         """
@@ -181,7 +188,7 @@ class Issuer:
         sourcestamp = {
             "codebase": "",
             "repository": self._farm.workflow.repository_url,
-            "branch": None,
+            "branch": branch,
             "revision": revision,
             "project": self._farm.workflow.name,
         }

@@ -23,6 +23,7 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, Ve
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
@@ -66,20 +67,21 @@ class Judging:
     async def _judge(
         self, image: ImageRow, testbed: str, workload: str, earlier: JudgementRow | None
     ) -> None:
+        branch = await branch_of_image(self._farm, image)
         first = max(0, image.position - WINDOW_COMMITS)
         samples = await self._farm.store.samples(
             testbed=testbed,
             workload=workload,
             first_position=first,
             last_position=image.position,
-            branch=self._farm.branch,
+            branch=branch,
         )
         new, history = split(samples, image)
         if new is None:
             return
         noise = learn(history)
-        policy = await self._policy(image, new, history, earlier)
-        settled = await settled_changes(self._farm, testbed, workload, first)
+        policy = await self._policy(image, branch, new, history, earlier)
+        settled = await settled_changes(self._farm, testbed, workload, first, branch=branch)
         verdict = judge(history, new, noise, policy, settled)
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(
@@ -90,7 +92,7 @@ class Judging:
             why := removal_reason(self._farm, testbed, workload)
         ):
             verdict = Unfit(comparison=verdict.comparison, reason=why)
-        row = earlier or await self._row(new, history, image)
+        row = earlier or await self._row(new, history, image, branch)
         if earlier is None and row.rounds:
             return  # judged already, by a master that died before it could say so
         await self._follow(verdict, row, image, new.metric.unit)
@@ -116,6 +118,7 @@ class Judging:
     async def _policy(
         self,
         image: ImageRow,
+        branch: str,
         new: Sample,
         history: Sequence[Sample],
         earlier: JudgementRow | None,
@@ -133,15 +136,19 @@ class Judging:
             higher_is_better=new.metric.higher_is_better,
             false_alarms_per_1000=regression.false_alarms,
             series=len(all_series(self._farm.workflow.bench_jobs)),
-            corroborated=await alarmed_elsewhere(self._farm, new, old) if old else frozenset(),
+            corroborated=await alarmed_elsewhere(self._farm, new, old, branch=branch)
+            if old
+            else frozenset(),
             images=relinks.more and not lost,
         )
 
-    async def _row(self, new: Sample, history: Sequence[Sample], image: ImageRow) -> JudgementRow:
+    async def _row(
+        self, new: Sample, history: Sequence[Sample], image: ImageRow, branch: str
+    ) -> JudgementRow:
         """The row of a sample and its predecessor; a new one says nothing yet."""
         store = self._farm.store
         old = predecessor(history, new)
-        old_image = await store.image_at(self._farm.branch, old.position) if old else None
+        old_image = await store.image_at(branch, old.position) if old else None
         return await store.ensure_judgement(
             NewJudgement(
                 testbed=new.testbed,
@@ -152,6 +159,7 @@ class Judging:
                 new_sha=image.sha,
                 new_position=image.position,
                 state=JudgementState.NOTHING,
+                branch=branch,
             ),
             now=self._farm.now(),
         )
@@ -179,7 +187,8 @@ class Judging:
         )
 
     async def _ask(self, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:
-        known = await self._farm.store.image_at(self._farm.branch, wanted.position)
+        branch = await branch_of_judgement(self._farm, judgement)
+        known = await self._farm.store.image_at(branch, wanted.position)
         if known is None:
             return None
         revision = BuildTarget(sha=known.sha, position=known.position, label=known.label)

@@ -29,7 +29,7 @@ class NoOpCommits:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
-        self._looked_at: tuple[object, ...] = ()
+        self._looked_at: dict[str, tuple[object, ...]] = {}
 
     async def look(self, branch: str) -> int:
         """Look again if there are new commits, or new lists of files that builds read.
@@ -48,8 +48,8 @@ class NoOpCommits:
         job = self._farm.workflow.build_digest
         listed = await store.listed_images(branch, first, job)
         commits = await store.unbuilt_commits(branch, first)
-        seen = (branch, *listed, *(commit.id for commit in commits))
-        if not listed or not commits or seen == self._looked_at:
+        seen = (*listed, *(commit.id for commit in commits))
+        if not listed or not commits or seen == self._looked_at.get(branch):
             return
         placed = {commit.id: _around(commit.position, listed) for commit in commits}
         digests = {one.digest for around in placed.values() for one in around}
@@ -60,13 +60,13 @@ class NoOpCommits:
             )
         except InfraError as error:
             log.msg(f"bench: it is not known what the new commits touch: {error}")
-            self._looked_at = seen
+            self._looked_at[branch] = seen
             return
         touched = dict(zip((commit.id for commit in commits), changes, strict=True))
         found = await deferToThread(_presumed, commits, placed, touched, bodies)
         if found:
             await store.presume_no_ops(found)
-        self._looked_at = seen
+        self._looked_at[branch] = seen
 
 
 def _around(position: int, listed: Sequence[ListedRow]) -> tuple[ListedRow, ...]:

@@ -72,6 +72,7 @@ class Recoveries:
         for row in self._better:
             seen = (search.id, row.id, row.version)
             same = (row.testbed, row.workload) == (search.testbed, search.workload)
+            same = same and row.branch in {search.branch, None}
             if not same or row.new_position <= culprit or seen in self._refuted:
                 continue
             recovery = await self._level_is_back(search, step, row)

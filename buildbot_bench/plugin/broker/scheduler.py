@@ -16,7 +16,8 @@ from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
-from buildbot_bench.plugin.broker.commit_queue import CommitQueue, CommitWatch
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue
+from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
-from buildbot_bench.workflow import CheckoutStep, RunStep, UploadStep, Workflow, load
+from buildbot_bench.workflow import CheckoutStep, Push, RunStep, UploadStep, Workflow, load
 
 
 class Poller(GitPoller):
@@ -39,6 +40,23 @@ class Poller(GitPoller):
         return super()._dovccmd(words[0], words[1:], *more, **kwargs)
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedRefs:
+    """Tells Buildbot's poller which of a repository's references are watched branches.
+
+    Equal ones are alike: a configuration that is read again does not start another poller.
+    """
+
+    push: Push
+
+    def __call__(self, reference: str) -> bool:
+        """Whether the full name of a reference is that of such a branch."""
+        return bool(
+            reference.startswith(_HEADS) and self.push.watched([reference.removeprefix(_HEADS)])
+        )
+
+
+_HEADS = "refs/heads/"
 POLL_S = 60.0
 # A worker that a restarted master cannot reach for longer than this is worth a message.
 MISSING_AFTER_S = 15 * 60
@@ -80,12 +98,6 @@ class BenchConfigurator(ConfiguratorBase):
         except UsageError as problem:
             error(str(problem))
             raise
-        push = workflow.on.push
-        if push is not None and len(push.branches) > 1:
-            error(
-                f"{path}: on.push.branches: one branch a farm, not {', '.join(push.branches)};"
-                " watch the others by farms of their own"
-            )
         return cls(workflow, **settings)
 
     def configure(self, config_dict: dict[str, Any]) -> None:
@@ -109,7 +121,7 @@ class BenchConfigurator(ConfiguratorBase):
             config_dict.setdefault("change_source", []).append(
                 Poller(
                     repourl=self._workflow.repository_url,
-                    branches=list(push.branches),
+                    branches=WatchedRefs(push) if push.is_of_patterns else list(push.branches),
                     pollInterval=self._poll_s,
                     pollAtLaunch=True,
                     usetimestamps=False,  # some commits have a date that no table holds

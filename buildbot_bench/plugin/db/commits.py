@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
 from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, PROBE
@@ -24,6 +26,7 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
     if not rows:
         return 0
     serialise(conn, Lock.COMMITS)
+    note_branch(conn, branch)
     known = _shas_from(conn, branch, min(row.position for row in rows))
     rewritten = [row.position for row in rows if known.get(row.position, row.sha) != row.sha]
     if rewritten:
@@ -36,6 +39,12 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
     return len(new)
 
 
+def forget_commits(conn: sa.Connection, branch: str, after: int) -> None:
+    """Forget what came to a branch behind a position: it was rewritten from there on."""
+    serialise(conn, Lock.COMMITS)
+    conn.execute(sa.delete(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.position > after))
+
+
 def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[int, str]:
     query = sa.select(COMMIT.c.position, COMMIT.c.sha).where(
         COMMIT.c.branch == branch, COMMIT.c.position >= first_position
@@ -44,14 +53,16 @@ def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[in
 
 
 def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
-    """The tip of a branch as far as it is recorded."""
-    query = _of(branch).order_by(COMMIT.c.position.desc())
+    """The newest commit of a branch's line as far as it is recorded."""
+    query = sa.select(COMMIT).where(commits_on(line_of(conn, branch)))
+    query = query.order_by(COMMIT.c.position.desc())
     return fetch(conn, query, CommitRow)
 
 
 def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | None:
-    """The commit of a branch at that position."""
-    return fetch(conn, _of(branch).where(COMMIT.c.position == position), CommitRow)
+    """The commit of a branch's line at that position."""
+    query = sa.select(COMMIT).where(COMMIT.c.position == position)
+    return fetch(conn, query.where(commits_on(line_of(conn, branch))), CommitRow)
 
 
 def unmeasured(
@@ -64,7 +75,7 @@ def unmeasured(
     lost_before: float = 0.0,
     limit: int | None = None,
 ) -> list[CommitRow]:
-    """Important commits from a position on that nobody asked to measure, newest first.
+    """Important commits of a branch's own that nobody asked to measure, newest first.
 
     Those that are presumed to be no-op changes do not count.
 
@@ -86,8 +97,9 @@ def unmeasured(
         )
     )
     query = (
-        _of(branch)
+        sa.select(COMMIT)
         .where(
+            _own(conn, branch),
             COMMIT.c.position >= first_position,
             COMMIT.c.important,
             COMMIT.c.no_op_of.is_(None),
@@ -102,13 +114,25 @@ def unmeasured(
 def newest_asked_position(
     conn: sa.Connection, branch: str, testbed: str, workload: str
 ) -> int | None:
-    """The position of the newest commit of a branch that was ever asked for on its own account."""
+    """The position of the newest of a branch's own commits that was ever asked for as such."""
+    return _newest_asked(conn, COMMIT.c.position, branch, testbed, workload)
+
+
+def last_asked_at(conn: sa.Connection, branch: str, testbed: str, workload: str) -> float | None:
+    """When one of a branch's own commits was last asked for on its own account."""
+    return _newest_asked(conn, PROBE.c.created_at, branch, testbed, workload)
+
+
+def _newest_asked(
+    conn: sa.Connection, column: sa.Column[Any], branch: str, testbed: str, workload: str
+) -> Any:
     query = (
-        sa.select(sa.func.max(COMMIT.c.position))
+        sa.select(sa.func.max(column))
+        .select_from(COMMIT)
         .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
         .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
         .where(
-            COMMIT.c.branch == branch,
+            _own(conn, branch),
             PROBE.c.testbed == testbed,
             PROBE.c.workload == workload,
             PROBE.c.reason.in_(OF_COMMITS),
@@ -126,7 +150,7 @@ def asked_commits(
         .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
         .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
         .where(
-            COMMIT.c.branch == branch,
+            commits_on(line_of(conn, branch)),
             COMMIT.c.position >= first_position,
             PROBE.c.testbed == testbed,
             PROBE.c.workload == workload,
@@ -136,5 +160,6 @@ def asked_commits(
     return fetch_all(conn, query.order_by(PROBE.c.id), AskedRow)
 
 
-def _of(branch: str) -> sa.Select[tuple[object, ...]]:
-    return sa.select(COMMIT).where(COMMIT.c.branch == branch)
+def _own(conn: sa.Connection, branch: str) -> sa.ColumnElement[bool]:
+    """The condition for what a branch has since it parted from its trunk."""
+    return commits_on(line_of(conn, branch)[:1])

@@ -69,7 +69,10 @@ def _slope_from(stored: Mapping[str, Any]) -> Slope:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewJudgement:
-    """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level."""
+    """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level.
+
+    `branch` is the one that has the new revision; None, of what an earlier release judged.
+    """
 
     testbed: str
     workload: str
@@ -87,6 +90,7 @@ class NewJudgement:
     rounds: int = 0
     verdict: VerdictGrounds | None = None
     search_id: int | None = None
+    branch: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,12 +7,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.plugin.db.branches import arrived_on, line_of
+from buildbot_bench.plugin.db.branches import images_of_history as of_history
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow, PatchRow
 from buildbot_bench.plugin.db.schema import (
     AB_TEST_VARIANT,
     ARTEFACT,
-    COMMIT,
     IMAGE,
     ITERATION,
     PATCH,
@@ -35,8 +36,9 @@ def ensure_image(
     label: str,
     now: float,
     state: ImageState = ImageState.WANTED,
+    branch: str | None = None,
 ) -> ImageRow:
-    """The image of a variant with that ordinal, in that state if it was not known."""
+    """The image of a variant with that ordinal; in that state and of that branch if it is new."""
     return ensure(
         conn,
         IMAGE,
@@ -47,6 +49,7 @@ def ensure_image(
             "position": position,
             "label": label,
             "state": state,
+            "branch": branch,
             "created_at": now,
             "changed_at": now,
         },
@@ -66,7 +69,7 @@ def image_of(conn: sa.Connection, variant: str, ordinal: int) -> ImageRow | None
 
 def image_at(conn: sa.Connection, branch: str, position: int) -> ImageRow | None:
     """The first image of the plain revision that a branch has at a position."""
-    query = sa.select(IMAGE).where(in_span(position, position, branch))
+    query = sa.select(IMAGE).where(in_span(conn, position, position, branch))
     return fetch(conn, query.order_by(IMAGE.c.ordinal), ImageRow)
 
 
@@ -82,7 +85,19 @@ def images_between(
     conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
 ) -> list[ImageRow]:
     """The images of plain revisions of a span, by position and ordinal."""
-    query = sa.select(IMAGE).where(in_span(first_position, last_position, branch))
+    query = sa.select(IMAGE).where(in_span(conn, first_position, last_position, branch))
+    order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
+    return fetch_all(conn, query.order_by(*order), ImageRow)
+
+
+def images_of_history(
+    conn: sa.Connection, branch: str, first_position: int, last_position: int
+) -> list[ImageRow]:
+    """The images of a branch's plain revisions of a span, those from before the farm among them."""
+    query = sa.select(IMAGE).where(
+        IMAGE.c.position.between(first_position, last_position),
+        of_history(line_of(conn, branch)),
+    )
     order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
     return fetch_all(conn, query.order_by(*order), ImageRow)
 
@@ -104,7 +119,7 @@ def measured_twin(
     None unless the nearest older revision of the branch that is built has that kernel: one that
     came back after others is worth a boot.
     """
-    older = sa.and_(in_span(0, row.position - 1, branch), IMAGE.c.ordinal == row.ordinal)
+    older = sa.and_(in_span(conn, 0, row.position - 1, branch), IMAGE.c.ordinal == row.ordinal)
     nearest = sa.select(IMAGE).where(older, _kernel.is_not(None))
     newest_first = IMAGE.c.position.desc()
     predecessor = fetch(conn, nearest.order_by(newest_first), ImageRow)
@@ -129,19 +144,16 @@ def change_image(
     return compare_and_swap(conn, IMAGE, row, {**columns, "changed_at": now})
 
 
-def in_span(first_position: int, last_position: int, branch: str | None) -> sa.ColumnElement[bool]:
-    """The condition for images of plain revisions of a span, of one branch if it is named."""
+def in_span(
+    conn: sa.Connection, first_position: int, last_position: int, branch: str | None
+) -> sa.ColumnElement[bool]:
+    """The condition for images of plain revisions of a span, of a branch's line if it is named."""
     condition = sa.and_(
         IMAGE.c.position.between(first_position, last_position), IMAGE.c.variant == IMAGE.c.sha
     )
     if branch is None:
         return condition
-    on_branch = sa.select(COMMIT.c.id).where(
-        COMMIT.c.branch == branch,
-        COMMIT.c.position == IMAGE.c.position,
-        COMMIT.c.sha == IMAGE.c.sha,
-    )
-    return sa.and_(condition, on_branch.exists())
+    return sa.and_(condition, arrived_on(line_of(conn, branch), IMAGE.c.sha, IMAGE.c.position))
 
 
 _CLAIMED = sa.and_(IMAGE.c.digest == ARTEFACT.c.digest, IMAGE.c.state == ImageState.BUILT)

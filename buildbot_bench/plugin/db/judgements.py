@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, NewJudgement
 from buildbot_bench.plugin.db.schema import JUDGEMENT, MARK, SEARCH
 from buildbot_bench.plugin.db.sql import (
@@ -42,13 +43,14 @@ def judgements(
 
 
 def closed_judgements(
-    conn: sa.Connection, testbed: str, workload: str, first_position: int
+    conn: sa.Connection, testbed: str, workload: str, first_position: int, branch: str
 ) -> list[JudgementRow]:
-    """Of a series since a position, those that raised an alarm, or went some rounds without one."""
+    """Of a series on a branch since a position: alarms, and what went some rounds without one."""
     query = sa.select(JUDGEMENT).where(
         JUDGEMENT.c.testbed == testbed,
         JUDGEMENT.c.workload == workload,
         JUDGEMENT.c.new_position >= first_position,
+        judgements_of(line_of(conn, branch)),
         sa.or_(
             JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
             sa.and_(JUDGEMENT.c.state == JudgementState.NOTHING, JUDGEMENT.c.rounds > 1),
@@ -57,12 +59,15 @@ def closed_judgements(
     return fetch_all(conn, query.order_by(JUDGEMENT.c.new_position), JudgementRow)
 
 
-def alarms_over(conn: sa.Connection, old_position: int, new_position: int) -> list[JudgementRow]:
-    """The alarms of all series over some of the commits in (old, new], oldest first."""
+def alarms_over(
+    conn: sa.Connection, branch: str, old_position: int, new_position: int
+) -> list[JudgementRow]:
+    """The alarms of all series over some of a branch's commits in (old, new], oldest first."""
     query = sa.select(JUDGEMENT).where(
         JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
         JUDGEMENT.c.old_position < new_position,
         JUDGEMENT.c.new_position > old_position,
+        judgements_of(line_of(conn, branch)),
     )
     return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow
 from buildbot_bench.plugin.db.schema import CAPTURE, COMMIT, IMAGE, PROFILE, READ_FILES
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
@@ -36,19 +36,17 @@ def listed_images(
         IMAGE.c.variant == IMAGE.c.sha,
         IMAGE.c.read_files.is_not(None),
         IMAGE.c.built_by == built_by,
-        sa.exists().where(
-            COMMIT.c.branch == branch,
-            COMMIT.c.position == IMAGE.c.position,
-            COMMIT.c.sha == IMAGE.c.sha,
-        ),
+        arrived_on(line_of(conn, branch), IMAGE.c.sha, IMAGE.c.position),
     )
     return fetch_all(conn, query.order_by(IMAGE.c.position, IMAGE.c.ordinal), ListedRow)
 
 
-def newest_listed(conn: sa.Connection, last_position: int) -> str | None:
-    """The digest of the list of the newest build of a plain revision up to a position."""
+def newest_listed(conn: sa.Connection, branch: str, last_position: int) -> str | None:
+    """The digest of the list of the newest build of a branch's plain revisions up to a position."""
     query = sa.select(IMAGE.c.read_files).where(
-        in_span(0, last_position, None), IMAGE.c.read_files.is_not(None)
+        IMAGE.c.position <= last_position,
+        images_of_history(line_of(conn, branch)),
+        IMAGE.c.read_files.is_not(None),
     )
     newest_first = query.order_by(IMAGE.c.position.desc(), IMAGE.c.ordinal)
     found: str | None = conn.execute(newest_first.limit(1)).scalar()
@@ -59,7 +57,7 @@ def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> li
     """Important commits from a position on of which nobody asked for an image, by position."""
     asked = sa.select(IMAGE.c.id).where(IMAGE.c.variant == COMMIT.c.sha)
     query = sa.select(COMMIT).where(
-        COMMIT.c.branch == branch,
+        commits_on(line_of(conn, branch)),
         COMMIT.c.position >= first_position,
         COMMIT.c.important,
         ~asked.exists(),
@@ -69,7 +67,9 @@ def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> li
 
 def presumed_no_ops(conn: sa.Connection, branch: str, limit: int | None = None) -> list[CommitRow]:
     """The commits of a branch that are presumed to be no-op changes, newest first."""
-    query = sa.select(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.no_op_of.is_not(None))
+    query = sa.select(COMMIT).where(
+        commits_on(line_of(conn, branch)), COMMIT.c.no_op_of.is_not(None)
+    )
     return fetch_all(conn, query.order_by(COMMIT.c.position.desc()).limit(limit), CommitRow)
 
 

@@ -89,7 +89,8 @@ class ImageRow:
     `digest` is that of the artefact, `kernel_digest` that of the kernel without what its build
     tells of itself; `manifest` is what the builder says of it, in core.manifest's fields.
     `read_files` is the digest of the list of the files that the build read, None when it is not
-    known; `built_by` tells the jobs apart that built.
+    known; `built_by` tells the jobs apart that built. `branch` is the one that has the revision,
+    of several the one watched first: empty when none is watched, None when that is not known.
     """
 
     id: int
@@ -113,6 +114,7 @@ class ImageRow:
     manifest: dict[str, Any] | None = None
     read_files: str | None = None
     built_by: str | None = None
+    branch: str | None = None
 
     @property
     def kernel(self) -> str | None:

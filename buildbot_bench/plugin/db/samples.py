@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Iteration, Metric, Sample
+from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
@@ -115,13 +116,19 @@ def samples(
     unit: str | None = None,
     epoch: str | None = None,
     branch: str | None = None,
+    history_of: str | None = None,
 ) -> list[Sample]:
     """The samples of the plain revisions of a span, by position and image.
+
+    With `branch` those of commits that came to its line; with `history_of` those from before the
+    farm was set up, too.
 
     One for each image, epoch and unit; without `unit` the primary one of each iteration. An
     image whose iterations all failed has a sample without values.
     """
-    chosen = in_span(first_position, last_position, branch)
+    chosen = in_span(conn, first_position, last_position, branch)
+    if history_of is not None:
+        chosen = sa.and_(chosen, images_of_history(line_of(conn, history_of)))
     return _samples(conn, chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
-from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
 
 
@@ -90,7 +91,7 @@ def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
             last_at_s,
         )
         .select_from(of.join(IMAGE, IMAGE.c.id == of.c.image_id))
-        .where(*_plain(branch))
+        .where(images_of_history(line_of(conn, branch)))
         .group_by(IMAGE.c.position, of.c.epoch, of.c.unit)
         .order_by(IMAGE.c.position, last_at_s)
     )
@@ -142,7 +143,7 @@ def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
             in_doubt().label("in_doubt"),
         )
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
-        .where(*_of(testbed, workload), *_plain(branch))
+        .where(*_of(testbed, workload), images_of_history(line_of(conn, branch)))
         .order_by(IMAGE.c.position, IMAGE.c.ordinal, ITERATION.c.at_s, ITERATION.c.id)
     )
     return fetch_all(conn, query, ExportRow)
@@ -157,19 +158,6 @@ def _of(
         ITERATION.c.workload == workload,
         ITERATION.c.tunables == "",
     )
-
-
-def _plain(branch: str) -> Sequence[sa.ColumnElement[bool]]:
-    """Which images are a branch's history: no variants, and no commit that another displaced.
-
-    Commits from before the farm was set up are in no row of bench_commit; they count.
-    """
-    displaced = sa.select(COMMIT.c.id).where(
-        COMMIT.c.branch == branch,
-        COMMIT.c.position == IMAGE.c.position,
-        COMMIT.c.sha != IMAGE.c.sha,
-    )
-    return (IMAGE.c.variant == IMAGE.c.sha, ~displaced.exists())
 
 
 def last_outcomes(conn: sa.Connection, limit: int) -> list[tuple[str, float, str | None]]:

@@ -6,6 +6,7 @@ What a method takes, does and gives is said where its query stands. A method is 
 from __future__ import annotations
 
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
+from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
@@ -27,10 +28,17 @@ class BenchStore(PooledStore):
 
     upgrade = writing(transactions.upgrade)
 
+    branches = reading(branch_queries.branches)
+    keep_branch = writing(branch_queries.keep_branch)
+    line_of = reading(branch_queries.line_of)
+    branch_of = reading(branch_queries.branch_of)
     add_commits = writing(commit_queries.add_commits)
+    forget_commits = writing(commit_queries.forget_commits)
     newest_commit = reading(commit_queries.newest_commit)
     unmeasured = reading(commit_queries.unmeasured)
+    commit_at = reading(commit_queries.commit_at)
     newest_asked_position = reading(commit_queries.newest_asked_position)
+    last_asked_at = reading(commit_queries.last_asked_at)
     asked_commits = reading(commit_queries.asked_commits)
 
     ensure_image = writing(image_queries.ensure_image)
@@ -39,6 +47,7 @@ class BenchStore(PooledStore):
     image_at = reading(image_queries.image_at)
     images = reading(image_queries.images)
     all_images_between = reading(image_queries.all_images_between)
+    images_of_history = reading(image_queries.images_of_history)
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
     change_image = writing(image_queries.change_image)

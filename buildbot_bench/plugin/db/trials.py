@@ -43,7 +43,7 @@ def boots_of(
 def failing_builds(conn: sa.Connection, branch: str, first_position: int) -> dict[int, bool]:
     """By position whether all builds of a revision failed, of those that ended, newest first."""
     query = sa.select(IMAGE.c.position, IMAGE.c.digest).where(
-        in_span(first_position, MOST, branch),
+        in_span(conn, first_position, MOST, branch),
         sa.or_(IMAGE.c.digest.is_not(None), IMAGE.c.state == ImageState.UNTESTABLE),
     )
     return _by_position((row.position, row.digest is None) for row in conn.execute(query))
@@ -57,7 +57,7 @@ def failing_boots(
         sa.select(IMAGE.c.position, PROBE.c.failure_kind)
         .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
         .where(
-            in_span(first_position, MOST, branch),
+            in_span(conn, first_position, MOST, branch),
             PROBE.c.testbed == testbed,
             PROBE.c.workload == workload,
             PROBE.c.state == ProbeState.DONE,

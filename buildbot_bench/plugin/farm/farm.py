@@ -50,25 +50,19 @@ class Farm:
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
-        self._mirrored = ("", "")
+        self._mirrored: tuple[str, tuple[str, ...]] = ("", ())
         self.use(workflow)
 
     def use(self, workflow: Workflow) -> None:
         """Go by this workflow from now on; whoever holds the farm need not be told."""
         self.span.cache_clear()
         self.workflow = workflow
-        asked = (workflow.repository_url, self.branch)
+        asked = (workflow.repository_url, workflow.branches)
         if self._mirrored != asked:
             path = Path(self.master.basedir) / "mirror.git"
-            url, branch = self._mirrored = asked
-            self.mirroring = Mirroring(path, url, branch=branch, reactor=self.master.reactor)
+            url, branches = self._mirrored = asked
+            self.mirroring = Mirroring(path, url, branches=branches, reactor=self.master.reactor)
             self.history = self.mirroring.history
-
-    @property
-    def branch(self) -> str:
-        """The branch whose commits are measured."""
-        push = self.workflow.on.push
-        return push.branches[0] if push else "main"
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
         return self.history.range(self.history.resolve(old_sha), self.history.resolve(new_sha))

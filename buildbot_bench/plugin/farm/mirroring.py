@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ MOMENT_S = 2.0
 class Mirroring:
     """One farm's mirror, from its first clone on."""
 
-    def __init__(self, path: Path, url: str, *, branch: str, reactor: Any) -> None:
-        self.history = MirrorHistory(path, url, branches=(branch,), on_progress=self._take_progress)
+    def __init__(self, path: Path, url: str, *, branches: Sequence[str], reactor: Any) -> None:
+        self.history = MirrorHistory(path, url, branches=branches, on_progress=self._take_progress)
         self._reactor = reactor
         self._is_ready = self._has_looked = self._is_looking = False
         self._trouble: InfraError | None = None

@@ -218,7 +218,6 @@ _DURATION_S = 60.0
 class ImportedSeries:
     """Where the farm would have measured it."""
 
-    branch: str
     testbed: str
     workload: str
     epoch: str
@@ -230,7 +229,13 @@ def is_kept(conn: sa.Connection, group: Group, revision: Revision, series: Impor
 
 
 def keep(
-    conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries, *, now: float
+    conn: sa.Connection,
+    group: Group,
+    revision: Revision,
+    series: ImportedSeries,
+    *,
+    branch: str,
+    now: float,
 ) -> bool:
     """Keep it, in the caller's transaction; False when it was kept before.
 
@@ -239,9 +244,9 @@ def keep(
     """
     if is_kept(conn, group, revision, series):
         return False
-    add_commits(conn, series.branch, [NewCommit.of(revision, important=False, arrived_at=now)])
+    add_commits(conn, branch, [NewCommit.of(revision, important=False, arrived_at=now)])
     request = ProbeRequest(
-        image_id=_image(conn, revision, now).id,
+        image_id=_image(conn, revision, branch, now).id,
         testbed=series.testbed,
         workload=series.workload,
         iterations=len(group.boots),
@@ -256,7 +261,7 @@ def keep(
     return True
 
 
-def _image(conn: sa.Connection, revision: Revision, now: float) -> ImageRow:
+def _image(conn: sa.Connection, revision: Revision, branch: str, now: float) -> ImageRow:
     image = ensure_image(
         conn,
         sha=revision.sha,
@@ -264,6 +269,7 @@ def _image(conn: sa.Connection, revision: Revision, now: float) -> ImageRow:
         ordinal=0,
         position=revision.position,
         label=revision.label,
+        branch=branch,
         now=now,
     )
     if image.state == ImageState.WANTED and image.brid is None:

@@ -16,7 +16,7 @@ from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory
-from buildbot_bench.plugin.db.commits import newest_commit
+from buildbot_bench.plugin.db.branches import branches
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock
 from buildbot_bench.plugin.importing.archive import (
     Group,
@@ -105,13 +105,11 @@ def _parser() -> argparse.ArgumentParser:
 def _import(options: argparse.Namespace) -> Tally:
     workflow = load(options.workflow)
     workloads = _workloads(workflow, options)
-    push = workflow.on.push
-    branch = push.branches[0] if push else "main"
     history = MirrorHistory(
-        options.master / "mirror.git", workflow.repository_url, branches=(branch,)
+        options.master / "mirror.git", workflow.repository_url, branches=workflow.branches
     )
     tally = Tally()
-    with _database(options, branch) as engine:
+    with _database(options) as engine:
         for number, found in enumerate(_groups(options.archives), start=1):
             if number % _STEP == 0:
                 print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
@@ -126,7 +124,6 @@ def _import(options: argparse.Namespace) -> Tally:
                         tally.left_out += 1
                         continue
                     series = ImportedSeries(
-                        branch=branch,
                         testbed=options.testbed,
                         workload=workload,
                         epoch=options.epoch or found.series,
@@ -153,6 +150,7 @@ def _take(
 ) -> None:
     try:
         revision = _booted(history, group)
+        branch = _branch(engine, history, revision)
     except UsageError as error:
         tally.refused.append(long_line(f"{group.place}: {error}"))
         return
@@ -161,7 +159,7 @@ def _take(
             new = not is_kept(conn, group, revision, series)
         else:
             take_write_lock(conn)
-            new = keep(conn, group, revision, series, now=time.time())
+            new = keep(conn, group, revision, series, branch=branch, now=time.time())
     if not new:
         tally.known += 1
         return
@@ -171,19 +169,43 @@ def _take(
 
 
 def _booted(history: MirrorHistory, group: Group) -> Revision:
-    """The revision of the farm's branch.
+    """The revision of the farm's branches.
 
-    A count of commits, as in n257521, is another commit on each branch.
+    A count of commits, as in n257521, is another commit on each branch: the hash tells which.
 
     Raises:
         UsageError: Another commit was booted.
     """
-    revision = history.resolve(group.revision)
+    try:
+        revision = history.resolve(group.revision)
+    except UsageError:
+        if not group.sha:
+            raise
+        revision = history.resolve(group.sha)
+        if revision.label != group.revision:
+            raise
     if not revision.sha.startswith(group.sha):
         raise UsageError(
             f"{group.revision} is {revision.short_sha} here, but {group.sha} was booted"
         )
     return revision
+
+
+def _branch(engine: sa.Engine, history: MirrorHistory, revision: Revision) -> str:
+    """The branch of the farm that has a revision; of several the one that it watched first.
+
+    Raises:
+        UsageError: None of them has it.
+    """
+    carriers = history.carriers(revision.sha)
+    with engine.connect() as conn:
+        seen = [row.name for row in branches(conn) if row.name in carriers]
+    if not carriers:
+        raise UsageError(
+            f"{revision.label} is on no branch of this farm",
+            hint="let on.push.branches take its branch, and start the farm once",
+        )
+    return (seen or [*carriers])[0]
 
 
 def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:
@@ -212,7 +234,7 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
 
 
 @contextmanager
-def _database(options: argparse.Namespace, branch: str) -> Iterator[sa.Engine]:
+def _database(options: argparse.Namespace) -> Iterator[sa.Engine]:
     """The farm's tables, which the farm itself has made.
 
     Raises:
@@ -229,7 +251,7 @@ def _database(options: argparse.Namespace, branch: str) -> Iterator[sa.Engine]:
     engine = sa.create_engine(named)
     try:
         with engine.connect() as conn:
-            if not is_current(conn) or newest_commit(conn, branch) is None:
+            if not is_current(conn) or not branches(conn):
                 raise UsageError("the farm's tables are not ready", hint=wanted)
         yield engine
     except sa.exc.OperationalError as error:

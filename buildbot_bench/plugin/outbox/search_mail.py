@@ -162,7 +162,7 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
     first, last = points[0].position, points[-1].position
     marks = [
         HistoryMark(position=mark.position, kind=HistoryMarkKind(mark.kind), text=mark.label)
-        for mark in await marks_of(farm, search.testbed, search.workload)
+        for mark in await marks_of(farm, search.testbed, search.workload, search.branch)
         if first <= mark.position <= last
     ]
     noise = await deferToThread(learn, samples)

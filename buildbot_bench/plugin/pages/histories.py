@@ -18,9 +18,11 @@ from twisted.internet.threads import deferToThread
 from twisted.web.http import CACHED
 from twisted.web.resource import Resource
 
+from buildbot_bench.plugin.db.branches import Segment
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
+from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.queries.history import (
@@ -41,7 +43,7 @@ _EFFORT = 1
 class HistoryVersion:
     """All that a series' text depends on; while it is the same, so is the text."""
 
-    branch: str
+    line: tuple[Segment, ...]
     iteration: int
     marks: tuple[Mark, ...]
     quarantines: tuple[QuarantineRow, ...]
@@ -61,7 +63,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], KeptHistory] = {}
+        self._kept: dict[tuple[str, str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         # Threads that read thousands of rows at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
@@ -72,7 +74,9 @@ class Histories:
         Gives how many series are kept.
         """
         wanted = [
-            (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
+            (series.testbed, series.workload, branch)
+            for branch in await watched_branches(farm)
+            for series in all_series(farm.workflow.bench_jobs)
         ]
         for series in wanted:
             await self.read(farm, *series)
@@ -80,36 +84,42 @@ class Histories:
             del self._kept[series]
         return len(self._kept)
 
-    async def read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
-        """The series as it is now; one without points when there is none of that name."""
-        kept = self._kept.get((testbed, workload))
-        if kept is not None and kept.news == await self._news(farm, testbed, workload):
+    async def read(
+        self, farm: Farm, testbed: str, workload: str, branch: str | None = None
+    ) -> KeptHistory:
+        """The series on a branch, or on the first, as it is now.
+
+        One without points when there is none of that name.
+        """
+        asked = (testbed, workload, await first_branch(farm) if branch is None else branch)
+        kept = self._kept.get(asked)
+        if kept is not None and kept.news == await self._news(farm, *asked):
             return kept
         return await self._one_at_a_time.run(
-            lambda: Deferred.fromCoroutine(self._read(farm, testbed, workload))
+            lambda: Deferred.fromCoroutine(self._read(farm, *asked))
         )
 
-    async def _read(self, farm: Farm, testbed: str, workload: str) -> KeptHistory:
+    async def _read(self, farm: Farm, testbed: str, workload: str, branch: str) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
-        news = await self._news(farm, testbed, workload)
-        kept = self._kept.get((testbed, workload))
+        news = await self._news(farm, testbed, workload, branch)
+        kept = self._kept.get((testbed, workload, branch))
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
-        series = await read_series(farm, testbed, workload)
+        series = await read_series(farm, testbed, workload, branch)
         kept = await deferToThread(_compressed_history, testbed, workload, series, news)
         if series.points:  # nobody fills the memory by asking for what there is not
-            self._kept[testbed, workload] = kept
+            self._kept[testbed, workload, branch] = kept
         return kept
 
-    async def _news(self, farm: Farm, testbed: str, workload: str) -> HistoryVersion:
+    async def _news(self, farm: Farm, testbed: str, workload: str, branch: str) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
         for series, iteration in found.items():
             self._iterations[series] = max(iteration, self._iterations.get(series, 0))
         return HistoryVersion(
-            branch=farm.branch,
+            line=await farm.store.line_of(branch),
             iteration=self._iterations.get((testbed, workload), 0),
-            marks=tuple(await marks_of(farm, testbed, workload)),
+            marks=tuple(await marks_of(farm, testbed, workload, branch)),
             quarantines=tuple(await farm.store.quarantines(testbed)),
         )
 
@@ -123,7 +133,8 @@ def histories_of(master: Any) -> Histories:
 def _compressed_history(
     testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion
 ) -> KeptHistory:
-    view = {"testbed": testbed, "workload": workload} | as_arrays(series, news.marks)
+    named = {"testbed": testbed, "workload": workload, "branch": news.line[0].branch}
+    view = named | as_arrays(series, news.marks)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
     return KeptHistory(
         news=news,
@@ -134,7 +145,10 @@ def _compressed_history(
 
 
 class HistoryTexts(Resource):
-    """A page for each testbed and workload; what nobody measured is a series without points."""
+    """A page for each testbed and workload, of the first branch or, with ?branch=, of another.
+
+    What nobody measured is a series without points.
+    """
 
     def __init__(self, master: Any, *names: str) -> None:
         super().__init__()
@@ -157,7 +171,12 @@ class _SeriesText(DeferredResource):
         self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        kept = await histories_of(self.master).read(farm_of(self.master), *self._series)
+        branch = request.args.get(b"branch", [None])[0]
+        kept = await histories_of(self.master).read(
+            farm_of(self.master),
+            *self._series,
+            None if branch is None else branch.decode("utf-8", "replace"),
+        )
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")

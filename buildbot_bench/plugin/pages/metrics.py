@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -11,6 +12,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
@@ -133,13 +135,16 @@ async def _series(farm: Farm) -> list[Gauge]:
     """The mean of each series' newest measured commit."""
     histories = histories_of(farm.master)
     newest: dict[tuple[tuple[str, str], ...], float] = {}
-    for series in all_series(farm.workflow.bench_jobs):
-        point = (await histories.read(farm, series.testbed, series.workload)).newest
+    branches = await watched_branches(farm)
+    for branch, series in product(branches, all_series(farm.workflow.bench_jobs)):
+        point = (await histories.read(farm, series.testbed, series.workload, branch)).newest
         if point is not None:
             labels = (
                 ("testbed", series.testbed),
                 ("workload", series.workload),
                 ("unit", point.unit),
+                # A farm of one branch has the labels that it always had.
+                *([("branch", branch)] if len(branches) > 1 else []),
             )
             newest[labels] = point.mean
     return [

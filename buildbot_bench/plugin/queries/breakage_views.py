@@ -94,7 +94,11 @@ async def _console(farm: Farm, search: SearchRow, revision: Revision) -> str:
     """The end of what the DUT said at the last boot that failed; builds keep no log here."""
     if search.kind is SearchKind.BUILD:
         return ""
-    images = await farm.store.images_between(revision.position, revision.position)
+    images = [
+        image
+        for image in await farm.store.images_between(revision.position, revision.position)
+        if image.sha == revision.sha
+    ]
     ids = [image.id for image in images if image.sha == revision.sha]
     probes = await farm.store.probes_of(ids, search.testbed, search.workload)
     rows = await farm.store.iterations_of_probes([probe.id for probe in probes])

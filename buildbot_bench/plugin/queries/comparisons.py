@@ -37,6 +37,7 @@ from buildbot_bench.plugin.db.finding_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.history import read_series
 
@@ -167,9 +168,9 @@ class ComparisonViews:
         ]
 
     async def _noise(self, series: SeriesName) -> Noise | None:
-        """What the history of a series tells of boots and layout; None where there is none."""
+        """What the trunk's history of a series tells of boots and layout; None without one."""
         if series not in self._noises:
-            history = await read_series(self._farm, *series)
+            history = await read_series(self._farm, *series, await first_branch(self._farm))
             self._noises[series] = history.noise if history.points else None
         return self._noises[series]
 

@@ -260,6 +260,7 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         first_position=0,
         last_position=search.new_position,
         unit=search.unit or None,
+        history_of=search.branch,
     )
     comparable = comparable_samples(samples)
     noise = learn(comparable, prior=ARCHIVE if comparable else _assumed(search.min_effect))

@@ -12,17 +12,18 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS
 from buildbot_bench.core.search import Step
+from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import JudgementState, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
-from buildbot_bench.plugin.queries.evidence import comparable_samples, span_of
+from buildbot_bench.plugin.queries.evidence import comparable_samples
 from buildbot_bench.plugin.queries.incidents import step_within
 
 Json = dict[str, Any]
@@ -56,11 +57,11 @@ class SeriesPoints:
         return self.points[0].unit if self.points else PPS.unit
 
 
-async def read_series(farm: Farm, testbed: str, workload: str) -> SeriesPoints:
-    """The series as it is now; one without points when there is none of that name."""
-    rows = await farm.store.points(testbed, workload, farm.branch)
+async def read_series(farm: Farm, testbed: str, workload: str, branch: str) -> SeriesPoints:
+    """The series on a branch as it is now; one without points when there is none of that name."""
+    rows = await farm.store.points(testbed, workload, branch)
     points = await deferToThread(_in_newest_unit, rows)
-    return SeriesPoints(points=points, noise=await _noise(farm, testbed, workload, points))
+    return SeriesPoints(points=points, noise=await _noise(farm, testbed, workload, branch, points))
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
@@ -68,13 +69,16 @@ def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
     return tuple([row for row in rows if last and row.unit == last.unit])
 
 
-async def _noise(farm: Farm, testbed: str, workload: str, points: Sequence[PointRow]) -> Noise:
+async def _noise(
+    farm: Farm, testbed: str, workload: str, branch: str, points: Sequence[PointRow]
+) -> Noise:
     recent = points[-_NOISE_FROM:]
     samples = await farm.store.samples(
         testbed=testbed,
         workload=workload,
         first_position=recent[0].position if recent else 0,
         last_position=recent[-1].position if recent else 0,
+        history_of=branch,
     )
     return await deferToThread(lambda: learn(comparable_samples(samples)))
 
@@ -157,15 +161,26 @@ class Mark:
 
 
 async def series_list(farm: Farm) -> list[Json]:
-    """What is measured where, and then what was; `gone` says why that is not any more."""
+    """What is measured where, and then what was; `gone` says why that is not any more.
+
+    Branch by branch, in the file's order, then those that are not watched any more.
+    """
+    watched = await watched_branches(farm)
     measured = [
         (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
     ]
     past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
-    return [
-        *({"testbed": testbed, "workload": workload} for testbed, workload in measured),
-        *({"testbed": name, "workload": workload, "gone": why} for name, workload, why in past),
-    ]
+    found = []
+    for branch in await known_branches(farm):
+        there: Json = {"branch": branch}
+        why = "" if branch in watched else f"branch {branch} is no longer watched"
+        gone = {"gone": why} if why else {}
+        found += [there | {"testbed": one, "workload": of} | gone for one, of in measured]
+        found += [
+            there | {"testbed": one, "workload": of, "gone": why or reason}
+            for one, of, reason in past
+        ]
+    return found
 
 
 def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
@@ -197,14 +212,16 @@ def _shown(value: float) -> float:
     return round(value) if abs(value) >= _WHOLE_FROM else value
 
 
-async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
-    """The culprits of searches and of incidents, and the alarms at other commits."""
+async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list[Mark]:
+    """The culprits of searches and of incidents, and the alarms at other commits, on a branch."""
+    line = await farm.store.line_of(branch)
     searches = await farm.store.searches_over(testbed, workload, -1, 2**31 - 1)
     culprits = {
         mark.position: mark
         for search in reversed(searches)
         if search.state == SearchState.FOUND
         for mark in await culprits_of(farm, search)
+        if is_on(line, search.branch, mark.position)
     }
     for member in await farm.store.confirmed_incidents(testbed, workload):
         search = await farm.store.search(member.search_id)
@@ -212,15 +229,18 @@ async def marks_of(farm: Farm, testbed: str, workload: str) -> list[Mark]:
         if search and step:
             found = replace(step, effect=step.effect if member.effect is None else member.effect)
             (mark,) = await _marks_of_steps(farm, search, (found,))
-            culprits[mark.position] = mark
+            if is_on(line, search.branch, mark.position):
+                culprits[mark.position] = mark
     alarms = {}
     for state in _ALARMS:
         for row in await farm.store.judgements(state):
-            if (row.testbed, row.workload) == (testbed, workload):
+            if (row.testbed, row.workload) != (testbed, workload):
+                continue
+            if row.branch is None or is_on(line, row.branch, row.new_position):
                 alarms[row.new_position] = Mark(
                     kind="alarm",
                     position=row.new_position,
-                    label=await _label(farm, row.new_position),
+                    label=await _label(farm, row.branch or branch, row.new_position),
                     effect=row.effect,
                     searchid=row.search_id,
                 )
@@ -237,7 +257,7 @@ async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) 
         Mark(
             kind="culprit",
             position=search.old_position + step.new,
-            label=await _label(farm, search.old_position + step.new),
+            label=await _label(farm, search.branch, search.old_position + step.new),
             effect=step.effect,
             searchid=search.id,
         )
@@ -245,54 +265,7 @@ async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) 
     ]
 
 
-async def _label(farm: Farm, position: int) -> str:
+async def _label(farm: Farm, branch: str, position: int) -> str:
     """The name of the revision there; it was measured, else nobody would speak of it."""
-    images = await farm.store.images_between(position, position)
+    images = await farm.store.images_of_history(branch, position, position)
     return images[-1].label if images else f"#{position}"
-
-
-async def measured_commit(farm: Farm, testbed: str, workload: str, position: int) -> Json | None:
-    """The commit that was measured at a position of the branch; None when there is none."""
-    images = await farm.store.images_between(position, position)
-    if not images:
-        return None
-    revision = await farm.git(_known, farm, images[-1].sha)
-    named = revision_json(revision) if revision else {"label": images[-1].label}
-    return named | await _values(farm, testbed, workload, position)
-
-
-async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | None:
-    """The commit so many behind a search's old end; None when there is no such."""
-    search = await farm.store.search(search_id)
-    if search is None or not 0 <= offset <= search.new_position - search.old_position:
-        return None
-    span = await farm.git(span_of, farm, search)
-    revision = span.revisions[offset]
-    values = await _values(farm, search.testbed, search.workload, revision.position)
-    return revision_json(revision) | values
-
-
-def _known(farm: Farm, sha: str) -> Revision | None:
-    """The revision, unless a rewritten branch has taken it out of the mirror."""
-    try:
-        return farm.history.resolve(sha)
-    except UsageError:
-        return None
-
-
-async def _values(farm: Farm, testbed: str, workload: str, position: int) -> Json:
-    samples = await farm.store.samples(
-        testbed=testbed, workload=workload, first_position=position, last_position=position
-    )
-    images = await farm.store.images_between(position, position)
-    return {
-        "position": position,
-        "unit": samples[0].metric.unit if samples else "",
-        "samples": [
-            {"image": sample.image, "epoch": sample.epoch, "values": list(sample.values)}
-            for sample in samples
-        ],
-        "image_state": str(images[0].state) if images else "",
-        "failure": next((image.reason for image in images if image.reason), None)
-        or next((i.failure for sample in samples for i in sample.iterations if i.failure), None),
-    }

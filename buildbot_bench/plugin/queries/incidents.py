@@ -137,8 +137,10 @@ async def others_of(farm: Farm, search: SearchRow) -> list[IncidentSeriesRow]:
     ]
 
 
-async def alarmed_elsewhere(farm: Farm, new: Sample, old: Sample) -> frozenset[Direction]:
-    """In which directions other testbeds raised an alarm over some of the commits in (old, new].
+async def alarmed_elsewhere(
+    farm: Farm, new: Sample, old: Sample, *, branch: str
+) -> frozenset[Direction]:
+    """In which directions other testbeds raised an alarm over some of a branch's (old, new].
 
     Agreement counts where the same workload of the same branch's kernels is measured today.
     """
@@ -148,10 +150,10 @@ async def alarmed_elsewhere(farm: Farm, new: Sample, old: Sample) -> frozenset[D
         if series.workload == new.workload and series.testbed != new.testbed
     }
     found: set[Direction] = set()
-    for row in await farm.store.alarms_over(old.position, new.position):
+    for row in await farm.store.alarms_over(branch, old.position, new.position):
         if (row.testbed, row.workload) not in related:
             continue
-        image = await farm.store.image_at(farm.branch, row.new_position)
+        image = await farm.store.image_at(branch, row.new_position)
         if image is not None and image.sha == row.new_sha:
             found.add("regression" if row.state is JudgementState.REGRESSION else "improvement")
     return frozenset(found)
@@ -208,19 +210,22 @@ async def confirmations_are_awaited(farm: Farm, search: SearchRow) -> bool:
     } - {(search.testbed, search.workload)}
     at = search.old_position + found.new
     return bool(others) and (
-        await _is_suspected(farm, others, at) or await _is_asked_for(farm, others, at)
+        await _is_suspected(farm, others, search.branch, at)
+        or await _is_asked_for(farm, others, search.branch, at)
     )
 
 
-async def _is_suspected(farm: Farm, others: set[tuple[str, str]], at: int) -> bool:
+async def _is_suspected(farm: Farm, others: set[tuple[str, str]], branch: str, at: int) -> bool:
     """Whether the commit at a position is among those that the judge suspects on other series."""
     return any(
-        (row.testbed, row.workload) in others and row.old_position < at <= row.new_position
+        (row.testbed, row.workload) in others
+        and row.branch in {branch, None}
+        and row.old_position < at <= row.new_position
         for row in await farm.store.judgements(state=JudgementState.SUSPICION)
     )
 
 
-async def _is_asked_for(farm: Farm, others: set[tuple[str, str]], at: int) -> bool:
+async def _is_asked_for(farm: Farm, others: set[tuple[str, str]], branch: str, at: int) -> bool:
     """Whether the first measurement of another series behind a position has not ended yet."""
     for state in OPEN_PROBES:
         for probe in await farm.store.probes(state=state):
@@ -228,14 +233,14 @@ async def _is_asked_for(farm: Farm, others: set[tuple[str, str]], at: int) -> bo
             if series not in others or probe.reason is not ProbeReason.COMMIT:
                 continue
             image = await farm.store.image(probe.image_id)
-            if image is None or image.position < at:
+            if image is None or image.position < at or image.branch not in {branch, None}:
                 continue
             known = await farm.store.samples(
                 testbed=probe.testbed,
                 workload=probe.workload,
                 first_position=at,
                 last_position=image.position,
-                branch=farm.branch,
+                branch=branch,
             )
             if not any(sample.values for sample in known):
                 return True

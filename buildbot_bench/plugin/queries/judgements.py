@@ -40,13 +40,13 @@ def opinion_of(marks: list[MarkRow]) -> Opinion | None:
 
 
 async def settled_changes(
-    farm: Farm, testbed: str, workload: str, first_position: int
+    farm: Farm, testbed: str, workload: str, first_position: int, *, branch: str
 ) -> list[Settled]:
-    """The changes of a series that were dealt with: alarms, and what fresh boots denied.
+    """The changes of a series on a branch that were dealt with: alarms, and what boots denied.
 
     An alarm of before the tables kept where the level began counts from the revision judged.
     """
-    rows = await farm.store.closed_judgements(testbed, workload, first_position)
+    rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
     return [
         Settled(began=row.grounds.began or row.new_position, judged=row.new_position)
         for row in rows
@@ -103,6 +103,7 @@ def _verdict(row: JudgementRow) -> Json:
         "judgementid": row.id,
         "testbed": row.testbed,
         "workload": row.workload,
+        "branch": row.branch or "",
         "state": str(row.state),
         "effect": row.effect,
         "low": row.low,
@@ -143,6 +144,7 @@ def _judgement_json(row: JudgementRow) -> Json:
         "judgementid": row.id,
         "testbed": row.testbed,
         "workload": row.workload,
+        "branch": row.branch or "",
         "old_sha": row.old_sha,
         "new_sha": row.new_sha,
         "state": str(row.state),

@@ -8,6 +8,7 @@ from typing import Any
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
+from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
 
@@ -25,7 +26,8 @@ async def lab(farm: Farm) -> Json:
     ]
     return {
         "farm": farm.workflow.name,
-        "branch": farm.branch,
+        "branch": await first_branch(farm),
+        "branches": list(await watched_branches(farm)),
         "testbeds": [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)],
         "builders": [await worker(farm, name) for name in farm.workflow.build_job.runs_on],
         "images": [

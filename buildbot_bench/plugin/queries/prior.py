@@ -77,7 +77,7 @@ async def _lists(farm: Farm, search: NewSearch, images: Collection[ImageRow]) ->
     """The digests of what builds of the range read; without any, of the last build before it."""
     known = sorted({image.read_files for image in images if image.read_files})
     if not known:
-        before = await farm.store.newest_listed(search.old_position)
+        before = await farm.store.newest_listed(search.branch, search.old_position)
         known = [before] if before else []
     return tuple(known[:MOST_LISTS])
 

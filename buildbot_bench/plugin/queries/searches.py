@@ -111,6 +111,7 @@ class SearchViews:
             "state": str(search.state),
             "testbed": search.testbed,
             "workload": search.workload,
+            "branch": search.branch,
             "unit": search.unit,
             "old": revision_json(old),
             "new": revision_json(new),

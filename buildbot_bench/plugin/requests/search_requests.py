@@ -25,6 +25,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.history import revision_json
@@ -93,7 +94,7 @@ class SearchRequests:
         workflow = self._farm.workflow
         return NewSearch(
             key=None,
-            branch=self._farm.branch,
+            branch=await self._branch(old, new),
             testbed=testbed,
             workload=series.workload,
             unit="",
@@ -109,6 +110,13 @@ class SearchRequests:
             fix_sha=fix_sha,
             fix_patch=fix_patch,
         )
+
+    async def _branch(self, old: Revision, new: Revision) -> str:
+        """The branch on which a range is searched: the one that has its new end."""
+        for end in (new, old):
+            if branch := await branch_of_commit(self._farm, end.sha):
+                return branch
+        return await first_branch(self._farm)
 
     async def _fix(
         self, question: SearchQuestion, old: Revision, requester: str

@@ -17,12 +17,15 @@ from typing import Any, TypeVar
 
 from buildbot.data import base
 from buildbot.data.exceptions import InvalidPathError, InvalidQueryParameter
+from buildbot.data.resultspec import Filter
 from buildbot.util.twisted import async_to_deferred
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.db.sql import MOST
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.rest.sending import ThreadedRequest
 
 Args = dict[str, Any]
@@ -188,7 +191,15 @@ class ReadableRoot(V2RootResource):
                 raise InvalidQueryParameter("the query is no UTF-8")
             if name in {b"order", b"field"} and b"" in values:
                 raise InvalidQueryParameter(f"{name.decode()}= names no field")
-        return super().decodeResultSpec(request, endpoint)
+        if not getattr(endpoint, "takes_branch", False):
+            return super().decodeResultSpec(request, endpoint)
+        args = {name: values for name, values in request.args.items() if name != b"branch"}
+        spec = self.master.data.resultspec_from_jsonapi(
+            args, endpoint.rtype.entityType, endpoint.kind == base.EndpointKind.COLLECTION
+        )
+        if b"branch" in request.args:
+            spec.filters = [Filter("branch", "eq", [request.args[b"branch"][0].decode()])]
+        return spec
 
     @async_to_deferred
     async def renderRest(self, request: Any) -> None:
@@ -212,7 +223,13 @@ def _is_text(parts: Iterable[bytes]) -> bool:
 
 
 class BenchEndpoint(base.Endpoint):
-    """A resource of ours: `show` reads it, and `act` is what its actions do."""
+    """A resource of ours: `show` reads it, and `act` is what its actions do.
+
+    One with `takes_branch` is of a branch: ?branch= names it, which Buildbot itself would allow
+    for lists only.
+    """
+
+    takes_branch = False
 
     @async_to_deferred
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
@@ -263,6 +280,12 @@ def newest(spec: Any, most: int) -> int:
     if spec.filters or spec.order or spec.limit is None:
         return most
     return min(int(spec.limit) + int(spec.offset or 0), most)
+
+
+async def branch_asked(farm: Farm, spec: Any) -> str:
+    """The branch that ?branch= names; the first of the farm's, when it names none."""
+    named = spec.popOneFilter("branch", "eq")
+    return await first_branch(farm) if named is None else str(named)
 
 
 def _possible(kwargs: Mapping[str, Any]) -> bool:

@@ -203,6 +203,7 @@ class Search(base.ResourceType):
         state = types.String()
         testbed = types.String()
         workload = types.String()
+        branch = types.String()
 
     entityType = EntityType(name)
 
@@ -237,5 +238,6 @@ class Judgement(base.ResourceType):
 
         judgementid = types.Integer()
         state = types.String()
+        branch = types.String()
 
     entityType = EntityType(name)

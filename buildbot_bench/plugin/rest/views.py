@@ -21,10 +21,11 @@ from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import Series, all_series
-from buildbot_bench.plugin.queries import history, judgements, lab, searches
+from buildbot_bench.plugin.queries import commit_views, history, judgements, lab, searches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, newest
 
 Json = dict[str, Any]
 
@@ -47,21 +48,23 @@ HELD_LISTED = 20
 
 
 async def gates(farm: Farm) -> list[Json]:
-    """For each series that has a gate what stands before it, the newest first."""
+    """For each series that has a gate what stands before it on each branch, the newest first."""
     guarded = [series for series in all_series(farm.workflow.bench_jobs) if series.gates]
-    return [await _guarded(farm, series) for series in guarded]
+    branches = await watched_branches(farm)
+    return [await _guarded(farm, branch, series) for branch in branches for series in guarded]
 
 
-async def _guarded(farm: Farm, series: Series) -> Json:
+async def _guarded(farm: Farm, branch: str, series: Series) -> Json:
     waiting = await farm.store.unmeasured(
-        farm.branch, series.testbed, series.workload, limit=WINDOW_COMMITS
+        branch, series.testbed, series.workload, limit=WINDOW_COMMITS
     )
     held = [
         {"label": commit.revision.label, "subject": commit.subject, "why": _why(said)}
-        for commit, said in await said_of(farm, farm.branch, series, waiting)
+        for commit, said in await said_of(farm, branch, series, waiting)
         if Ruling.OPEN not in said.values()
     ]
     return {
+        "branch": branch,
         "testbed": series.testbed,
         "workload": series.workload,
         "gates": list(series.gates),
@@ -79,14 +82,17 @@ def _why(said: Mapping[str, Ruling]) -> str:
 
 
 async def no_ops(farm: Farm) -> list[Json]:
-    """The newest commits that are not built for their own sake, and why."""
+    """The newest commits of each branch that are not built for their own sake, and why."""
     return [
         {
+            "branch": branch,
             "label": commit.revision.label,
             "subject": commit.subject,
             "why": f"touches nothing that the kernel of {commit.no_op_of} is built from",
         }
-        for commit in await farm.store.presumed_no_ops(farm.branch, HELD_LISTED)
+        for branch in await watched_branches(farm)
+        for commit in await farm.store.presumed_no_ops(branch, HELD_LISTED)
+        if commit.branch == branch
     ]
 
 
@@ -100,9 +106,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS = [field.name for field in fields(ExportRow)]
 
 
-async def samples_csv(farm: Farm, testbed: str, workload: str) -> str:
-    """One line an iteration, under a line that names the columns."""
-    return as_csv(await farm.store.export(testbed, workload, farm.branch))
+async def samples_csv(farm: Farm, testbed: str, workload: str, branch: str) -> str:
+    """One line an iteration on a branch, under a line that names the columns."""
+    return as_csv(await farm.store.export(testbed, workload, branch))
 
 
 def as_csv(rows: list[ExportRow]) -> str:
@@ -145,11 +151,17 @@ class SeriesEndpoint(_Reading):
     read = history.series_list
 
 
-class PointEndpoint(_Reading):
+class PointEndpoint(BenchEndpoint):
     """One commit of a series."""
 
     pathPatterns = ["/bench/history/s:testbed/s:workload/n:position"]
-    read = history.measured_commit
+    takes_branch = True
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What it gave; None when nothing was measured there."""
+        farm = farm_of(self.master)
+        branch = await branch_asked(farm, resultSpec)
+        return await commit_views.measured_commit(farm, **kwargs, branch=branch)
 
 
 class SamplesEndpoint(BenchEndpoint):
@@ -157,17 +169,22 @@ class SamplesEndpoint(BenchEndpoint):
 
     kind = base.EndpointKind.RAW
     pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
+    takes_branch = True
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The file of a series that is or was measured: its name goes into a header."""
         farm = farm_of(self.master)
+        asked = kwargs | {"branch": await branch_asked(farm, resultSpec)}
         known = await history.series_list(farm)
-        if not any(kwargs.items() <= series.items() for series in known):
+        if not any(asked.items() <= series.items() for series in known):
             return None
+        name = "{testbed}-{workload}".format(**kwargs)
+        if asked["branch"] != await first_branch(farm):
+            name = f"{asked['branch'].replace('/', '-')}-{name}"
         return {
-            "raw": await samples_csv(farm, **kwargs),
+            "raw": await samples_csv(farm, **asked),
             "mime-type": "text/csv",
-            "filename": "{testbed}-{workload}.csv".format(**kwargs),
+            "filename": f"{name}.csv",
         }
 
 
@@ -182,7 +199,7 @@ class SearchedCommitEndpoint(_Reading):
     """One commit of a search's range."""
 
     pathPatterns = ["/bench/searches/n:searchid/commits/n:offset"]
-    read = history.commit_in_search
+    read = commit_views.commit_in_search
 
 
 class LabEndpoint(_Reading):
@@ -274,6 +291,8 @@ class BenchView(base.ResourceType):
     eventPathPatterns: list[str] = []
 
     class EntityType(types.Entity):
-        """Nothing by which Buildbot would filter."""
+        """The field by which Buildbot may filter and sort."""
+
+        branch = types.String()
 
     entityType = EntityType(name)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.schema import AB_TEST, JUDGEMENT, PROFILE, SEARCH
+from buildbot_bench.plugin.db.schema import AB_TEST, BRANCH, JUDGEMENT, PROFILE, SEARCH
 from buildbot_bench.plugin.db.states import ProfileState
 from tests.fakes.served import API, PAGES
 
@@ -43,18 +43,23 @@ RESOURCES: Mapping[str, str] = {
 }
 # Those whose answer is a list, which may be cut and, by some fields, be sorted and filtered.
 COLLECTIONS: Mapping[str, Sequence[str]] = {
-    "bench/judgements": ("judgementid", "state"),
-    "bench/gates": (),
-    "bench/noops": (),
-    "bench/series": (),
+    "bench/judgements": ("judgementid", "state", "branch"),
+    "bench/gates": ("branch",),
+    "bench/noops": ("branch",),
+    "bench/series": ("branch",),
     "bench/probes": ("probeid", "serial"),
-    "bench/reports": (),
-    "bench/searches": ("searchid", "state", "testbed", "workload"),
+    "bench/reports": ("branch",),
+    "bench/searches": ("searchid", "state", "testbed", "workload", "branch"),
     "bench/searches/n:searchid/probes": ("probeid", "serial"),
     "bench/comparisons": ("comparisonid", "state"),
     "bench/comparisons/n:comparisonid/files": ("path",),
-    "bench/verdicts": (),
+    "bench/verdicts": ("branch",),
 }
+# Those that are of a branch though they are no list: ?branch= names it.
+OF_A_BRANCH = (
+    "bench/history/s:testbed/s:workload/n:position",
+    "bench/samples/s:testbed/s:workload/csv",
+)
 # What changes something, and parameters that mean nothing.
 METHODS: Mapping[str, Sequence[str]] = {
     "bench/searches": ("forecast", "start"),
@@ -72,7 +77,10 @@ PROGRAMS: Mapping[str, Sequence[str]] = {
         "flamegraph/{profile}-{profile}.svg",
         "flamegraph/{profile}.folded",
     ),
-    "history": ("history/{testbed}/{workload}",),
+    "history": (
+        "history/{testbed}/{workload}",
+        "history/{testbed}/{workload}?branch={branch}",
+    ),
     "metrics": ("metrics",),
     "report.schema.json": ("report.schema.json",),
 }
@@ -91,10 +99,11 @@ def places(
         "n:judgementid": sa.select(JUDGEMENT.c.id),
         "n:comparisonid": sa.select(AB_TEST.c.id),
         "{profile}": taken,
+        "{branch}": sa.select(BRANCH.c.name),
     }
     with engine.connect() as conn:
         found = {
-            name: [str(number) for number in sorted(conn.execute(query).scalars(), reverse=True)]
+            name: [str(one) for one in sorted(conn.execute(query).scalars(), reverse=True)]
             for name, query in queries.items()
         }
     names = [sorted({series[part] for series in all_series}) for part in (0, 1)]

@@ -21,6 +21,7 @@ from buildbot_bench.plugin.rest.endpoints import BenchEndpoint
 from tests.contracts.pages.named import (
     COLLECTIONS,
     METHODS,
+    OF_A_BRANCH,
     PROGRAMS,
     RESOURCES,
     programs,
@@ -185,3 +186,55 @@ async def test_what_is_sorted_or_filtered_is_so_before_it_is_cut(served):
     assert [row["searchid"] for row in oldest] == numbers[:2]
     found = (await farm.get(f"{API}bench/searches?state=found&limit=1")).json["searches"]
     assert [row["state"] for row in found] == ["found"]
+
+
+async def test_each_branch_has_a_history_of_its_own(served):
+    farm = await served()
+    rows = (await farm.get(f"{API}bench/series?branch=stable/14")).json["views"]
+    assert {row["branch"] for row in rows} == {"stable/14"}
+    positions = {}
+    for branch in ("main", "stable%2F14"):
+        target = f"{PAGES}history/apu/forwarding?branch={branch}"
+        (arrays,) = (await farm.get(target)).json["views"]
+        positions[arrays["branch"]] = dict(zip(arrays["positions"], arrays["means"], strict=True))
+    main, other = positions["main"], positions["stable/14"]
+    assert [position for position in other if position > 8] == [9, 10]
+    assert {p: v for p, v in other.items() if p <= 8} == {p: v for p, v in main.items() if p <= 8}
+    assert max(other[9], other[10]) < min(main[9], main[10])
+    (default,) = (await farm.get(f"{PAGES}history/apu/forwarding")).json["views"]
+    assert default["branch"] == "main"
+
+
+async def test_a_commit_and_a_file_are_of_the_branch_that_is_asked_for(served):
+    farm = await served()
+    path = f"{API}bench/history/apu/forwarding/9"
+    (main,), (other,) = [
+        (await farm.get(path + query)).json["views"] for query in ("", "?branch=stable/14")
+    ]
+    assert main["sha"] != other.get("sha")
+    assert other["samples"][0]["values"] != main["samples"][0]["values"]
+    shared = [
+        (await farm.get(f"{API}bench/history/apu/forwarding/7{query}")).json["views"]
+        for query in ("", "?branch=stable/14")
+    ]
+    assert shared[0] == shared[1]
+    csv_path = f"{API}bench/samples/apu/forwarding/csv"
+    answer = await farm.get(f"{csv_path}?branch=stable/14")
+    lines = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+    assert {line["sha"] for line in lines if int(line["position"]) > 8} == {
+        f"{position:040x}" for position in (9, 10)
+    }
+    assert "stable-14-apu-forwarding.csv" in answer.headers["content-disposition"]
+
+
+@pytest.mark.parametrize("branch", ["", "nonsense", "%00", "%ED%9F%BF", "%25", "x" * 3000, "a%2Fb"])
+async def test_a_branch_that_is_not_there_is_answered(served, there, branch):
+    farm = await served()
+    known = there()
+    for pattern in OF_A_BRANCH:
+        answer = await farm.get(f"{next(targets(pattern, known))}?branch={branch}")
+        assert answer.status == 404, pattern
+    (arrays,) = (await farm.get(f"{PAGES}history/apu/forwarding?branch={branch}")).json["views"]
+    assert arrays["positions"] == []
+    rows = (await farm.get(f"{API}bench/series?branch={branch}")).json["views"]
+    assert rows == []

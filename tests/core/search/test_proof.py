@@ -178,3 +178,14 @@ def test_a_long_untestable_stretch_takes_a_dozen_failing_builds():
     assert step.old < 60
     assert step.new >= 140
     assert len(evidence.untestable) <= 12
+
+
+@pytest.mark.parametrize("away", [1, 3, 8])
+def test_a_culprit_beside_an_untestable_stretch_is_found(away):
+    broken = frozenset(range(157, 232))
+    for new in (157 - away, 231 + away):
+        old = 156 if new == 232 else new - 1
+        lab = Lab(n=300, steps={new: -0.05}, broken=broken)
+        answer, evidence = search(lab, replace(TOLD, claimed=-0.05))
+        assert [(step.old, step.new) for step in answer.steps] == [(old, new)]
+        assert len(evidence.untestable) <= 12

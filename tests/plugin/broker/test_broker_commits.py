@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.broker.commit_queue import CommitWatch
+from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm

@@ -246,7 +246,7 @@ async def test_an_alarm_that_is_handled_twice_joins_once(past, farm):
         new_sha=past.shas[12], new_position=12, claimed=-0.2,
     )  # fmt: skip
     for _ in range(2):
-        assert (await search_of(farm, raised, key="alarm:9")).id == first
+        assert (await search_of(farm, raised, key="alarm:9", branch="main")).id == first
     assert await members(farm, first) == {"pf": "waiting"}
 
 
@@ -366,7 +366,7 @@ async def test_the_history_of_each_series_shows_the_culprit(past, farm):
     await alarm(past, "pf")
     await settle(past, {"forwarding": CULPRIT, "pf": CULPRIT})
     for workload in ("forwarding", "pf"):
-        marks = {mark.position: mark for mark in await marks_of(farm, "apu", workload)}
+        marks = {mark.position: mark for mark in await marks_of(farm, "apu", workload, "main")}
         assert (marks[CULPRIT].kind, marks[CULPRIT].searchid) == ("culprit", first)
 
 

@@ -191,7 +191,11 @@ def sample_at(position: int, **columns) -> Sample:
 
 async def agreement(farm, old: int, new: int, **columns) -> set[str]:
     """In which directions others speak for a change of forwarding on apu in (old, new]."""
-    return set(await alarmed_elsewhere(farm, sample_at(new, **columns), sample_at(old, **columns)))
+    return set(
+        await alarmed_elsewhere(
+            farm, sample_at(new, **columns), sample_at(old, **columns), branch="main"
+        )
+    )
 
 
 async def test_an_alarm_of_another_testbed_speaks_for_a_change_in_its_direction(
@@ -231,7 +235,7 @@ async def test_an_alarm_about_a_commit_that_the_branch_has_lost_does_not_speak(
 
 
 async def settled(farm) -> list[Settled]:
-    return await settled_changes(farm, TESTBED, WORKLOAD, 0)
+    return await settled_changes(farm, TESTBED, WORKLOAD, 0, branch="main")
 
 
 async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
@@ -239,8 +243,8 @@ async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
     assert await settled(farm) == []
     await judged_to_the_end(judging, past, slower_from_new)
     assert await settled(farm) == [Settled(began=NEW, judged=NEW)]
-    assert await settled_changes(farm, TESTBED, WORKLOAD, NEW + 1) == []
-    assert await settled_changes(farm, TESTBED, "another", 0) == []
+    assert await settled_changes(farm, TESTBED, WORKLOAD, NEW + 1, branch="main") == []
+    assert await settled_changes(farm, TESTBED, "another", 0, branch="main") == []
 
 
 async def test_an_alarm_of_before_the_tables_kept_where_the_level_began_is_settled(farm, past):

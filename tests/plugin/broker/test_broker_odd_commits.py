@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit
+from buildbot_bench.plugin.queries.commit_views import commit_in_search, measured_commit
 from buildbot_bench.plugin.queries.searches import SearchViews, strip
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past
@@ -76,7 +76,9 @@ async def test_all_of_them_are_measured(farm, master, source, line):
         testbed="apu", workload="forwarding", first_position=1, last_position=99
     )
     assert {row.position for row in measured} == {3, 4, 5, 6, 7}
-    assert "em: go slower" in json.dumps(await measured_commit(farm, "apu", "forwarding", 5))
+    assert "em: go slower" in json.dumps(
+        await measured_commit(farm, "apu", "forwarding", 5, "main")
+    )
 
 
 async def test_a_search_finds_it_and_shows_it(farm, master, source):

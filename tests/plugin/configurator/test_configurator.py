@@ -182,10 +182,17 @@ def test_a_workflow_with_problems_ends_the_configuration_and_names_their_lines(t
     assert "repository" in told
 
 
-def test_a_farm_watches_one_branch(make_farm, tmp_path):
-    make_farm(("branches: [main]", "branches: [main, stable]"))
-    told = refused((tmp_path / "bench.yml").read_text(), tmp_path)
-    assert "one branch a farm, not main, stable" in told
+def test_the_poller_asks_whether_a_pattern_takes_a_branch(configure):
+    patterns = ("branches: [main]", "branches: [main, stable/*, '!stable/9']")
+    takes = [configure(patterns)["change_source"][0]._config_kwargs["branches"] for _ in range(2)]
+    asked = ("heads/main", "heads/stable/14", "heads/stable/9", "heads/x", "tags/stable/14")
+    assert [takes[0](f"refs/{name}") for name in asked] == [True, True, False, False, False]
+    assert takes[0] == takes[1]
+
+
+def test_the_poller_is_given_the_names_of_branches(configure):
+    (poller,) = configure(("branches: [main]", "branches: [main, stable/14]"))["change_source"]
+    assert poller._config_kwargs["branches"] == ["main", "stable/14"]
 
 
 @pytest.mark.parametrize(

@@ -310,8 +310,12 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     for probe in after["bench_probe"]:
         assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
     assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)
+    (branch,) = after.pop("bench_branch")
+    assert (branch["name"], branch["trunk"], branch["fork_position"]) == ("main", None, 0)
     for image in after["bench_image"]:
         assert [image.pop(name) for name in ("read_files", "built_by")] == [None, None]
+    for row in (*after["bench_image"], *after["bench_judgement"]):
+        assert row.pop("branch") == "main"
     assert {commit.pop("no_op_of") for commit in after["bench_commit"]} == {None}
     for search in after["bench_search"]:
         incident = [search.pop(name) for name in ("kind", "breakage", "recovery")]
@@ -320,6 +324,25 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
         _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
         for table, rows in before.items()
     }
+
+
+def test_what_is_known_of_several_branches_is_said_to_be_of_each(empty, tmp_path):
+    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    first, *others = before["bench_commit"]
+    others[0]["branch"] = "stable/14"
+    _upgrade_to(empty, "0013")
+    _fill(empty, before)
+    _upgrade_to(empty, "head")
+    after = _rows(empty)
+    rows = sorted(after["bench_branch"], key=itemgetter("id"))
+    names = list(dict.fromkeys(row["branch"] for row in before["bench_commit"]))
+    assert [row["name"] for row in rows] == names == ["main", "stable/14"]
+    branch = {row["sha"]: row["branch"] for row in before["bench_commit"]}
+    images = {row["sha"]: row["branch"] for row in after["bench_image"]}
+    assert images == {sha: branch.get(sha) for sha in images}
+    judged = {row["new_sha"]: row["branch"] for row in after["bench_judgement"]}
+    assert judged == {sha: branch.get(sha) for sha in judged}
+    assert first["branch"] == "main"
 
 
 KEYS = {
@@ -353,7 +376,10 @@ def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
     _upgrade_to(engine, "head")
     assert {name: len(rows) for name, rows in _rows(engine).items()} == {
         _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
-    } | dict.fromkeys(_NEW_TABLES, 0) | {"bench_ab_test_variant": 2 * counts["bench_trial"]}
+    } | dict.fromkeys(_NEW_TABLES, 0) | {
+        "bench_ab_test_variant": 2 * counts["bench_trial"],
+        "bench_branch": 1,
+    }
     with engine.connect() as conn:
         assert conn.execute(sa.text("PRAGMA foreign_key_check")).all() == []
         context = MigrationContext.configure(

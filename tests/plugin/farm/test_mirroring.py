@@ -11,7 +11,7 @@ from twisted.internet import reactor, task
 from twisted.internet.defer import Deferred
 
 from buildbot_bench.core.errors import InfraError, NotYetError
-from buildbot_bench.plugin.broker.commit_queue import CommitWatch
+from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
 from buildbot_bench.plugin.requests.variants import find_variant

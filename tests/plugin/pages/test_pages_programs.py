@@ -40,7 +40,7 @@ ROW = ExportRow(
 async def test_every_iteration_is_a_line_failed_ones_too(farm, past):
     probe = await past.measured(3, (1e6, 1234567.25))
     await past.add(probe, 2, None)
-    rows = list(csv.DictReader(io.StringIO(await samples_csv(farm, "apu", "forwarding"))))
+    rows = list(csv.DictReader(io.StringIO(await samples_csv(farm, "apu", "forwarding", "main"))))
     assert [row["value"] for row in rows] == ["1000000.0", "1234567.25", ""]
     assert [row["failure"] for row in rows] == ["", "", "no traffic"]
     assert {row["label"] for row in rows} == {"r3"}

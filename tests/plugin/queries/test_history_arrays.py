@@ -9,7 +9,8 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.plugin.queries.history import commit_in_search, measured_commit, series_list
+from buildbot_bench.plugin.queries.commit_views import commit_in_search, measured_commit
+from buildbot_bench.plugin.queries.history import series_list
 from tests.fakes.past import TESTBED, WORKLOAD, boots
 
 pytestmark = pytest.mark.both_databases
@@ -33,7 +34,9 @@ def shown(farm):
 
 
 async def test_series_are_what_the_workflow_measures(farm):
-    assert await series_list(farm) == [{"testbed": "apu", "workload": "forwarding"}]
+    assert await series_list(farm) == [
+        {"branch": "main", "testbed": "apu", "workload": "forwarding"}
+    ]
 
 
 async def test_what_was_never_measured_is_empty_arrays(shown):
@@ -107,7 +110,7 @@ async def test_culprits_and_alarms_are_marked_and_a_culprit_is_no_alarm_as_well(
 
 async def test_one_commit_is_named_with_all_its_values(farm, past):
     await past.measured(3, (1e6, 2e6))
-    told = await measured_commit(farm, TESTBED, WORKLOAD, 3)
+    told = await measured_commit(farm, TESTBED, WORKLOAD, 3, "main")
     assert (told["label"], told["subject"]) == ("r3", "Change 3")
     assert told["author"] == "A Committer <committer@example.org>"
     assert told["samples"] == [{"image": 0, "epoch": "", "values": [1e6, 2e6]}]
@@ -115,12 +118,12 @@ async def test_one_commit_is_named_with_all_its_values(farm, past):
 
 
 async def test_a_commit_that_was_never_built_is_nothing(farm):
-    assert await measured_commit(farm, TESTBED, WORKLOAD, 3) is None
+    assert await measured_commit(farm, TESTBED, WORKLOAD, 3, "main") is None
 
 
 async def test_a_commit_that_the_mirror_lost_keeps_its_name(farm, past):
     await past.measured(await past.image(3, sha="f" * 40), (1e6,))
-    told = await measured_commit(farm, TESTBED, WORKLOAD, 3)
+    told = await measured_commit(farm, TESTBED, WORKLOAD, 3, "main")
     assert (told["label"], "subject" in told) == ("r3", False)
 
 

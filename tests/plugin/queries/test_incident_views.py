@@ -8,7 +8,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.pages.application import state
-from buildbot_bench.plugin.queries.history import commit_in_search, marks_of
+from buildbot_bench.plugin.queries.commit_views import commit_in_search
+from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.searches import SearchViews, reports, strip
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import MoreBoots, measure_more
@@ -102,7 +103,7 @@ async def test_it_is_listed_with_the_other_searches_and_marks_no_history(past, f
     search = await found(past, testbed="apu", workload="forwarding", kind="boot")
     (listed,) = await reports(farm, 10)
     assert (listed["searchid"], listed["kind"], listed["culprits"]) == (search.id, "boot", [])
-    assert await marks_of(farm, "apu", "forwarding") == []
+    assert await marks_of(farm, "apu", "forwarding", "main") == []
 
 
 async def test_the_badge_says_what_the_branch_does_not_do(past, farm):

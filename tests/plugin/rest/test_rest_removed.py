@@ -164,7 +164,12 @@ async def test_the_series_is_listed_with_the_reason_why_it_ends(
     await live(past, farm)
     reconfigure(farm, *replaced)
     all_series = await answered(master, "/bench/series")
-    assert all_series[-1] == {"testbed": "apu", "workload": "forwarding", "gone": why}
+    assert all_series[-1] == {
+        "branch": "main",
+        "testbed": "apu",
+        "workload": "forwarding",
+        "gone": why,
+    }
     assert all("gone" not in series for series in all_series[:-1])
 
 
@@ -174,7 +179,7 @@ async def test_a_testbed_that_never_measured_anything_is_not_listed(
     await past.probe(4)
     reconfigure(farm, *WAYS["removed"][0])
     assert await answered(master, "/bench/series") == [
-        {"testbed": "xeon", "workload": "forwarding"}
+        {"branch": "main", "testbed": "xeon", "workload": "forwarding"}
     ]
 
 

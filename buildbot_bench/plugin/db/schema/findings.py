@@ -43,6 +43,7 @@ JUDGEMENT = sa.Table(
     sa.Column("changed_at", sa.Double, nullable=False),
     sa.Column("search_id", sa.ForeignKey("bench_search.id")),
     version(),
+    sa.Column("branch", HostileText),
     sa.UniqueConstraint("testbed", "workload", "new_sha", "old_sha"),
     sa.Index(None, "state"),
     sa.Index(None, "new_sha"),

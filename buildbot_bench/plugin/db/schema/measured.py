@@ -35,6 +35,15 @@ COMMIT = sa.Table(
     sa.Index(None, "svn"),
 )
 
+BRANCH = sa.Table(
+    "bench_branch",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", HostileText, nullable=False, unique=True),
+    sa.Column("trunk", HostileText),
+    sa.Column("fork_position", sa.Integer, nullable=False),
+)
+
 IMAGE = sa.Table(
     "bench_image",
     METADATA,
@@ -59,6 +68,7 @@ IMAGE = sa.Table(
     sa.Column("manifest", JsonText),
     sa.Column("read_files", sa.String(DIGEST_LENGTH)),
     sa.Column("built_by", sa.String(DIGEST_LENGTH)),
+    sa.Column("branch", HostileText),
     sa.UniqueConstraint("variant", "ordinal"),
     sa.Index(None, "position"),
     sa.Index(None, "state"),

@@ -3,4 +3,5 @@
 import { begin, historyPath } from "./api.js";
 
 const allSeries = await begin("series");
-await Promise.all(allSeries.map((series) => begin(historyPath(series))));
+const first = allSeries.filter((series) => series.branch === allSeries[0].branch);
+await Promise.all(first.map((series) => begin(historyPath(series))));

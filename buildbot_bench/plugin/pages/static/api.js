@@ -12,9 +12,14 @@ export function seriesPath({ testbed, workload }) {
   return `${encodeURIComponent(testbed)}/${encodeURIComponent(workload)}`;
 }
 
+/** What names a branch in an address; nothing for the farm's first, or only, branch. */
+export function branchQuery({ branch }) {
+  return branch ? `?branch=${encodeURIComponent(branch)}` : "";
+}
+
 /** Where a whole series is: beside the REST interface, see pages/histories.py. */
 export function historyPath(series) {
-  return `plugins/bench/history/${seriesPath(series)}`;
+  return `plugins/bench/history/${seriesPath(series)}${branchQuery(series)}`;
 }
 
 /** What a GET gives: always a list, for Buildbot wraps single things too. */
@@ -96,6 +101,31 @@ export function usePolled(path, everyMs) {
   }, [path, everyMs, turn]);
   const current = seen.path === path ? seen : { data: null, error: null };
   return { data: current.data, error: current.error, again };
+}
+
+// The branches of a farm seldom change: all links of a page ask for them once.
+let branches = null;
+
+/** The names of the farm's branches, the first of them first; none before the master answers. */
+export function useBranches() {
+  const [known, setKnown] = useState([]);
+  useEffect(() => {
+    let live = true;
+    branches ??= get("series").then((all) => branchesOf(all), () => {
+      branches = null;
+      return [];
+    });
+    branches.then((found) => live && setKnown(found));
+    return () => {
+      live = false;
+    };
+  }, []);
+  return known;
+}
+
+/** The branches of a list of series, each once. */
+export function branchesOf(allSeries) {
+  return [...new Set(allSeries.map((series) => series.branch))];
 }
 
 /** What is at a path that changes while one moves about; null until one has stood still. */

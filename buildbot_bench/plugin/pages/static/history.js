@@ -1,18 +1,18 @@
 // History: what each commit did to each testbed and workload.
 
-import { seriesPath, historyPath, useSettled, usePolled } from "./api.js";
+import { branchesOf, branchQuery, historyPath, seriesPath, usePolled, useSettled } from "./api.js";
 import { Chart, pointText } from "./chart.js";
 import { Mirror } from "./mirror.js";
 import { useZoom, ZoomButtons } from "./plot.js";
 import { change, h, SeriesLink, Page, quantity, SearchLink, Table } from "./ui.js";
 
 const { useState } = window.React;
-const { Link, useParams } = window.ReactRouterDOM;
+const { Link, useParams, useSearchParams } = window.ReactRouterDOM;
 
 const NEWS_MS = 30_000;
 
 function Readout({ arrays, at }) {
-  const path = at === null ? null : `history/${seriesPath(arrays)}/${arrays.positions[at]}`;
+  const path = at === null ? null : `history/${seriesPath(arrays)}/${arrays.positions[at]}${branchQuery(arrays)}`;
   const [commit] = useSettled(path) ?? [];
   return h("p", { className: "readout" },
     at === null ? h("span", { className: "faint" }, "Point at a revision, or walk along with the arrow keys; + and − zoom.")
@@ -67,17 +67,31 @@ function Drawn({ arrays, series, alone }) {
     alone && h(Changes, { arrays }));
 }
 
+/** Which branch is shown; nothing to choose on a farm of one. */
+function BranchChoice({ branches, branch, choose }) {
+  if (branches.length < 2) return null;
+  return h("label", { className: "branch" }, "branch ",
+    h("select", { "aria-label": "branch", value: branch, onChange: (event) => choose(event.target.value) },
+      branches.map((name) => h("option", { key: name, value: name }, name))));
+}
+
 export default function History() {
   const { testbed, workload } = useParams();
+  const [asked, ask] = useSearchParams();
   const alone = testbed !== undefined;
   const { data, error } = usePolled("series", 0);
-  const known = data?.find((series) => series.testbed === testbed && series.workload === workload);
-  const allSeries = alone ? [known ?? { testbed, workload }] : data ?? [];
-  const aside = alone && h("span", null,
-    h(Link, { to: "/bench/history" }, "all series"), " · ",
-    h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv` }, "CSV"));
+  const branches = branchesOf(data ?? []);
+  const named = asked.get("branch");
+  const branch = named ?? branches[0];
+  const there = (data ?? []).filter((series) => series.branch === branch);
+  const known = there.find((series) => series.testbed === testbed && series.workload === workload);
+  const allSeries = alone ? [{ testbed, workload, gone: known?.gone, branch: named }] : there;
+  const aside = h("span", null,
+    h(BranchChoice, { branches, branch, choose: (name) => ask({ branch: name }) }),
+    alone && h(Link, { to: `/bench/history${branchQuery({ branch: named })}` }, "all series"), alone && " · ",
+    alone && h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv${branchQuery({ branch: named })}` }, "CSV"));
   return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
     h(Mirror),
     h(Legend),
-    allSeries.map((series) => h(SeriesChart, { key: seriesPath(series), series, alone })));
+    allSeries.map((series) => h(SeriesChart, { key: `${branch} ${seriesPath(series)}`, series, alone })));
 }

@@ -87,11 +87,11 @@ function Form({ title, path, asked, started, children }) {
 
 export function StartForms() {
   const { data } = usePolled("series", 0);
-  const allSeries = data?.filter((series) => !series.gone);
+  const allSeries = data?.filter((series) => !series.gone && series.branch === data[0].branch);
   return h("section", { className: "starts" },
     h(Form, { title: "Search a range", path: "searches", asked: searchAsked, started: (a) => `/bench/searches/${a.searchid}` },
       h(Field, { name: "old", label: "old end", placeholder: "r311848", required: true }),
-      h(Field, { name: "new", label: "new end", placeholder: "r313448, a hash, main", required: true }),
+      h(Field, { name: "new", label: "new end", placeholder: "r313448, a hash, main, stable/14~3", required: true }),
       h(SeriesChoice, { allSeries }),
       h(Field, { name: "min_effect", label: "least effect, %", placeholder: "default", type: "number", min: 0.1, max: 90, step: 0.1 }),
       h("button", { value: "forecast" }, "What would it cost?"),

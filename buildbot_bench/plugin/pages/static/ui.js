@@ -2,7 +2,7 @@
 //
 // Whatever comes from a commit is a stranger's text: it goes through React, as text, only.
 
-import { seriesPath } from "./api.js";
+import { branchQuery, seriesPath, useBranches } from "./api.js";
 
 const { createElement } = window.React;
 const { Link } = window.ReactRouterDOM;
@@ -113,9 +113,13 @@ export function ComparisonLink({ id, children }) {
   return h(Link, { to: `/bench/comparisons/${id}` }, children);
 }
 
+/** A series; on a farm of several branches it says which one it is of. */
 export function SeriesLink({ series }) {
-  if (!series.testbed) return "all testbeds"; // a build is of no one
-  return h(Link, { to: `/bench/history/${seriesPath(series)}` }, `${series.testbed} · ${series.workload}`);
+  const several = useBranches().length > 1;
+  const on = several && series.branch ? `${series.branch} · ` : "";
+  if (!series.testbed) return `${on}all testbeds`; // a build is of no one
+  return h(Link, { to: `/bench/history/${seriesPath(series)}${several ? branchQuery(series) : ""}` },
+    `${on}${series.testbed} · ${series.workload}`);
 }
 
 /** The commit with which an incident ended, or the stretch that it lies in. */

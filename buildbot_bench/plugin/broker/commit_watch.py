@@ -1,0 +1,109 @@
+"""Brings the tables up to the tip of each watched branch; it measures nothing.
+
+Commits come into the tables from our own mirror, not from Buildbot's changes: a poller that is
+killed in the middle of a push forgets the rest of it; the mirror does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.python import log
+
+from buildbot_bench.core.branches import MOST_BRANCHES
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.branches import BranchRow
+from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.farm import Farm
+
+
+class CommitWatch:
+    """Brings the tables up to the tip of each watched branch."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._left_out: tuple[str, ...] = ()
+
+    async def advance(self) -> None:
+        """Fetch, then add what each branch has after the newest commit that is known.
+
+        A branch that is seen for the first time gives its tip alone: what came before the farm is
+        measured when a search asks for it. But one that parts from a watched branch at a commit
+        that the farm has seen gives all that it has since.
+        """
+        farm = self._farm
+        await farm.mirroring.refresh()
+        if farm.workflow.on.push is None:
+            return
+        taken = await farm.git(farm.history.taken)
+        self._say_what_is_left_out(taken[MOST_BRANCHES:])
+        for branch in taken[:MOST_BRANCHES]:
+            await self._advance(branch)
+        for branch in await farm.git(farm.history.missing):
+            await farm.git(farm.history.tip, branch)  # says in words that there is none
+
+    def _say_what_is_left_out(self, branches: tuple[str, ...]) -> None:
+        if branches and branches != self._left_out:
+            log.msg(
+                f"bench: on.push.branches takes {MOST_BRANCHES + len(branches)} branches and"
+                f" {MOST_BRANCHES} are the most; {', '.join(branches[:3])} and what follows are not"
+                " watched: exclude some, as in '!vendor/**'"
+            )
+        self._left_out = branches
+
+    async def _advance(self, branch: str) -> None:
+        farm = self._farm
+        rows = await farm.store.branches()
+        before = next((row for row in rows if row.name == branch), None)
+        older = [row for row in rows if before is None or row.id < before.id]
+        trunk, fork = await self._fork(branch, older)
+        if before is None or (before.trunk, before.fork_position) != (trunk, fork):
+            await farm.store.keep_branch(branch, trunk=trunk, fork_position=fork)
+        after = await self._newest_known(branch, before, trunk, fork)
+        found = await farm.git(farm.history.since, branch, after)
+        revisions = [revision for revision in found if revision.position > fork]
+        if revisions:
+            await self._add(branch, revisions, is_first=after is None)
+
+    async def _fork(self, branch: str, older: Sequence[BranchRow]) -> tuple[str | None, int]:
+        """The branch with which this one shares most, of those watched before it, and how much."""
+        shared = {row.name: await self._shared(branch, row.name) for row in older}
+        trunk = max(shared, key=lambda name: shared[name], default=None)
+        return (trunk, shared[trunk]) if trunk is not None and shared[trunk] else (None, 0)
+
+    async def _shared(self, branch: str, other: str) -> int:
+        """Of a branch that is gone from the repository what was seen of it last counts."""
+        farm = self._farm
+        if await farm.git(farm.history.has_branch, other):
+            return await farm.git(farm.history.shared, branch, other)
+        newest = await farm.store.newest_commit(other)
+        return 0 if newest is None else await farm.git(farm.history.shared, branch, newest.sha)
+
+    async def _newest_known(
+        self, branch: str, before: BranchRow | None, trunk: str | None, fork: int
+    ) -> Revision | None:
+        """The commit after which a branch's own are to be added; None: of those the tip alone."""
+        farm = self._farm
+        if before is not None and fork < before.fork_position:
+            # What they shared is the branch's own now: one of the two was rewritten.
+            newest = await farm.store.newest_commit(branch)
+            if newest and branch not in await farm.git(farm.history.carriers, newest.sha):
+                await farm.store.forget_commits(branch, fork)
+            return await farm.git(farm.history.commit, branch, fork) if fork else None
+        if before is None and trunk is not None:
+            known = await farm.store.commit_at(trunk, fork)
+        else:
+            known = await farm.store.newest_commit(branch)
+        return known.revision if known else None
+
+    async def _add(self, branch: str, revisions: Sequence[Revision], *, is_first: bool) -> None:
+        farm, push = self._farm, self._farm.workflow.on.push
+        if push is None:
+            return
+        watched = await farm.git(farm.history.touching, revisions, push.paths, push.paths_ignore)
+        now = farm.now()
+        rows = [
+            NewCommit.of(revision, important=is_first or revision.sha in watched, arrived_at=now)
+            for revision in revisions
+        ]
+        await farm.store.add_commits(branch, rows)
