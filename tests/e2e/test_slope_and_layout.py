@@ -219,5 +219,14 @@ def test_nobody_gets_a_mail_about_layout(padded: Scene) -> None:
     assert padded.inbox.mails() == []
 
 
+def test_a_search_that_a_person_asks_for_accuses_no_commit(padded: Scene) -> None:
+    done = padded.farm.bisect(f"r{FIRST}", f"r{UNLUCKY}", "--min-effect", "5%")
+    assert done.returncode == 1, done.stderr
+    (search,) = padded.farm.rows("SELECT id FROM bench_search")
+    (shown,) = padded.farm.get(f"searches/{search['id']}")["searches"]
+    assert shown["state"] == "not-reproduced", shown["reason"]
+    assert shown["report"]["steps"] == []
+
+
 def test_every_page_answers(sloping: Scene) -> None:
     assert_every_page_answers(sloping.farm)

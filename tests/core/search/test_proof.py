@@ -64,6 +64,20 @@ def test_a_second_image_that_contradicts_calls_for_a_third_which_decides():
     assert [(odd.position, odd.image) for odd in answer.odd_images] == [(1, 0)]
 
 
+def test_an_end_that_one_image_alone_shows_slow_differs_by_that_image():
+    rng = np.random.default_rng(6)
+    taken = boots(0, 0, 0.0, 4, rng) + boots(1, 0, -0.08, 4, rng)  # those of the alarm
+    policy = replace(TOLD, claimed=-0.08)
+    while isinstance(asked := plan(1, Evidence(measurements=tuple(taken)), COSTS, policy), Measure):
+        level = -0.08 if (asked.position, asked.image) == (1, 0) else 0.0
+        taken += boots(asked.position, asked.image, level, 1, rng)
+    assert not asked.reproduced
+    ((position, image, effect),) = [(o.position, o.image, o.effect) for o in asked.odd_images]
+    assert (position, image) == (1, 0)
+    assert effect == pytest.approx(-0.077, abs=0.01)
+    assert len(taken) <= 20
+
+
 def test_both_sides_of_a_step_below_a_tenth_stand_on_two_images():
     answer, evidence = search(Lab(n=64, steps={20: -0.04}, sigma_build=0.002), TOLD)
     assert sure(answer) == [(19, 20)]
