@@ -7,6 +7,7 @@ from math import log1p
 
 import numpy as np
 
+from buildbot_bench.core import ministat
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import OddImage, SearchPolicy, Slope, SlopePart
@@ -20,14 +21,19 @@ def slopes_between(
     found: tuple[int, ...],
     policy: SearchPolicy,
 ) -> tuple[Slope, ...]:
-    """The stretches between found steps (gaps) and ends that change by a relevant effect."""
+    """The stretches between found steps (gaps) and ends that change by a relevant effect.
+
+    Both ends of a stretch must have boots enough to prove it: one that was booted once may be odd.
+    """
     levels = own_levels(posterior)
+    boots = np.bincount(posterior.readings.place_of_value)
     edges = [-1, *found, len(posterior.readings.kernels) - 1]
     slopes = []
     for before, after in pairwise(edges):
         first, last = before + 1, after
         change, error = change_between(levels, first, last)
-        if abs(change) - error < log1p(policy.relevant_effect):
+        proved = min(boots[first], boots[last]) >= ministat.MIN_VALUES
+        if not proved or abs(change) - error < log1p(policy.relevant_effect):
             continue
         marks = _marks(levels, first, last, np.sign(change))
         slopes.append(
