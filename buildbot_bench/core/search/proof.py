@@ -19,7 +19,7 @@ from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between, own_levels
+from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray
 
 # On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
@@ -102,8 +102,13 @@ def is_separated(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -
     return all(side.shown >= _SHOWN and not side.contradicted for side in sides(posterior, gap))
 
 
-def lacking(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> list[Lacking]:
-    """What the step in a gap needs before it may be mailed; nothing when it is proved."""
+def lacking(
+    posterior: AveragedPosterior, policy: SearchPolicy, own: Levels, gap: int
+) -> list[Lacking]:
+    """What the step in a gap needs before it may be mailed; nothing when it is proved.
+
+    `own` are the levels of the kernels by their own images.
+    """
     pair = sides(posterior, gap)
     wanting = []
     if needs_images(posterior, policy, gap):
@@ -118,7 +123,12 @@ def lacking(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> lis
         for side, boots in zip(pair, needed, strict=True)
         if side.boots < boots
     ]
-    return wanting or _for_student(posterior, pair) or _for_size(posterior, policy, gap, pair)
+    if wanting := wanting or _for_student(posterior, pair):
+        return wanting
+    change, error = change_between(own, gap, gap + 1)
+    if abs(change) - error / NORMAL_95 >= log1p(policy.relevant_effect):
+        return []
+    return _against_slope(posterior, own, gap, pair)
 
 
 def is_part_of_slope(
@@ -139,14 +149,10 @@ def is_part_of_slope(
     return boots >= ministat.MIN_VALUES and abs(change) + error < relevant
 
 
-def _for_size(
-    posterior: AveragedPosterior, policy: SearchPolicy, gap: int, pair: tuple[StepSide, StepSide]
+def _against_slope(
+    posterior: AveragedPosterior, own: Levels, gap: int, pair: tuple[StepSide, StepSide]
 ) -> list[Lacking]:
     """What tells a relevant step from a part of a slope: boots of the ends, then of its sides."""
-    own = own_levels(posterior)
-    change, error = change_between(own, gap, gap + 1)
-    if abs(change) - error / NORMAL_95 >= log1p(policy.relevant_effect):
-        return []
     if ends := ends_unproved(posterior):
         return ends
     fewer = min(pair, key=lambda side: side.boots)

@@ -15,7 +15,7 @@ import numpy as np
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
-from buildbot_bench.core.search.own_levels import Levels, change_between, own_levels
+from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between, own_levels
 from buildbot_bench.core.search.proof import (
     Lacking,
     doubtful_ends,
@@ -34,7 +34,6 @@ _BOOTS_OF_END = 3  # boots; chosen: one may be an outlier, and two must agree
 _KNOWN = 0.1
 _LIKELY = 0.5  # a probability: rather a step than none
 _WORTH_ASKING = 0.2  # of a step, from which on it may be one that only looks large
-_NORMAL_95 = 1.959964  # standard deviations: ndtri(0.975)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +81,7 @@ def classify_gaps(
         found=places,
         open=_likeliest(missed, constants.LEFT_OUT if explained else left),
         unproved=(
-            *dict.fromkeys(one for g in places for one in lacking(posterior, policy, g)),
+            *dict.fromkeys(one for g in places for one in lacking(posterior, policy, own, g)),
             *(ends_unproved(posterior) if sloping else ()),
             *doubtful_ends(posterior, policy),
         ),
@@ -243,8 +242,8 @@ def _step(
         old=_old(search_range, posterior, gap),
         new=int(posterior.readings.kernels[gap + 1]),
         effect=float(np.expm1(change)),
-        low=float(np.expm1(change - _NORMAL_95 * sd)),
-        high=float(np.expm1(change + _NORMAL_95 * sd)),
+        low=float(np.expm1(change - NORMAL_95 * sd)),
+        high=float(np.expm1(change + NORMAL_95 * sd)),
         probability=min(float(posterior.step[gap]), 1.0),
         separated=is_separated(posterior, policy, gap),
     )
