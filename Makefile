@@ -8,7 +8,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help demo farm test test-fast test-vm test-freebsd bench check clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz bench check clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make test    all tests, with real masters, workers and servers (up to 10 minutes)"
 	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
 	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
+	@echo "make fuzz    put damaged inputs to every parser (a minute each; OPTIONS=--help)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 
@@ -41,6 +42,9 @@ SRC =
 OPTIONS =
 test-freebsd: $(VENV)/ready
 	$(BIN)/python -m benchmarks.freebsd $(OPTIONS) "$(SRC)"
+
+fuzz: $(VENV)/ready
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(OPTIONS)
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks

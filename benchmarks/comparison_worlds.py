@@ -1,5 +1,7 @@
 """Simulated comparisons of two variants, each of as many images as the verdict asks for.
 
+What is booted next is asked of the function that the farm asks (`core.ab_test.further`).
+
 The truth is drawn here and knows no constant of the model: images of one code scatter normally, and
 boots of an image as those of recorded builds do about their mean.
 """
@@ -14,23 +16,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge_replay import Series
-from buildbot_bench.core.ab_test.needed import (
-    MoreOfEach,
-    boots_of_image,
-    images_needed,
-    next_of_each,
-)
-from buildbot_bench.core.ab_test.verdict import (
-    ComparedSides,
-    Undecided,
-    VerdictTerms,
-    WithinLayoutLuck,
-    compare_sides,
-)
-from buildbot_bench.core.model import learn
-from buildbot_bench.core.sample import Iteration, Sample
+from buildbot_bench.core.ab_test.further import BootLimits, VariantPlan, more_images
+from buildbot_bench.core.ab_test.model import SeriesValues
+from buildbot_bench.core.ab_test.needed import images_needed
+from buildbot_bench.core.ab_test.sides import ComparisonTerms
+from buildbot_bench.core.ab_test.sides import compared as held_against
+from buildbot_bench.core.ab_test.verdict import ComparedSides
+from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.sample import PPS, Iteration, Sample
 
 MIN_EFFECT = 0.02
+BOOTS = 5  # of an image at most, and of each first one: what bench-compare does without -n
 MOST_IMAGES = 24  # of a side; then it stays undecided
 _FIRST = 8  # commits of a history with five boots each; later ones have one
 _PAST = 60  # commits
@@ -43,7 +39,7 @@ class ComparedWorld:
     """What is true of a comparison: `effect` a fraction, `sigma_build` of ln(value).
 
     `far_share` of the images are slow by 4 %. `boots` are deviations of ln(value) to draw from.
-    `looked_for` is the effect for which images are asked beforehand. `past`: a history taught the
+    `looked_for` is the effect for which images are told beforehand. `past`: a history taught the
     noise.
     """
 
@@ -84,10 +80,21 @@ class _Bench:
         drawn = level + self.rng.choice(self.world.boots, times)
         self.sides[side].setdefault(image, []).extend((1e6 * np.exp(drawn)).tolist())
 
-    def have(self) -> MoreOfEach:
-        """Images and boots of the side with fewer of them."""
-        boots = min(sum(map(len, side.values())) for side in self.sides)
-        return MoreOfEach(boots=boots, images=min(map(len, self.sides)))
+    def values(self, noise: Noise | None) -> SeriesValues:
+        """All that was booted, as the farm has it."""
+        return SeriesValues(
+            testbed="simulated",
+            workload="forwarding",
+            metric=PPS,
+            values=tuple(
+                tuple(value for own in side.values() for value in own) for side in self.sides
+            ),
+            booted=tuple(
+                tuple(image for image, own in side.items() for _ in own) for side in self.sides
+            ),
+            single=("", ""),
+            noise=noise,
+        )
 
 
 def residuals(all_series: Sequence[Series]) -> Floats:
@@ -99,40 +106,35 @@ def residuals(all_series: Sequence[Series]) -> Floats:
     return np.array(found)
 
 
-def compared(world: ComparedWorld, rng: np.random.Generator) -> Told:
-    """Compare once, until there is a verdict or MOST_IMAGES."""
+def compared(world: ComparedWorld, rng: np.random.Generator, most: int = MOST_IMAGES) -> Told:
+    """Compare once, until there is a verdict or `most` images."""
     noise = learn(_history(world, rng)) if world.past else None
-    terms = VerdictTerms(min_effect=MIN_EFFECT)
+    wanted, limits = (
+        ComparisonTerms(min_effect=MIN_EFFECT, confidence=95.0),
+        BootLimits(boots=BOOTS, images=most),
+    )
     bench = _Bench(world=world, rng=rng)
-    first = images_needed(world.looked_for, noise or learn([]))
-    _more(bench, MoreOfEach(images=first, boots=first * boots_of_image(noise or learn([]))))
-    found, looks = compare_sides(*bench.sides, noise, terms), 1
-    while needs := _needs(found, bench):
-        _more(bench, next_of_each(needs, bench.have()))
-        found, looks = compare_sides(*bench.sides, noise, terms), looks + 1
-    have = bench.have()
-    return Told(found=found, looks=looks, images=have.images, boots=have.boots, at_first=first)
+    plans: tuple[VariantPlan, ...] = (VariantPlan(boots={}),) * 2
+    after: tuple[VariantPlan, ...] = (VariantPlan(boots={0: BOOTS}),) * 2
+    looks = 0
+    while after != plans:
+        _boot(bench, plans, after)
+        values, looks, plans = bench.values(noise), looks + 1, after
+        after = more_images(values, plans, limits, wanted, booted=(0, 1))
+    return Told(
+        found=held_against(values, 1, wanted),
+        looks=looks,
+        images=min(len(plan.boots) for plan in plans),
+        boots=min(sum(plan.boots.values()) for plan in plans),
+        at_first=images_needed(world.looked_for, noise or learn([])),
+    )
 
 
-def _needs(found: ComparedSides, bench: _Bench) -> MoreOfEach | None:
-    if isinstance(found.verdict, Undecided | WithinLayoutLuck):
-        have = bench.have()
-        if have.images < MOST_IMAGES and have.boots < 5 * MOST_IMAGES:
-            return found.verdict.needs
-    return None
-
-
-def _more(bench: _Bench, wanted: MoreOfEach) -> None:
-    """Boot so many further images of each side, or those that have fewest boots again."""
-    for number, side in enumerate(bench.sides):
-        further = range(len(side), len(side) + wanted.images)
-        for count in range(wanted.boots):
-            image = further[count % wanted.images] if wanted.images else _fewest(side)
-            bench.boot(number, image, 1)
-
-
-def _fewest(side: dict[int, list[float]]) -> int:
-    return min(side, key=lambda image: len(side[image]))
+def _boot(bench: _Bench, known: Sequence[VariantPlan], wanted: Sequence[VariantPlan]) -> None:
+    """What is wanted and not yet booted."""
+    for side, (before, after) in enumerate(zip(known, wanted, strict=True)):
+        for image, boots in after.boots.items():
+            bench.boot(side, image, boots - before.boots.get(image, 0))
 
 
 def _history(world: ComparedWorld, rng: np.random.Generator) -> list[Sample]:

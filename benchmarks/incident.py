@@ -2,7 +2,8 @@
 
 `python -m benchmarks incident`. Boots are all from the request to the mail: the search, the proof
 of its own step, and the confirmations. The second table is a search whose range an exact testbed
-has counted: with the culprit among the commits that moved its figure, and elsewhere.
+has counted: with the culprit among the commits that moved its figure, and elsewhere. The third is
+what a confirmation is worth where images differ by more than it is told.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ Result = TypeVar("Result")
 
 OTHERS = 2  # workloads besides the one that is searched
 MOST_TIMES = 1.9  # the boots of one search, for three workloads
+WRONG = 0.01  # of the confirmations, where build noise is told as a third of what it is
 MOVED = 40  # commits of the range that move the exact figure
 
 
@@ -81,6 +83,31 @@ CASES = (
 
 
 @dataclass(frozen=True, kw_only=True)
+class Told:
+    """A step that an alarm claimed, on a series whose images differ by more than is told."""
+
+    claimed: float
+    effect: float
+    sigma_build: float
+    told: float
+
+    @property
+    def name(self) -> str:
+        """As the table has it."""
+        there = f"{self.effect:.1%}" if self.effect else "nothing"
+        noise = f"build noise {self.sigma_build:.2%}, told {self.told:.2%}"
+        return f"{there} there, {self.claimed:.1%} claimed; {noise}"
+
+
+TOLD = tuple(
+    Told(claimed=claimed, effect=effect, sigma_build=noise, told=told)
+    for noise, told in ((0.002, 0.002), (0.006, 0.002), (0.01, 0.0033))
+    for claimed in (-0.04, -0.025)
+    for effect in (claimed, 0.0)
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Incident:
     """Boots of the search with its own proof, of all confirmations, and whether all is right."""
 
@@ -120,6 +147,18 @@ def prove(case: Case, lab: Remembering, culprit: int) -> Standing:
         for one in found.boots:
             for _ in range(one.iterations):
                 lab.measure(one.position, one.image)
+
+
+def confirmed(case: Told, seed: int) -> tuple[Standing, int]:
+    """What two sides of a step come to on another series, and the boots of them."""
+    world = World(
+        n=1, steps=partial(_planted, 1, case.effect), sigma_build=case.sigma_build, sigma_run=0.005
+    )
+    lab, known = (
+        Remembering(world, seed),
+        Case(name="", n=1, effect=case.claimed, sigma_build=case.told),
+    )
+    return prove(known, lab, 1), lab.iterations
 
 
 def weighed(case: Case, counts: str, seed: int) -> int:
@@ -163,7 +202,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         for counts in ("nothing", "right", "wrong"):
             boots = np.array(_all(pool, partial(weighed, CASES[0], counts), seeds, counts))
             print(f"{counts:32s} {_told(boots)}", flush=True)
+        many = range(SEED + 600_000, SEED + 600_000 + 10 * replicates)
+        print(f"\nconfirmations; {len(many)} replicates, wanted <= {WRONG:.0%} wrong")
+        for told in TOLD:
+            print(
+                _standings(told, _all(pool, partial(confirmed, told), many, told.name)), flush=True
+            )
     return 0
+
+
+def _standings(case: Told, found: Sequence[tuple[Standing, int]]) -> str:
+    """One line: how often it is wrong and right, and the boots."""
+    there, not_there = Standing.CONFIRMED, Standing.DENIED
+    right, wrong = (there, not_there) if case.effect else (not_there, there)
+    shares = [sum(one is standing for one, _ in found) / len(found) for standing in (wrong, right)]
+    boots = np.array([boots for _, boots in found], dtype=float)
+    return f"{case.name:64s} wrong {shares[0]:6.2%} right {shares[1]:6.1%} boots {_told(boots)}"
 
 
 def _all(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.archives.contents import contents
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
 
 _IDENTITY = ("-c", "user.name=test-freebsd", "-c", "user.email=test-freebsd@localhost")
 START = "refs/test-freebsd/start"  # the user's tree, as it was committed there

@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         "bench-bisect",
         usage="bench-bisect OLD NEW [options]\n"
         "       bench-bisect --follow ID | --cancel ID | --list [options]\n"
-        "       bench-bisect --mark ID expected | noise | fixed REV | again [options]\n"
+        "       bench-bisect --mark ID expected|noise|fixed REV|again|withdrawn [options]\n"
         "       bench-bisect --release TESTBED [--false-alarm] [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -143,7 +143,7 @@ def _add_known_searches(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         type=known_number("search", "bench-bisect"),
         help="say of its report that the change was expected, is noise, was fixed by a revision, "
-        "or is to be measured again",
+        "or is to be measured again; withdrawn takes that back",
     )
     kinds.add_argument("--list", action="store_true", help="show the newest ones")
     kinds.add_argument("--release", metavar="TESTBED", help="end a testbed's quarantine instead")

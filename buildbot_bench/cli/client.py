@@ -255,7 +255,7 @@ class FarmClient:
     def _json(self, response: httpx.Response) -> dict[str, Any]:
         try:
             answer = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise self._senseless("no JSON object")
@@ -276,7 +276,7 @@ def _buildbot_error(response: httpx.Response) -> tuple[int | None, str]:
     fallback = f"HTTP {response.status_code} {response.reason_phrase}".strip()
     try:
         error = response.json()["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return None, long_line(fallback)
     match error:
         case {"code": int(code), "message": str(message)} if message:

@@ -94,6 +94,7 @@ def _start(command: CompareCommand, request: StartComparison, farm: FarmClient) 
         "testbeds": list(request.testbeds),
         "workloads": list(request.workloads),
         "iterations": request.iterations,
+        "images": request.images,
         "patches": _packed(request.patches),
     }
     if request.min_effect is not None:
@@ -111,6 +112,8 @@ def _extend(command: CompareCommand, request: ExtendComparison, farm: FarmClient
     }
     if (boots := request.iterations) is not None:
         question["more" if boots.more else "iterations"] = boots.number
+    if request.images is not None:
+        question["images"] = request.images
     number = request.comparison_id
     unsure = f"whether comparison {number} goes on, `bench-compare --follow {number}` shows"
     extended = _once(command, lambda: farm.extend_comparison(number, question), unsure)
@@ -160,9 +163,26 @@ def _announcement(started: Mapping[str, Any]) -> str:
     said = f"comparison {started['comparisonid']}: {long_line(str(started.get('title', '?')))}"
     try:
         hours = hours_text(float(started["hours"]))
-        return f"{said}, {int(started['boots'])} boots, about {hours} after all are built"
+        said += f", {int(started['boots'])} boots, about {hours} after all are built"
     except (KeyError, TypeError, ValueError):
         return said
+    return said + _expectation(started.get("expected"))
+
+
+def _expectation(expected: Any) -> str:
+    """`; telling 2% from nothing takes about 7 images of each, …`; '' where it is not told."""
+    if not isinstance(expected, Mapping):
+        return ""
+    try:
+        images, boots = int(expected["images"]), int(expected["boots"])
+        hours = hours_text(float(expected["hours"]))
+        effect = 100 * float(expected["effect"])
+    except (KeyError, TypeError, ValueError):
+        return ""
+    return (
+        f"; telling {effect:.3g}% from nothing takes about {images} images of each, "
+        f"{boots} boots, {hours}"
+    )
 
 
 def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:

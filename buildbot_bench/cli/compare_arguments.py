@@ -20,7 +20,7 @@ from buildbot_bench.cli.options import (
     known_number,
     refuse_beside_known,
 )
-from buildbot_bench.core.ab_test import check_written
+from buildbot_bench.core.ab_test import DEFAULT_IMAGES, MOST_IMAGES, check_written
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
@@ -28,7 +28,9 @@ from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_
 _DESCRIPTION = """\
 Compare kernels, each a revision with or without changes: the farm builds all,
 boots them in turns (A B B A ..., A B C C B A ...) and compares each NEW with
-BASE by Student's t. BASE is the reference; there may be up to 15 of NEW."""
+BASE by the farm's model of noise and by Student's t. BASE is the reference;
+there may be up to 15 of NEW. Below 10 % a verdict stands on two images of each
+at least, linked in different orders: the farm builds as many as it needs."""
 
 _EPILOG = """\
 a variant is a revision and its changes:
@@ -47,6 +49,7 @@ examples:
   bench-compare main main+file:my.patch --workload forwarding -n 10
   bench-compare r299288 r299288+D8526 --markdown > comment.md
   bench-compare --follow 7 --output fbsd12-head.r317849.VIMAGE
+  bench-compare r311848 r311849 --images 1
   bench-compare --extend 7 -n +5
   bench-compare --extend 7 r313448+file:netmap.patch
 
@@ -67,7 +70,12 @@ _FOR_START_ONLY = {
     "workload": "--workload",
     "min_effect": "--min-effect",
 }
-_FOR_START_AND_EXTENSION = {"iterations": "-n", "label": "--label", "no_wait": "--no-wait"}
+_FOR_START_AND_EXTENSION = {
+    "iterations": "-n",
+    "images": "--images",
+    "label": "--label",
+    "no_wait": "--no-wait",
+}
 _DEFAULT_ITERATIONS = 5
 
 
@@ -83,6 +91,7 @@ class BootsWanted:
 class StartComparison:
     """Compare variants, the base first; `labels` are what some of them are to be called.
 
+    There are `iterations` boots of each one's first image, and at most `images` of each.
     `patches` holds each file that they name, by its name there.
     """
 
@@ -91,6 +100,7 @@ class StartComparison:
     testbeds: tuple[str, ...]
     workloads: tuple[str, ...]
     iterations: int
+    images: int
     min_effect: float | None
     patches: Mapping[str, bytes]
     wait: bool
@@ -100,13 +110,15 @@ class StartComparison:
 class ExtendComparison:
     """Give a comparison more variants or boots, or let it go on where it ended.
 
-    `iterations` is how many boots of each there are to be, None for as many as there were.
+    `iterations` is how many boots of each first image there are to be, `images` how many images of
+    each there may be; None for as many as there were.
     """
 
     comparison_id: int
     variants: tuple[str, ...]
     labels: Mapping[str, str]
     iterations: BootsWanted | None
+    images: int | None
     patches: Mapping[str, bytes]
     wait: bool
 
@@ -212,7 +224,15 @@ def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
         dest="iterations",
         metavar="N",
         type=_boots,
-        help=f"boots of each ({_DEFAULT_ITERATIONS}); +N beside --extend: so many more",
+        help=f"boots of each one's first image ({_DEFAULT_ITERATIONS}), and the most of a further "
+        "one, which gets two or more, as boots vary; +N beside --extend: so many more",
+    )
+    group.add_argument(
+        "--images",
+        metavar="N",
+        type=_images,
+        help=f"images of each at most ({DEFAULT_IMAGES}; up to {MOST_IMAGES}): two below 10 %%, "
+        "more while the verdict needs them; with 1 luck with layout is not told from a change",
     )
     add_min_effect(group)
     add_no_wait(group, "comparison")
@@ -278,6 +298,7 @@ def _start(options: argparse.Namespace) -> StartComparison:
         testbeds=tuple(options.testbed),
         workloads=tuple(options.workload),
         iterations=_DEFAULT_ITERATIONS if boots is None else boots.number,
+        images=options.images or DEFAULT_IMAGES,
         min_effect=options.min_effect,
         patches=patches,
         wait=not options.no_wait,
@@ -294,6 +315,7 @@ def _extend(options: argparse.Namespace) -> ExtendComparison:
         variants=tuple(packed[text] for text in options.variants),
         labels={packed.get(text, text): label for text, label in labels.items()},
         iterations=options.iterations,
+        images=options.images,
         patches=patches,
         wait=not options.no_wait,
     )
@@ -324,6 +346,12 @@ def _boots(text: str) -> BootsWanted:
             f"{text!r} is no number of boots; as in -n 10, or -n +5 beside --extend"
         )
     return BootsWanted(number=int(text), more=text.startswith("+"))
+
+
+def _images(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_IMAGES}")
+    return int(text)
 
 
 def _packed(text: str, patches: dict[str, bytes]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -34,6 +35,19 @@ class FarmAccess:
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are usage errors like any other."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As argparse does, of arguments that are text: Python hands over what is none, too."""
+        given = sys.argv[1:] if args is None else args
+        for place, argument in enumerate(given, start=1):
+            try:
+                argument.encode()
+            except UnicodeEncodeError:
+                shown = argument.encode("utf-8", "replace").decode()[:80]
+                self.error(f"argument {place}, {shown!r}, is not UTF-8")
+        return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Complain of the command line, and do not end the program.

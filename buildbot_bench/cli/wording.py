@@ -122,6 +122,8 @@ def mark_text(mark: MarkSearch) -> str:
     """One line for a mark that the farm has taken."""
     fix = f" by {mark.revision}" if mark.revision else ""
     boots = "; fresh boots are on their way" if mark.kind == "again" else ""
+    if mark.kind == "withdrawn":
+        return f"search {mark.search_id} is marked no more"
     return f"search {mark.search_id} is marked: {mark.kind}{fix}{boots}"
 
 

@@ -55,8 +55,17 @@ def spelled_out(body: bytes) -> str:
     a patch be, up to ten characters for one that is not seen. Bytes that are no UTF-8 are U+FFFD.
     Source: Boucher and Anderson, "Trojan Source: Invisible Vulnerabilities" (2021).
     """
-    text = body.decode("utf-8", "replace")
-    return "".join(c if _is_seen(c, "\n\t") else f"<U+{ord(c):04X}>" for c in text)
+    lines = body.decode("utf-8", "replace").split("\n")
+    named = _Named()
+    return "\n".join(line if line.isprintable() else line.translate(named) for line in lines)
+
+
+class _Named(dict[int, int | str]):
+    """A table for str.translate that names what is not seen; a character is looked at once."""
+
+    def __missing__(self, code: int) -> int | str:
+        self[code] = code if _is_seen(chr(code), "\t") else f"<U+{code:04X}>"
+        return self[code]
 
 
 def writable(text: str, encoding: str | None) -> str:

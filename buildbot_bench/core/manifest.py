@@ -48,7 +48,7 @@ def parse_manifest(text: str) -> Manifest:
     """
     try:
         fields = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{NAME} is no JSON: {error}") from error
     if not isinstance(fields, dict) or fields.pop("format", None) != _FORMAT:
         raise UsageError(f"{NAME} is not of format {_FORMAT}", hint="update buildbot-bench")

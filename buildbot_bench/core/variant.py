@@ -16,6 +16,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import Spec, parse_spec, spec_text
 
 _REVIEW = re.compile(r"D([1-9][0-9]{0,6})", re.ASCII)
+# What a person means for a review, of whatever number: as an option it must be called one.
+_LIKE_REVIEW = re.compile(r"D[0-9]+", re.ASCII)
 _OPTION = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 # A file's name as the command line gives it; '+' begins the next change.
 _FILE = re.compile(r"[A-Za-z0-9_./~-]{1,200}", re.ASCII)
@@ -215,6 +217,11 @@ def _change(text: str) -> Change:
         return _KINDS[kind](rest)
     if match := _REVIEW.fullmatch(text):
         return Review(number=int(match[1]))
+    if _LIKE_REVIEW.fullmatch(text):
+        raise UsageError(
+            f"{text[:40]} is no review: their numbers have up to seven digits",
+            hint=f"if it is a kernel option, write +options:{text[:40]}",
+        )
     if _OPTION.fullmatch(text):
         return KernelOption(name=text)
     raise UsageError(f"{text[:80]!r} is no change of a kernel", hint=_HINT)
@@ -272,7 +279,7 @@ def _change_text(change: Change) -> str:
             return f"commit:{revision}"
         case KernelOption(name=name, enabled=enabled):
             # A bare D8526 is a review.
-            mark = "options:" if _REVIEW.fullmatch(name) else ""
+            mark = "options:" if _LIKE_REVIEW.fullmatch(name) else ""
             return f"{mark}{name}" if enabled else f"nooptions:{name}"
         case Tunable():
             return f"sysctl:{change.setting}"

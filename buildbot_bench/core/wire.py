@@ -21,6 +21,11 @@ VERSION = 1
 LINE_LENGTH = 4000
 _CONTINUED, _ENDED = "+", "="
 
+ONE_IMAGE = "images"
+"""The fact by which a driver says why it has but one image of each kernel, as recordings have."""
+RECORDED_BOOTS = "recorded boots"
+"""The fact of a boot that was recorded long ago: how many there are, and how they are dealt."""
+
 
 class FailureKind(StrEnum):
     """What a failure says: something of the revision, or nothing but of the lab."""
@@ -138,7 +143,7 @@ def parse_event(line: str) -> Event:
         fields: dict[str, Any] = json.loads(line)
         version = fields.pop("v")
         kind = _KINDS[fields.pop("event")]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
     if version != VERSION:
         raise InfraError(

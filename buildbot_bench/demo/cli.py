@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.credentials import Credentials, keep_login
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
-from buildbot_bench.demo.replay_history import make_replay_history
+from buildbot_bench.demo.operations import add_operations
+from buildbot_bench.demo.replay_history import make_recorded_history
+from buildbot_bench.demo.review_site import review_site
 from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.vm_history import make_vm_history
 from buildbot_bench.demo.watching import Stopped, watched
@@ -21,18 +25,26 @@ from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
 _USAGE, _INFRASTRUCTURE = 2, 4
 _SIGNAL = 128  # as a shell tells it
+_PATCHES = Path(__file__).with_name("data") / "patches"
+_REVIEWS = re.compile(r"^reviews: .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Lab:
-    """A lab that comes with a history to search: what to ask of it, and what makes it."""
+    """A lab that comes with a history to search: what to ask of it, and what makes it.
+
+    `patches` is a directory of those that variants may name: D8526.diff is that of a review.
+    """
 
     question: str
     make_history: Callable[[Path], object]
+    patches: Path | None = None
 
 
 _LABS = {
-    "replay": _Lab(question="r311848 r313448", make_history=make_replay_history),
+    "replay": _Lab(
+        question="r311848 r313448", make_history=make_recorded_history, patches=_PATCHES
+    ),
     "vm": _Lab(question="r320000 r320010 --testbed vm-exact", make_history=make_vm_history),
 }
 
@@ -94,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the commit that gets the slowdown (default: %(default)s)",
     )
     demo.set_defaults(command=_demo)
+    add_operations(commands)
     return parser
 
 
@@ -112,9 +125,9 @@ def _run(options: argparse.Namespace) -> int:
         db_url=options.db,
     )
     farm = LocalFarm(plan)
-    with watched(directory, _say):
+    with watched(directory, _say), ExitStack() as beside:
         if not options.workflow:
-            _generate(options.lab, directory)
+            _generate(options.lab, directory, beside)
         farm.prepare()
         login = keep_login(plan.url, Credentials(user=USER, password=plan.password))
         asked = question(options.workflow, options.lab)
@@ -140,9 +153,18 @@ def question(workflow: Path | None, lab: str) -> str:
     return _LABS[lab].question if workflow is None else "OLD NEW"
 
 
-def _generate(lab: str, directory: Path) -> None:
-    """A lab's workflow beside its generated repository, made when they are missing."""
-    shutil.copyfile(Path(__file__).with_name(f"{lab}.yml"), directory / "bench.yml")
+def _generate(lab: str, directory: Path, beside: ExitStack) -> None:
+    """A lab's workflow beside its generated repository, made when they are missing.
+
+    Patches of a file are put there too; those of reviews are served until `beside` ends.
+    """
+    workflow = Path(__file__).with_name(f"{lab}.yml").read_text(encoding="utf-8")
+    if patches := _LABS[lab].patches:
+        site = beside.enter_context(review_site(patches))
+        workflow = _REVIEWS.sub(f"reviews: {site}", workflow)
+        for patch in patches.glob("*.patch"):
+            shutil.copyfile(patch, directory / patch.name)
+    (directory / "bench.yml").write_text(workflow, encoding="utf-8")
     if not (directory / "src").exists():
         _say("Making the history ...")
         _LABS[lab].make_history(directory / "src")

@@ -1,7 +1,8 @@
 """Makes git repositories of generated commits, fast and the same every time; knows no kernel.
 
-Commits go through `git fast-import`, with fixed authors and dates, so that a history has the same
-hashes on any machine. Each commit carries a note of the kind that FreeBSD's Subversion era has
+All stand on the branch main, but for those that name another one. Commits go through
+`git fast-import`, with fixed authors and dates, so that a history has the same hashes on any
+machine. Each commit carries a note of the kind that FreeBSD's Subversion era has
 (`svn path=/head/; revision=311849`); each note is a commit of its own on refs/notes/commits, so
 that the notes can be published together with the commits they belong to.
 """
@@ -14,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-BRANCH = "refs/heads/main"
+MAIN = "main"
+BRANCH = f"refs/heads/{MAIN}"
 NOTES = "refs/notes/commits"
 _FIRST_COMMIT_S = 1_484_000_000  # January 2017, when r311849 was made
 _BETWEEN_COMMITS_S = 1800
@@ -22,26 +24,37 @@ _BETWEEN_COMMITS_S = 1800
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratedCommit:
-    """One commit to be: its Subversion number, who and what, and the files that it changes."""
+    """One commit to be: its Subversion number, who and what, and the files that it changes.
+
+    `branch` is the one that it goes on; `parent` the Subversion number of the commit on which a
+    branch's first one stands, None for a repository's very first.
+    """
 
     svn: int
     author: str
     message: str
     files: Mapping[str, str]
+    branch: str = MAIN
+    parent: int | None = None
 
 
 def write_history(path: Path, commits: Sequence[GeneratedCommit]) -> dict[str, str]:
-    """Make a bare repository of a chain of commits; returns the hash of each label (r311849)."""
+    """Make a bare repository of commits; returns the hash of each label (r311849), as given."""
     git(path.parent, "init", "--quiet", "--bare", "--initial-branch=main", str(path))
-    labels = [f"r{commit.svn}" for commit in commits]
     stream = b"".join(_stream(commits))
+    marks = path / "made-marks"
     subprocess.run(  # noqa: S603 - a fixed command line
-        ["git", "-C", str(path), "fast-import", "--quiet", "--done"],  # noqa: S607 - git from PATH
+        [
+            *("git", "-C", str(path), "fast-import"),
+            *("--quiet", "--done", f"--export-marks={marks.absolute()}"),
+        ],
         input=stream,
         check=True,
         env=_environment(),
     )
-    return dict(zip(labels, _chain(path, BRANCH), strict=True))
+    made = dict(line.split() for line in marks.read_text(encoding="ascii").splitlines())
+    marks.unlink()
+    return {f"r{commit.svn}": made[f":{number}"] for number, commit in enumerate(commits, start=1)}
 
 
 def publish(source: Path, target: Path, label: str, shas: Mapping[str, str]) -> None:
@@ -76,16 +89,22 @@ def _environment() -> dict[str, str]:
 
 def _stream(commits: Sequence[GeneratedCommit]) -> Iterator[bytes]:
     """The commits, then their notes, in the language of git-fast-import(1)."""
+    marks = {commit.svn: number for number, commit in enumerate(commits, start=1)}
+    begun: set[str] = set()
     for number, commit in enumerate(commits):
-        yield f"commit {BRANCH}\nmark :{number + 1}\n".encode()
+        yield f"commit refs/heads/{commit.branch}\nmark :{number + 1}\n".encode()
         yield _signed(commit.author, number) + _data(commit.message)
+        if commit.parent is not None and commit.branch not in begun:
+            yield f"from :{marks[commit.parent]}\n".encode()
+        begun.add(commit.branch)
         for name, content in commit.files.items():
             yield f"M 100644 inline {name}\n".encode() + _data(content)
     for number, commit in enumerate(commits):
         yield f"commit {NOTES}\n".encode()
         yield _signed("svn2git", number) + _data(f"Note r{commit.svn}\n")
         yield f"N inline :{number + 1}\n".encode()
-        yield _data(f"svn path=/head/; revision={commit.svn}\n")
+        where = "head" if commit.branch == MAIN else commit.branch
+        yield _data(f"svn path=/{where}/; revision={commit.svn}\n")
     yield b"done\n"
 
 

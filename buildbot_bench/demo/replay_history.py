@@ -1,15 +1,15 @@
-"""A repository with the revision numbers of the model case; its kernels are names of themselves.
+"""Repositories with the revision numbers of recorded kernels, which are names of themselves.
 
-r311848 to r313448, one commit a number: building one is copying the file `kernel`, whose only
+The model case is r311848 to r313448, one commit a number; the recorded history has besides what the
+archive's published comparisons are of. Building a kernel is copying the file `kernel`, whose only
 line is the revision's label, and the replay testbed answers with what that revision measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from buildbot_bench.demo.generated_history import MAIN, GeneratedCommit, write_history
 
 FIRST_SVN = 311848
 LAST_SVN = 313448
@@ -38,17 +38,36 @@ _SUBJECTS = {
 }
 
 
+STABLE = "stable/10"
+# FreeBSD's stable/10 parted from head in October 2013; nothing of then was recorded.
+_FORK_SVN = 256281
+_BEFORE = (_FORK_SVN, 295150, 299288)
+_AFTER = (317849,)
+_ON_STABLE = (256282, 295802)
+
+
 def make_replay_history(path: Path) -> dict[str, str]:
-    """Make the bare repository; returns the hash of each label, oldest first."""
-    return write_history(path, list(_commits()))
+    """Make the model case's bare repository; returns the hash of each label, oldest first."""
+    return write_history(path, [_commit(svn) for svn in range(FIRST_SVN, LAST_SVN + 1)])
 
 
-def _commits() -> Iterator[GeneratedCommit]:
-    for svn in range(FIRST_SVN, LAST_SVN + 1):
-        author, subject = _SUBJECTS.get(svn) or _plausible(svn)
-        yield GeneratedCommit(
-            svn=svn, author=author, message=f"{subject}\n", files={"kernel": f"r{svn}\n"}
-        )
+def make_recorded_history(path: Path) -> dict[str, str]:
+    """Make one of all that was recorded, with a branch stable/10; the hash of each label."""
+    head = [*_BEFORE, *range(FIRST_SVN, LAST_SVN + 1), *_AFTER]
+    stable = [_commit(svn, branch=STABLE, parent=_FORK_SVN) for svn in _ON_STABLE]
+    return write_history(path, [*map(_commit, head), *stable])
+
+
+def _commit(svn: int, *, branch: str = MAIN, parent: int | None = None) -> GeneratedCommit:
+    author, subject = _SUBJECTS.get(svn) or _plausible(svn)
+    return GeneratedCommit(
+        svn=svn,
+        author=author,
+        message=f"{subject}\n",
+        files={"kernel": f"r{svn}\n"},
+        branch=branch,
+        parent=parent,
+    )
 
 
 def _plausible(svn: int) -> tuple[str, str]:

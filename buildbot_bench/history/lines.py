@@ -5,7 +5,7 @@ It also finds the words for two commits of which neither leads to the other. It 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,12 +45,14 @@ End = tuple[Revision, str]
 class Lines:
     """The branches that `patterns` take, as they are now.
 
+    `on_warning` gets a line about what is odd in the repository and could be resolved all the same.
     A method that meets no such branch raises UsageError; one that cannot read git, InfraError.
     """
 
     repository: pygit2.Repository
     index: Index
     patterns: tuple[str, ...]
+    on_warning: Callable[[str], None] = lambda _: None
 
     def taken(self) -> tuple[str, ...]:
         """All branches that the patterns take, in the patterns' order."""
@@ -97,7 +99,11 @@ class Lines:
         match spec:
             case SvnNumber(number=number):
                 return by_svn_number(
-                    self.index.numbers(self.repository), chains, number, self._holder
+                    self.index.numbers(self.repository),
+                    chains,
+                    number,
+                    self._holder,
+                    self.on_warning,
                 )
             case CommitCount(number=number):
                 return by_count(chains, number)

@@ -26,13 +26,17 @@ from buildbot_bench.history.numbers import by_count
 from buildbot_bench.history.objects import commit_at, is_commit
 from buildbot_bench.history.progress import Progress
 
+# Who puts so many odd numbers into a repository knows of them.
+_MOST_WARNINGS = 100
+
 
 class MirrorHistory:
     """The history of a bare mirror of `url` at `path`.
 
     `branches` are GitHub's patterns: the branches that they take are those that people mean by
     r311849 and n245062, and commits that several of them have are those of the first.
-    `on_progress` gets, in the thread that waits for it, how far a fetch or a long reading is.
+    `on_progress` gets, in the thread that waits for it, how far a fetch or a long reading is, and
+    `on_warning`, once, a line about what is odd in the repository.
     Every method but `fetch` raises InfraError while there is no mirror.
     """
 
@@ -43,12 +47,15 @@ class MirrorHistory:
         *,
         branches: Sequence[str] = ("main",),
         on_progress: Callable[[Progress], None] = lambda _: None,
+        on_warning: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.path = Path(path)
         self.url = url
         self.name = harmless(url.rstrip("/").rpartition("/")[2].removesuffix(".git").encode())
         self.patterns = tuple(branches)
         self._on_progress = on_progress
+        self._on_warning = on_warning
+        self._warned: set[str] = set()
         self._stop = threading.Event()
         self._lock = threading.RLock()
         self._opened: pygit2.Repository | None = None
@@ -269,7 +276,17 @@ class MirrorHistory:
 
     @property
     def _lines(self) -> Lines:
-        return Lines(repository=self._repository, index=self._index, patterns=self.patterns)
+        return Lines(
+            repository=self._repository,
+            index=self._index,
+            patterns=self.patterns,
+            on_warning=self._warn,
+        )
+
+    def _warn(self, line: str) -> None:
+        if line not in self._warned and len(self._warned) < _MOST_WARNINGS:
+            self._warned.add(line)
+            self._on_warning(line)
 
     def _chain(self, branch: str) -> Chain:
         return self._index.chain(self._repository, branch)

@@ -15,16 +15,26 @@ def by_svn_number(
     chains: Mapping[str, Chain],
     number: int,
     elsewhere: Callable[[str], str | None] = lambda _: None,
+    on_warning: Callable[[str], None] = lambda _: None,
 ) -> str:
     """The commit with the number that one of the branches has; what they share is one commit.
 
-    `elsewhere` names a branch besides these that has a commit.
+    Of several commits of one branch it is the oldest: a copy of a note comes later. `on_warning`
+    gets a line that names them. `elsewhere` names a branch besides these that has a commit.
 
     Raises:
         UsageError: When none has it, with its neighbours; or when branches have different ones.
     """
     known = list(numbers.commits(number))
-    found = {branch: sha for branch, chain in chains.items() for sha in _of(chain, known)}
+    claims = {branch: _of(chain, known) for branch, chain in chains.items()}
+    found = {branch: shas[0] for branch, shas in claims.items() if shas}
+    for branch, shas in claims.items():
+        if len(shas) > 1:
+            named = [sha[:ABBREVIATION_LENGTH] for sha in shas]
+            on_warning(
+                f"r{number} is claimed by {len(shas)} commits of {branch}, {', '.join(named[:3])}: "
+                f"it means the oldest, {named[0]}; correct the notes in {NOTES}"
+            )
     if found:
         return _agreed(f"r{number}", found)
     first = next(iter(chains.values()))
@@ -56,8 +66,9 @@ def by_count(chains: Mapping[str, Chain], number: int) -> str:
 
 
 def _of(chain: Chain, shas: list[str]) -> list[str]:
-    """The first of some commits that a chain has, if there is one."""
-    return [sha for sha in shas if chain.position(sha) is not None][:1]
+    """Those of some commits that a chain has, oldest first."""
+    places = {sha: chain.position(sha) for sha in shas}
+    return sorted((sha for sha in shas if places[sha]), key=lambda sha: places[sha] or 0)
 
 
 def _agreed(name: str, found: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from buildbot_bench.lab.testbeds import LabTestbed, make_driver
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # A name has a dot in it, which no variable that a program heeds has.
 _TUNABLE = re.compile(r"[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_%-]+)+=[A-Za-z0-9_.,:/-]{1,100}", re.ASCII)
+_SAMPLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _MOST_ITERATIONS = 1000  # chosen: days of boots; more is a slip of the pen
 
 
@@ -41,6 +42,12 @@ def add_arguments(run: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         help="a tunable that is set at each boot; may be given several times",
+    )
+    run.add_argument(
+        "--sample",
+        default="",
+        metavar="NAME",
+        help="what it is measured for, if several jobs are: recorded boots are dealt anew to each",
     )
     run.add_argument("--json", action="store_true", help="print events as JSON, also on a terminal")
 
@@ -77,6 +84,11 @@ def request_of(options: argparse.Namespace, testbed: LabTestbed, state: Path) ->
     for setting in options.sysctl:
         if not _TUNABLE.fullmatch(setting):
             raise UsageError(f"--sysctl {setting[:120]!r} is no tunable", hint="write NAME=VALUE")
+    if options.sample and not _SAMPLE.fullmatch(options.sample):
+        raise UsageError(
+            f"--sample {options.sample[:80]!r} is no name",
+            hint="use letters, digits, '.', '_' and '-', at most 100 of them",
+        )
     driver = make_driver(testbed, home_of(state, testbed.name))
     workloads = driver.workloads()
     if options.workload not in workloads:
@@ -97,6 +109,7 @@ def request_of(options: argparse.Namespace, testbed: LabTestbed, state: Path) ->
         iterations=options.iterations,
         tunables=tuple(options.sysctl),
         profile=options.profile,
+        sample=options.sample,
     )
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.wire import Event, Phase, Started
-from buildbot_bench.lab.driver import Driver
+from buildbot_bench.lab.driver import Dealing, Driver
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import testbed_lock
@@ -58,6 +58,8 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbe
     driver.prepare(request.workload)
     if request.tunables:
         driver.tune(request.tunables)
+    if request.sample and isinstance(driver, Dealing):
+        driver.deal(request.sample)
     recorded = job.events.read()
     if not any(isinstance(event, Started) for event in recorded):
         job.events.append(_started(request, testbed, driver))

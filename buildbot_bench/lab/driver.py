@@ -113,3 +113,11 @@ class Profiling(Protocol):
         Raises InfraError for what went wrong, whatever it was: a kernel is not judged by what it
         does while it is sampled.
         """
+
+
+@runtime_checkable
+class Dealing(Protocol):
+    """What a driver can do besides, if its boots were recorded: each sample gets the same ones."""
+
+    def deal(self, sample: str) -> None:
+        """Have the next boots be those of a sample; those recorded come first, in their order."""

@@ -11,10 +11,13 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.lab.imported_sets import ImportedSets, read_sets
 from buildbot_bench.lab.shell_config import read_assignments
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
+# Python reads no number of more than 4300 digits; no packet and no timeout has seven.
+_NUMBER = re.compile(r"[0-9]{1,6}")
 _RETRY_S = 5  # bench-lab.sh counts its reboot timeout in tries, this far apart
 _OWN_FLAGS = {"-f", "-i", "-n", "-l", "-d", "-D", "-s", "-S", "-w"}  # each with its value
 _OWN_SWITCHES = {"-N", "-W", "-4", "-6"}
@@ -105,10 +108,10 @@ def _text(
     remarks: Sequence[str],
 ) -> str:
     dut = values["DUT_ADMIN"]
-    name = name or _NAME.sub("-", dut.partition(".")[0])
+    name = name or _NAME.sub("-", dut.partition(".")[0]) or "dut"
     head = f"testbeds.{name}"
     lines = [
-        f"# From {path.name}.",
+        f"# From {one_line(path.name)}.",
         *(f"# {remark}" for remark in remarks),
         f"[{head}]",
         'driver = "ssh"',
@@ -163,8 +166,8 @@ def _receiver(values: Mapping[str, str]) -> dict[str, object]:
 
 def _traffic(values: Mapping[str, str], path: Path) -> dict[str, object]:
     size = values.get("PKT_SIZE", "60")
-    if not size.isdecimal():
-        raise UsageError(f"{path}: PKT_SIZE is {size[:20]!r}, which is no number")
+    if not _NUMBER.fullmatch(size):
+        raise UsageError(f"{path}: PKT_SIZE is {size[:20]!r}, which is no number of bytes")
     family = {"4": "inet", "6": "inet6"}.get(values.get("AF", "4"), "inet")
     return {
         "family": family,
@@ -214,12 +217,19 @@ def _other_flags(words: Sequence[str]) -> list[str]:
 
 
 def _seconds(tries: str, path: Path) -> float:
-    if not tries.isdecimal():
-        raise UsageError(f"{path}: REBOOT_TIMEOUT is {tries[:20]!r}, which is no number")
+    if not _NUMBER.fullmatch(tries):
+        raise UsageError(f"{path}: REBOOT_TIMEOUT is {tries[:20]!r}, which is no number of tries")
     return float(int(tries) * _RETRY_S)
 
 
 def _table(head: str, values: Mapping[str, object]) -> list[str]:
-    """A table without the keys that have no value; JSON's texts and lists are TOML's, too."""
+    """A table without the keys that have no value.
+
+    JSON's texts and lists are TOML's, too, but for pairs of surrogates and DEL.
+    """
     kept = {key: value for key, value in values.items() if value not in (None, "", [])}
-    return [f"[{head}]", *(f"{key} = {json.dumps(value)}" for key, value in kept.items())]
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in kept.items()}
+    return [
+        f"[{head}]",
+        *(f"{key} = {text}".replace("\x7f", "\\u007f") for key, text in texts.items()),
+    ]

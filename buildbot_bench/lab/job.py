@@ -143,8 +143,9 @@ class Job:
         if not path.exists():
             replace_text(path, json.dumps(asked))
             return
-        # A job that an earlier release began knows no tunables and no captures, and had none.
-        before = {"tunables": [], "profile": False} | json.loads(path.read_text(encoding="utf-8"))
+        # A job that an earlier release began knows no tunables, captures and samples, and had none.
+        nothing = {"tunables": [], "profile": False, "sample": ""}
+        before = nothing | json.loads(path.read_text(encoding="utf-8"))
         asked["tunables"] = list(request.tunables)  # as JSON has it
         if before != asked:
             changed = ", ".join(key for key in asked if asked[key] != before.get(key))

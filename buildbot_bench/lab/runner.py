@@ -33,7 +33,8 @@ class Budget:
 class Request:
     """What a job was asked for; a tunable is NAME=VALUE.
 
-    With `profile` it is one capture of where the cycles go, and no iterations.
+    With `profile` it is one capture of where the cycles go, and no iterations. `sample` names what
+    its boots are measured for, where that is more than one job: a comparison.
     """
 
     job: str
@@ -43,6 +44,7 @@ class Request:
     iterations: int
     tunables: tuple[str, ...] = ()
     profile: bool = False
+    sample: str = ""
 
 
 def measure(

@@ -12,6 +12,12 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.limits import (
+    WORKFLOW_BYTES,
+    WORKFLOW_DEPTH,
+    WORKFLOW_NODES,
+    spoken,
+)
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.problems import problems
 from buildbot_bench.workflow.relations import Place, Problem
@@ -39,7 +45,13 @@ def load(path: Path | str) -> Workflow:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            body = file.read(WORKFLOW_BYTES + 1)
+        if len(body) > WORKFLOW_BYTES:
+            raise UsageError(
+                f"{path}: has more than {spoken(WORKFLOW_BYTES)}", hint="is it a bench.yml?"
+            )
+        return body.decode("utf-8").replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -57,7 +69,11 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = True  # reported by us, with all else
     try:
-        root, data = yaml.compose(text), yaml.load(text)
+        root = yaml.compose(text)
+        _nodes(path, root, {}, depth=0)
+        data = yaml.load(text)
+    except RecursionError:
+        raise UsageError(_too_deep(path)) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -68,6 +84,42 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
     if root is None:
         raise UsageError(f"{path}: is empty", hint="start from the bench.yml of the example")
     return root, data
+
+
+def _nodes(path: Path, node: Node | None, known: dict[int, int | None], *, depth: int) -> int:
+    """How many nodes there are below one when each alias is written out.
+
+    Raises:
+        UsageError: More than a workflow has; nested deeper; or a node that holds itself.
+    """
+    if node is None:
+        return 0
+    where = f"{path}:{node.start_mark.line + 1}"
+    if id(node) in known:
+        found = known[id(node)]
+        if found is None:
+            raise UsageError(f"{where}: an alias stands for what it is a part of")
+        return found
+    if depth > WORKFLOW_DEPTH:
+        raise UsageError(_too_deep(path))
+    known[id(node)] = None
+    parts: list[Node] = []
+    if isinstance(node, MappingNode):
+        parts = [part for pair in node.value for part in pair]
+    elif isinstance(node, SequenceNode):
+        parts = node.value
+    count = 1 + sum(_nodes(path, part, known, depth=depth + 1) for part in parts)
+    if count > WORKFLOW_NODES:
+        raise UsageError(
+            f"{where}: has more than {WORKFLOW_NODES} values when aliases are written out",
+            hint="write less by aliases",
+        )
+    known[id(node)] = count
+    return count
+
+
+def _too_deep(path: Path) -> str:
+    return f"{path}: is nested deeper than {WORKFLOW_DEPTH} levels; is it a bench.yml?"
 
 
 def _duplicates(node: Node, place: Place, seen: set[int]) -> Iterator[Problem]:

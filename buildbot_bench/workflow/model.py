@@ -28,6 +28,7 @@ from buildbot_bench.workflow.fields import (
     OneOrMore,
     Seconds,
     Site,
+    Switch,
     Text,
 )
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
@@ -36,6 +37,7 @@ from buildbot_bench.workflow.notify import Notify
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
 from buildbot_bench.workflow.storing import ArtefactStorage, Storing
 from buildbot_bench.workflow.triggers import On, Push, Triggers
+from buildbot_bench.workflow.untrusted import UntrustedLimits
 
 # A URL, or ssh's user@host:path.
 _REMOTE = re.compile(r"[a-z][a-z0-9+]*://.+|[^/\s:]+@[^/\s:]+:.+", re.IGNORECASE)
@@ -96,6 +98,9 @@ class Regression(Model):
     """The probability with which a search may name the wrong culprit."""
     false_alarms: Annotated[float, Field(gt=0, le=100)] = 1.0
     """How many alarms in 1000 commits may be false, of all testbeds and workloads together."""
+    improvements: Switch = True
+    """Search for what made a kernel faster, too, when the lab has nothing else to do; the weekly
+    digest tells of it. false: such an alarm is only shown."""
     max_measurements: Annotated[int, Field(ge=10, le=100_000)] = 2000
     """How many iterations a search may ask for before it gives up as inconclusive."""
 
@@ -121,6 +126,8 @@ class Workflow(Model):
     """URL of the Phabricator whose reviews D8526 and its like name in a variant."""
     artefacts: Storing = ArtefactStorage()
     """Where built kernels lie, and for how long."""
+    untrusted: UntrustedLimits = UntrustedLimits()
+    """What people without the role `approve` may have at a time."""
     mail: Mail | None = None
     """Who is told; without it nobody is."""
     notify: Notify = Notify()

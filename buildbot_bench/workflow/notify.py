@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
@@ -36,8 +44,42 @@ class Phabricator(Model):
     """The name of the Buildbot secret that holds a Conduit API token."""
 
 
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+_MINUTES_A_DAY = 24 * 60
+
+
+def _minute_of_day(value: Any) -> Any:
+    """`08:00` is 480 minutes; so is 8:00, which YAML itself reads as a number to the base of 60.
+
+    Raises:
+        ValueError: For any other value.
+    """
+    if isinstance(value, str) and (match := _TIME.fullmatch(value)):
+        return int(match[1]) * 60 + int(match[2])
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MINUTES_A_DAY:
+        return value
+    raise ValueError(f"should be a time of day such as '08:00', not {value!r:.60}")
+
+
+class Digest(Model):
+    """When the weekly mail of improvements is sent."""
+
+    day: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = (
+        "monday"
+    )
+    """The day of the week."""
+    at: Annotated[int, BeforeValidator(_minute_of_day), WithJsonSchema({"type": "string"})] = 480
+    """The time of day, in UTC, such as 08:00."""
+
+    @property
+    def weekday(self) -> int:
+        """The number of the day: 0 is Monday."""
+        return DAYS.index(self.day)
+
+
 class Notify(Model):
-    """Which sites are told of a culprit, once; improvements and doubts are told to none.
+    """Which sites are told of a culprit, once; improvements and doubts are told to none of them.
 
     Other keys are those of sites that installed packages add (see buildbot_bench.extensions).
     """
@@ -48,6 +90,9 @@ class Notify(Model):
     """Where the commit lives."""
     phabricator: Phabricator | None = None
     """Where it was reviewed."""
+    digest: Digest | None = None
+    """When the weekly mail goes to those whom `mail` names; without it a week after the first
+    improvement that it tells of. It is not sent when there is nothing to tell."""
 
     @property
     def sites(self) -> dict[str, Model]:

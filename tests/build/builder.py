@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.archives.contents import contents
 from buildbot_bench.build.cli import main
 from buildbot_bench.core.manifest import NAME, Manifest, parse_manifest
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from tests.fakes.freebsd_tree import make_tree
 
 DONE, UNTESTABLE, USAGE, ILL = 0, 1, 64, 75

@@ -8,10 +8,10 @@ import struct
 
 import pytest
 
+from buildbot_bench.archives.contents import contents
 from buildbot_bench.build.cli import main
 from buildbot_bench.core.elf import sections
 from buildbot_bench.core.manifest import NAME
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from tests.build.builder import (
     DONE,
     ILL,

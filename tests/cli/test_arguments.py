@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.cli.bisect import main as bisect_main
+from buildbot_bench.cli.compare import main as compare_main
 from buildbot_bench.cli.requests import (
     CancelSearch,
     FollowSearch,
@@ -124,3 +126,13 @@ def test_help_and_version_end_well(option: str, capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr().out
     assert printed.startswith(("usage: bench-bisect OLD NEW", "bench-bisect 0."))
     assert max(len(line) for line in printed.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("command", [bisect_main, compare_main])
+@pytest.mark.parametrize(
+    "arguments", [["r1\udcff", "r2"], ["r1", "r2", "--farm", "http://x\udc80"], ["\udcff"]]
+)
+def test_an_argument_that_is_no_text_is_a_usage_error(capsys, command, arguments):
+    """It was a traceback and the status 1, which says that the ends do not differ."""
+    assert command(arguments) == 2
+    assert "is not UTF-8" in capsys.readouterr().err

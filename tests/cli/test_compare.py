@@ -74,6 +74,7 @@ def test_question_reaches_the_farm_as_it_was_asked(farm: ComparisonFarm, compare
         "testbeds": ["apu"],
         "workloads": ["pf", "ipfw"],
         "iterations": 7,
+        "images": 16,
         "min_effect": 0.03,
         "patches": {},
     }
@@ -99,6 +100,7 @@ def test_any_number_of_variants_and_their_labels_reach_the_farm(
         ((), {"variants": [], "labels": {}}),
         (("-n", "+5"), {"variants": [], "labels": {}, "more": 5}),
         (("-n", "9"), {"variants": [], "labels": {}, "iterations": 9}),
+        (("--images", "4"), {"variants": [], "labels": {}, "images": 4}),
         (("r6", "--label", "r6=X"), {"variants": ["r6"], "labels": {"r6": "X"}}),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -19,6 +20,7 @@ from buildbot_bench.core.legible import (
     spelled_out,
     writable,
 )
+from buildbot_bench.core.patch import MOST_BYTES
 from tests.fakes import reports
 
 # Escape sequences begin with a control; overrides and isolates turn the writing; all of these hide.
@@ -126,3 +128,13 @@ def test_what_is_too_long_says_so():
 )
 def test_whoever_judges_a_patch_sees_all_of_it(body, shown):
     assert spelled_out(body) == shown
+
+
+@pytest.mark.parametrize("character", ["\u202e", "\r", "\N{HIRAGANA LETTER A}", "a"])
+def test_the_largest_patch_is_spelled_out_in_a_moment_of_the_processor(character):
+    """It took 24 s for what one request of a stranger had stored."""
+    body = (character * 200 + "\n").encode() * (MOST_BYTES // (200 * len(character.encode()) + 1))
+    began = process_time()
+    shown = spelled_out(body)
+    assert process_time() - began < 3
+    assert shown.count("\n") == body.count(b"\n")

@@ -161,3 +161,11 @@ def test_options_are_lines_of_a_kernel_configuration():
     assert of("r1+VIMAGE+nooptions:INVARIANTS").option_lines == (
         "nooptions INVARIANTS\noptions VIMAGE"
     )
+
+
+@pytest.mark.parametrize("text", ["D12345678", "D0", "D00012", "D" + "9" * 60])
+def test_what_looks_like_a_review_is_no_option_unless_it_is_called_one(text):
+    with pytest.raises(UsageError, match=r"no review.*\+options:D"):
+        parse_variant(f"r1+{text}")
+    spec = parse_variant(f"r1+options:{text}")
+    assert write_variant(spec) == f"r1+options:{text}"

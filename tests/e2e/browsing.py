@@ -43,6 +43,14 @@ BROKEN_WORDS = words(
     " || lines.some(({ right }) => right > innerWidth)",
 )
 
+SIZES = (1400, NARROW)
+# What is cut off by its own box, or shortened to an ellipsis.
+CLIPPED = """
+[...document.querySelectorAll(".bench :is(h1, h2, dt, dd, td, th, p, summary, text)")]
+  .filter((e) => e.clientWidth > 0 && !e.closest("thead") && (e.scrollWidth > e.clientWidth + 1)
+    || e.textContent.includes("\u2026"))
+  .map((e) => e.outerHTML.slice(0, 120))"""
+
 
 def show(
     page: Page, farm: ReplayFarm, path: str, drawn: str = "document.querySelector('.bench h1')"

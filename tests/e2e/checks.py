@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
+from buildbot_bench.demo.on_disk import lab_states
+from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.verifying import verify
 from tests.contracts.pages.named import RESOURCES, places, programs, targets
-from tests.e2e.replay_farm import ReplayFarm
+from tests.e2e.replay_farm import DEADLINE_S, ReplayFarm
 
 CANCELLED = 6  # as buildbot.process.results has it
 
@@ -64,6 +68,31 @@ def assert_nothing_was_cancelled(farm: ReplayFarm) -> None:
     """No request of Buildbot's ended for good because a process ended."""
     query = "SELECT count(*) FROM buildrequests WHERE results = :cancelled"
     assert farm.value(query, cancelled=CANCELLED) == 0
+
+
+def place_of(farm: ReplayFarm) -> FarmPlace:
+    """Where the commands that operate a farm find it."""
+    return FarmPlace(
+        directory=farm.directory,
+        master=farm.directory / "master",
+        db=farm.database.url,
+        workflow=farm.local.plan.workflow,
+        states=lab_states(farm.directory),
+    )
+
+
+def assert_whole(farm: ReplayFarm, *, idle: bool = True) -> None:
+    """Nothing contradicts itself, as `bench-farm verify` sees it.
+
+    An idle farm may still have to collect what ended last.
+    """
+    place = place_of(farm)
+    deadline = time.monotonic() + DEADLINE_S
+    while (verdict := verify(place, idle=idle)).violations and time.monotonic() < deadline:
+        time.sleep(1)
+    assert verdict.violations == (), verdict.as_text()
+    assert verdict.checked["boots"] > 0
+    assert verdict.checked["lab jobs"] > 0
 
 
 def assert_every_page_answers(farm: ReplayFarm) -> None:

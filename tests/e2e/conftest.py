@@ -19,6 +19,7 @@ LONGEST = (
     "test_broken_branch",
     "test_chaos",
     "test_iflib",
+    "test_published",
     "test_pages",
     "test_readme_farm",
     "test_demo",

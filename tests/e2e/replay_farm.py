@@ -261,6 +261,7 @@ def _write_workflow(directory: Path, shape: Shape, source: Path) -> Path:
     """The workflow of `make farm`, with what this farm has of its own."""
     text = re.sub(r"iterations: \w+", f"iterations: {shape.iterations}", _WORKFLOW.read_text())
     text = text.replace("run: echo", f"run: sleep {shape.build_s}; echo")
+    text = text.replace("branches: [main, 'stable/*']", "branches: [main]")
     if shape.captures is not None:
         text = text.replace("boot: 65s,", "boot: 65s, profile: 5m,")
     if shape.control:

@@ -10,6 +10,7 @@ from tests.e2e.checks import (
     assert_each_iteration_is_there_once,
     assert_each_probe_got_what_it_asked_for,
     assert_nothing_was_cancelled,
+    assert_whole,
     steps_of,
 )
 from tests.e2e.replay_farm import ReplayFarm, Shape
@@ -64,3 +65,4 @@ def test_master_killed_every_ten_seconds_comes_to_the_same_answer(farm: ReplayFa
     assert_each_iteration_is_there_once(farm)
     assert_each_probe_got_what_it_asked_for(farm)
     assert_nothing_was_cancelled(farm)
+    assert_whole(farm)

@@ -15,6 +15,7 @@ from tests.e2e.checks import (
     assert_each_iteration_is_there_once,
     assert_each_probe_got_what_it_asked_for,
     assert_nothing_was_cancelled,
+    assert_whole,
     steps_of,
     wait_until_idle,
 )
@@ -86,6 +87,7 @@ def assert_nothing_was_doubled(farm: ReplayFarm) -> None:
     assert_each_iteration_is_there_once(farm)
     assert_each_probe_got_what_it_asked_for(farm)
     assert_nothing_was_cancelled(farm)
+    assert_whole(farm)
 
 
 def test_followers_killed_in_the_midst_of_a_measurement_cost_no_boot(farm: ReplayFarm) -> None:

@@ -61,7 +61,8 @@ def test_the_mail_that_closes_it_stands_in_its_thread(farm: ReplayFarm, inbox: I
 
 
 def test_the_record_says_closed_with_its_commits(farm: ReplayFarm) -> None:
-    (search,) = farm.get("searches")["searches"]
+    # The lab has nothing else to do by then: it may search for what brought the level back.
+    (search,) = (one for one in farm.get("searches")["searches"] if one["recovery"])
     assert search["kind"] == "effect"
     old, new = (search["recovery"][side]["position"] for side in ("old", "new"))
     shas = list(farm.history.shas)

@@ -151,6 +151,16 @@ def test_revision_under_the_cursor_is_named_with_author_and_title(
     assert not page.run(HARMED)
 
 
+def test_a_commit_has_a_page_with_its_ministat_block(page: Page, farm: ReplayFarm) -> None:
+    block = "document.querySelector('.bench .series pre')"
+    show(page, farm, "commits/r311849", block)
+    page.wait(f"{block}.innerText.startsWith('x r311848\\n+ r311849\\n')")
+    assert "r311849" in text(page, "h1")
+    assert "Student's t" in text(page, ".series .facts")
+    assert not page.run(HARMED)
+    keep(page, "commit")
+
+
 def test_keys_zoom_in_and_out(page: Page, farm: ReplayFarm) -> None:
     show(page, farm, "history/replay/forwarding", f"document.querySelector('{PLOT}')")
     plot = f"document.querySelector('{PLOT}')"
@@ -246,7 +256,7 @@ def test_member_compares_two_variants_and_sees_each_boot(page: Page, farm: Repla
     click(page, "Compare")
     page.wait("location.hash === '#/bench/comparisons/1' && document.querySelector('.series pre')")
     page.wait("document.querySelector('.state.done')")
-    dots = "document.querySelectorAll('.side.{side} :is(circle, path)').length"
+    dots = "document.querySelectorAll('.dots.wide .side.{side} :is(circle, path)').length"
     assert [page.run(dots.replace("{side}", side)) for side in ("base", "new")] == [5, 5]
     assert "Difference at 95.0% confidence" in text(page, "pre")
     assert "worse" in text(page, ".series table")
@@ -275,8 +285,8 @@ def test_seven_variants_are_compared_and_each_has_its_row(page: Page, farm: Repl
     assert text(page, "h1").strip() == f"6 variants against r{OLD}"
     rows = page.run("document.querySelectorAll('.series tbody tr').length")
     assert rows == 6
-    assert page.run("document.querySelectorAll('.dots .side').length") == 7
-    assert page.run("document.querySelectorAll('.dots .side :is(circle, path)').length") == 21
+    assert page.run("document.querySelectorAll('.dots.wide .side').length") == 7
+    assert page.run("document.querySelectorAll('.dots.wide .side :is(circle, path)').length") == 21
     assert label in text(page, ".series table")
     assert f"{label}: r{OLD + 6}" in text(page, ".facts")
     block = text(page, "pre")
@@ -362,6 +372,12 @@ def test_on_a_narrow_screen_words_stay_whole_and_nothing_sticks_out(
     assert_fits(narrow)
     assert narrow.run(BROKEN_WORDS) == []
     keep(narrow, f"narrow-{path.replace('/', '-')}")
+
+
+def test_a_commits_page_fits_a_narrow_screen(narrow: Page, farm: ReplayFarm) -> None:
+    show(narrow, farm, "commits/r311849", "document.querySelector('.bench .series pre')")
+    assert_fits(narrow)
+    keep(narrow, "narrow-commit")
 
 
 def test_what_a_site_was_given_up_for_is_told_with_what_to_do(

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+import sqlalchemy as sa
+
+from buildbot_bench.core.operations import findings
+from buildbot_bench.demo.backup import make_backup
+from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.demo.restoring import restore
+from buildbot_bench.demo.verifying import verify
+from tests.databases import new_database, postgresql_server
 from tests.e2e.checks import (
     assert_each_iteration_is_there_once,
     assert_each_probe_got_what_it_asked_for,
     assert_every_page_answers,
+    assert_whole,
+    place_of,
     steps_of,
 )
 from tests.e2e.replay_farm import ReplayFarm, Shape
@@ -34,3 +46,34 @@ def test_search_on_postgresql_survives_a_killed_master(farm: ReplayFarm) -> None
 
 def test_every_page_answers_on_postgresql(farm: ReplayFarm) -> None:
     assert_every_page_answers(farm)
+
+
+def test_the_farm_is_well_and_comes_back_whole_from_its_backup(
+    farm: ReplayFarm, tmp_path: Path
+) -> None:
+    assert_whole(farm)
+    place = place_of(farm)
+
+    def is_well() -> bool:
+        # How full the disk is, is the machine's business.
+        return all(one.part == "disk" for one in findings(read_condition(place)))
+
+    farm.wait(is_well, "workers that found the master again")
+    assert [worker.version for worker in read_condition(place).workers] != ["", ""]
+    make_backup(place, tmp_path / "backup", artefacts=False, testbeds=None)
+    new = tmp_path / "new"
+    with new_database(postgresql_server()) as url:
+        restore(tmp_path / "backup", new, sa.make_url(url))
+        workflow = new / "bench.yml"
+        there = replace(
+            place,
+            directory=new,
+            master=new / "master",
+            db=sa.make_url(url),
+            workflow=workflow,
+            states=(),
+        )
+        verdict = verify(there, idle=False)
+    assert verdict.violations == ()
+    assert verdict.checked["boots"] > 0
+    assert (new / "master.cfg").is_file()

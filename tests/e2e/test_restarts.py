@@ -8,6 +8,7 @@ from tests.e2e.checks import (
     assert_each_iteration_is_there_once,
     assert_each_probe_got_what_it_asked_for,
     assert_nothing_was_cancelled,
+    assert_whole,
     steps_of,
     wait_until_idle,
 )
@@ -105,6 +106,7 @@ def test_cancelled_search_leaves_the_lab_at_once(farm: ReplayFarm) -> None:
     farm.wait(lambda: farm.events(probe["token"])[-1]["event"] == "failed", "the job's end")
     assert "cancelled" in farm.events(probe["token"])[-1]["reason"]
     assert farm.bisect("--follow", str(search_id)).returncode == 3
+    assert_whole(farm)
     # The cancelled probe alone got less than it asked for: from here on it is left out.
     farm.change("UPDATE bench_probe SET iterations = 0, state = 'done' WHERE state = 'cancelled'")
 
@@ -112,3 +114,4 @@ def test_cancelled_search_leaves_the_lab_at_once(farm: ReplayFarm) -> None:
 def test_nothing_was_lost_or_repeated_by_all_that(farm: ReplayFarm) -> None:
     assert_each_iteration_is_there_once(farm)
     assert_each_probe_got_what_it_asked_for(farm)
+    assert_whole(farm)

@@ -12,16 +12,17 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from buildbot_bench.demo.edited_history import Change, Edit
-from buildbot_bench.demo.embedded_commits import NETIF, SLOWDOWN
+from buildbot_bench.demo.embedded_commits import NETIF
 from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.inbox import Inbox, plain
+from tests.e2e.queued_frames import BASE, queue_edits, queued, share_at, unlucky_share
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
@@ -29,17 +30,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 PATIENCE_S = 900.0
 LULL_S = 8.0  # four of its rounds
 FIRST = 600001  # r600000 imports the sources; r600001 gives them a queue
-BASE = 100  # of 1000 frames; a first one costs two system calls more, which is no part of a slope
 PARTS, PART = 10, 0.97
 SLOPE_END = FIRST + PARTS
 UNLUCKY = FIRST + 1
 UNLUCKY_LEVEL = 0.92
-INCLUDE = '#include "netif.h"\n'
-# Only image 0 has these three files in the order of their names; see the kernel's link-order.awk.
-IN_ORDER = (
-    "((uintptr_t)forward_burst < (uintptr_t)netif_send"
-    " && (uintptr_t)netif_send < (uintptr_t)route_lookup)"
-)
 MEASURED = "SELECT count(*) FROM bench_iteration WHERE value IS NOT NULL"
 UNREST = (
     "SELECT count(*) FROM bench_probe WHERE state IN ('new', 'issued')",
@@ -50,38 +44,15 @@ UNREST = (
 JUDGED = "SELECT * FROM bench_judgement WHERE state NOT IN ('new', 'suspicion')"
 
 
-def queued(share: str) -> str:
-    """The line that says how many of 1000 frames cross the queue."""
-    return f"#define QUEUED {share}\n"
-
-
-def share_at(level: float) -> int:
-    """How many of 1000 frames must cross the queue for a level, relative to that of BASE.
-
-    A frame that crosses it costs as much as one that is forwarded.
-    """
-    return round((1000 + BASE) / level - 1000)
-
-
 def change(svn: int, old: str, new: str) -> Change:
     edit = Edit(path=NETIF, old=old, new=new)
     return Change(label=f"r{svn}", author="ivan", message=f"netif: change {svn}", edits=(edit,))
 
 
 def first_change() -> Change:
-    """The queue of the demo's slowdown, crossed by a share of the frames instead of a third."""
-    edits = []
-    for edit in SLOWDOWN:
-        new = edit.new.replace("waiting += count;", "waiting += count * QUEUED;")
-        new = new.replace("waiting / 3", "waiting / 1000").replace("%= 3", "%= 1000")
-        edits.append(replace(edit, new=new))
-    assert any("waiting / 1000" in edit.new for edit in edits)
-    edits.append(
-        Edit(path=NETIF, old=INCLUDE, new=f'{INCLUDE}#include "route.h"\n{queued(str(BASE))}')
-    )
-    return Change(
-        label=f"r{FIRST}", author="ivan", message="netif: queue frames", edits=tuple(edits)
-    )
+    """It queues a share of the frames."""
+    edits = queue_edits(str(BASE))
+    return Change(label=f"r{FIRST}", author="ivan", message="netif: queue frames", edits=edits)
 
 
 def slope() -> Iterator[Change]:
@@ -94,8 +65,7 @@ def slope() -> Iterator[Change]:
 
 def unlucky() -> Iterator[Change]:
     """The last commit is slow where its files are linked in the order of their names."""
-    share = f"({IN_ORDER} ? {share_at(UNLUCKY_LEVEL)} : {BASE})"
-    yield change(UNLUCKY, queued(str(BASE)), queued(share))
+    yield change(UNLUCKY, queued(str(BASE)), queued(unlucky_share(UNLUCKY_LEVEL)))
 
 
 @dataclass(frozen=True, kw_only=True)

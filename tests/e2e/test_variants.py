@@ -1,7 +1,8 @@
-"""Kernels that are really compiled, by a real farm: patched, with an option, and the same again."""
+"""Kernels that are really compiled, by a real farm: patched, with an option, relinked, the same."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import subprocess
@@ -10,16 +11,19 @@ from dataclasses import dataclass
 
 import pytest
 
+from buildbot_bench.demo.embedded_commits import NETIF
 from buildbot_bench.demo.embedded_history import make_embedded_history
 from buildbot_bench.demo.farm import USER
 from tests.e2e.checks import steps_of
 from tests.e2e.embedded import embed
+from tests.e2e.queued_frames import BASE, queue_edits, share_at, unlucky_share
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
 pytestmark = pytest.mark.e2e
 
 # r311843 changes a comment of r311842; r311844 is slow, and crashes at start until r311845.
 BEFORE, COMMENT, SLOW, REPAIR = "r311842", "r311843", "r311844", "r311845"
+MANY_BUILDS_S = 1000.0  # of images, one after the other
 WAIT_S = 240.0  # as long as a machine on which many others work may take
 FEWER = ("iterations: 5", "iterations: 3")
 IMAGES = "(SELECT id FROM bench_image WHERE label = '{}')"
@@ -37,6 +41,12 @@ PATCH = """\
  #include <arpa/inet.h>
  #include <stdbool.h>
 """
+# What share of the frames crosses a queue: some, more of them in image 0 alone, many more.
+QUEUES = {
+    "queue.patch": str(BASE),
+    "unlucky.patch": unlucky_share(0.92),
+    "slow.patch": str(share_at(0.75)),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +82,7 @@ class Farm:
     def wait(self, query: str, what: str) -> None:
         self.whole.wait(lambda: self.count(query) > 0, what, WAIT_S)
 
-    def ask(self, command: str, *words: str) -> dict:
+    def ask(self, command: str, *words: str, wait_s: float = WAIT_S) -> dict:
         """What bench-COMMAND answers, as somebody at a shell in the farm's directory asks it."""
         login = {
             "BENCH_FARM": self.whole.local.plan.url,
@@ -85,7 +95,7 @@ class Farm:
             env=os.environ | login,
             capture_output=True,
             text=True,
-            timeout=WAIT_S,
+            timeout=wait_s,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -100,8 +110,23 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     def prepare(farm: ReplayFarm) -> None:
         embed(farm, FEWER, settings=SETTINGS)
         (farm.directory / "my.patch").write_text(PATCH)
+        for name, share in QUEUES.items():
+            (farm.directory / name).write_text(queue_patch(history, share))
 
     return Farm(whole=farms(Shape(tip=BEFORE, poll_s=2.0), history, prepare))
+
+
+def queue_patch(history: History, share: str) -> str:
+    """A patch of BEFORE that has this share of the frames cross a queue."""
+    place = f"{history.shas[BEFORE]}:{NETIF}"
+    show = ["git", "-C", str(history.path), "show", place]
+    old = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    new = old
+    for edit in queue_edits(share):
+        assert new.count(edit.old) == 1, edit.old
+        new = new.replace(edit.old, edit.new)
+    lines = (old.splitlines(keepends=True), new.splitlines(keepends=True))
+    return "".join(difflib.unified_diff(*lines, f"a/{NETIF}", f"b/{NETIF}"))
 
 
 @pytest.fixture(scope="module")
@@ -137,12 +162,33 @@ def test_a_patch_is_compiled_once_and_seen_to_change_no_code(settled: Farm) -> N
 
 def test_an_option_is_compiled_and_measured_with_the_patch(settled: Farm) -> None:
     boots = settled.boots
-    variants = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3")
+    variants = (BEFORE, f"{BEFORE}+INVARIANTS+file:my.patch", "-n", "3", "--images", "1")
     (measured,) = settled.ask("compare", *variants)["series"]
     assert measured["workload"] == "forwarding"
     assert settled.boots == boots + 6
     kernels = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE variant LIKE '{}%'"
     assert settled.count(kernels.format(settled.shas[BEFORE])) == 2
+
+
+@pytest.mark.timeout(1500)
+def test_luck_with_the_layout_of_one_image_is_called_no_change_and_a_change_is_one(
+    settled: Farm,
+) -> None:
+    variants = [f"{BEFORE}+file:{name}" for name in QUEUES]
+    asked = ("compare", *variants, "-n", "3", "--images", "3")
+    report = settled.ask(*asked, wait_s=MANY_BUILDS_S)
+    (series,) = report["series"]
+    unlucky, slow = series["changes"]
+    assert unlucky["verdict"] not in {"worse", "better"}, unlucky["beyond_luck"]
+    assert slow["verdict"] == "worse", slow["beyond_luck"]
+    base, luck, _ = series["images"]
+    assert min(len(base), len(luck)) >= 2
+    first, *others = (image["level"] for image in luck)
+    assert all(other > 1.03 * first for other in others)
+    booted = sum(image["boots"] for images in series["images"] for image in images)
+    assert booted == sum(len(sample["values"]) for sample in series["samples"])
+    built = "SELECT count(DISTINCT kernel_digest) FROM bench_image WHERE ordinal > 0"
+    assert settled.count(f"{built} AND label LIKE '%unlucky%'") >= 1
 
 
 def test_the_culprit_is_named_where_it_crashes_without_a_later_repair(settled: Farm) -> None:

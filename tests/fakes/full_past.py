@@ -12,13 +12,8 @@ from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import (
-    AbTestRow,
-    AbTestVariant,
-    NewAbTest,
-    NewJudgement,
-    VerdictGrounds,
-)
+from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (
@@ -32,7 +27,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.gated import GATED, count
-from tests.fakes.past import Past, boots
+from tests.fakes.past import TESTBED, WORKLOAD, Past, boots
 
 NOTICE_KINDS = ("github-status", "github-comment", "phabricator-comment")
 WHOLE = (
@@ -73,6 +68,9 @@ async def _other_branch(past: Past) -> None:
     """It parts at r8, and has two commits of its own, which are slower than main's."""
     store, now = past.farm.store, past.farm.now()
     await store.keep_branch(OTHER, trunk="main", fork_position=FORK)
+    gone = NewCommit(sha="d" * 40, position=FORK + 3, subject=HOSTILE, author=HOSTILE)
+    await store.add_commits(OTHER, [gone])
+    await store.forget_commits(OTHER, FORK)
     shas = [f"{position:040x}" for position in (FORK + 1, FORK + 2)]
     for position, sha in enumerate(shas, start=FORK + 1):
         commit = NewCommit(sha=sha, position=position, subject=HOSTILE, author=HOSTILE)
@@ -281,6 +279,13 @@ async def _ab_tests(past: Past) -> None:
         values = boots(level, series=200 + variant.image_id)
         await past.measured(image, values, reason="person", ab_test_id=done.id, epoch="2")
         await _profile(past, image, ProfileState.DONE, ab_test_id=done.id)
+    second = await past.image(3, ordinal=1)
+    values = boots(5.1e5, 3, series=299)
+    await past.measured(second, values, reason="person", ab_test_id=done.id, epoch="2")
+    further = AbTestImage(
+        place=0, testbed=TESTBED, workload=WORKLOAD, number=1, image_id=second.id, boots=3
+    )
+    await past.farm.store.want_images(done.id, [further])
     patch = await past.farm.store.add_patch(
         body=b"--- a/x\n+++ b/x\n\xff\x1b[2J\0", origin="my.patch", requester="carol", now=1.0
     )
@@ -312,6 +317,7 @@ async def _ab_test(
             confidence=95.0,
             min_effect=0.02,
             requester="ann",
+            images=4,
         ),
         now=past.farm.now(),
     )

@@ -216,7 +216,12 @@ def touching() -> CommitPrior:
     return commit_prior(changes, read, {"sys/net/iflib.c"})
 
 
-def iflib() -> Report:
+def of_branch() -> Report:
+    """The model case on a farm that watches several branches."""
+    return iflib(replace(SETTING, branch="stable/14"))
+
+
+def iflib(setting: Setting = SETTING) -> Report:
     """The model case: four steps in 1600 commits, down, up, up and down again."""
     subject = "Migrate e1000 to the IFLIB framework:"
     return compose(
@@ -228,7 +233,7 @@ def iflib() -> Report:
             step(1599, 1600, -0.1358),
         ),
         samples=samples(IFLIB),
-        setting=SETTING,
+        setting=setting,
         probes=log(IFLIB),
         known=besides(),
     )

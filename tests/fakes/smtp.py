@@ -25,7 +25,8 @@ class Postmaster:
     """Answers what it was told to, and keeps what it took.
 
     `recipients` maps an address to the answer it gets instead of 250; `data` answers a message.
-    `silent` never answers a message at all; `forgetful` takes it and says no word more.
+    `silent` never answers a message at all; `forgetful` takes it and says no word more; `dropping`
+    takes it and hangs up.
     """
 
     def __init__(
@@ -35,12 +36,14 @@ class Postmaster:
         data: str = "250 OK",
         silent: bool = False,
         forgetful: bool = False,
+        dropping: bool = False,
     ) -> None:
         self.mails: list[Envelope] = []
         self._recipients = recipients or {}
         self._data = data
         self._silent = silent
         self._forgetful = forgetful
+        self._dropping = dropping
         self.holds = False  # a message, unanswered, until it is set back
 
     def answer_data_with(self, answer: str) -> None:
@@ -64,6 +67,8 @@ class Postmaster:
             await asyncio.sleep(0.01)
         if self._data.startswith("2"):
             self.mails.append(envelope)
+        if self._dropping:
+            server.transport.close()
         return self._data
 
     async def handle_RSET(self, server, session, envelope) -> str:  # noqa: N802

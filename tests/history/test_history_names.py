@@ -27,6 +27,30 @@ def test_r_number_is_found_by_its_note(origin: Path, history: MirrorHistory) -> 
     )
 
 
+@pytest.mark.parametrize("claiming", [1, 3])
+def test_r_number_that_two_commits_claim_is_the_older_before_and_after_a_restart(
+    tmp_path: Path, origin: Path, history: MirrorHistory, claiming: int
+) -> None:
+    """What the notes gain later is kept beside the table: it came first until the next start."""
+    shas = make_repository(origin, [Commit(svn=n) for n in (10, 20, 30, 40)])
+    history.fetch()
+    assert history.resolve("r30").sha == shas[2]
+    note = "svn path=/head/; revision=30\n"
+    git(origin, "notes", "add", "-f", "-m", note, shas[claiming])
+    history.fetch()
+    warnings: list[str] = []
+    restarted = MirrorHistory(tmp_path / "mirror", str(origin), on_warning=warnings.append)
+    restarted.fetch()
+    older = shas[min(claiming, 2)]
+    assert history.resolve("r30").sha == older
+    for _ in range(2):
+        assert restarted.resolve("r30").sha == older
+    (warning,) = warnings
+    assert warning.startswith("r30 is claimed by 2 commits of main")
+    assert shas[2][:12] in warning
+    assert shas[claiming][:12] in warning
+
+
 def test_r_number_of_another_branch_names_its_neighbours(
     origin: Path, history: MirrorHistory
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.wire import Failed, FailureKind
+from buildbot_bench.core.wire import Failed, FailureKind, Measured
 from tests.fakes.lab import Lab, events_of, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
@@ -135,3 +135,16 @@ def test_the_help_says_what_the_exit_status_means(lab, arguments):
     text = lab.do([*lab.command()[:3], *arguments]).stdout
     assert "3  the revision is untestable" in text
     assert "attaches to it" in text
+
+
+def test_recorded_boots_are_dealt_anew_to_each_sample(lab):
+    def values(job, *more):
+        done = lab.do([*lab.run_command(job), *more])
+        assert done.returncode == 0, done.stderr
+        return [one.values["pps"] for one in events_of(done.stdout) if isinstance(one, Measured)]
+
+    assert values("a") == values("b", "--sample=comparison-1") == values("c", "--sample=x")
+    assert values("d") != values("a")
+    refused = lab.do([*lab.run_command("e"), "--sample=../x"])
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is no name" in refused.stderr

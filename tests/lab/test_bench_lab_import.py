@@ -2,11 +2,12 @@
 
 import os
 import re
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
@@ -191,3 +192,27 @@ def test_no_text_breaks_the_reader(tmp_path_factory, text):
     path.write_text(text, encoding="utf-8")
     with suppress(UsageError):
         assert isinstance(read_assignments(path), dict)
+
+
+VARIABLES = st.sampled_from(
+    [
+        *("PKT_SIZE", "REBOOT_TIMEOUT", "AF", "DUT_ADMIN", "SENDER_ADMIN", "RECEIVER_ADMIN"),
+        *("SENDER_START_CMD", "SENDER_2_START_CMD", "RECEIVER_START_CMD", "IS_DUT_ONLINE_CMD"),
+        *("SENDER_LAB_NET", "REF_ADMIN", "BEFORE_CMD", "DUT_LAB_IF_MAC_SENDER_SIDE"),
+    ]
+)
+ODD = st.sampled_from(["9" * 400, "9" * 5000, "\u0663", "", ".", "pkt-gen -i", "pkt-gen -f 'x"])
+VALUES = st.text(st.characters(exclude_characters='"`$\\')) | ODD
+
+
+@given(values=st.dictionaries(VARIABLES, VALUES))
+@example(values={"PKT_SIZE": "9" * 5000})
+@example(values={"REBOOT_TIMEOUT": "9" * 5000})
+@example(values={"REBOOT_TIMEOUT": "9" * 400})
+@example(values={"DUT_ADMIN": ".example.org"})
+def test_no_configuration_breaks_the_import(tmp_path_factory, values):
+    path = tmp_path_factory.mktemp("config") / "x"
+    lines = [f'{name}="{value}"' for name, value in ({"DUT_ADMIN": "dut"} | values).items()]
+    path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
+    with suppress(UsageError):
+        tomllib.loads(import_config(path).text)

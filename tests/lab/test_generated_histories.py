@@ -16,7 +16,7 @@ from buildbot_bench.demo.embedded_history import (
     make_embedded_history,
 )
 from buildbot_bench.demo.generated_history import git, publish
-from buildbot_bench.demo.replay_history import make_replay_history
+from buildbot_bench.demo.replay_history import make_recorded_history, make_replay_history
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
@@ -56,6 +56,20 @@ def kernels(embedded, tmp_path_factory):
 
 def svn_of(path, sha):
     return git(path, "notes", "show", sha).strip()
+
+
+def test_the_recorded_history_has_the_published_kernels_on_their_branches(tmp_path):
+    path = tmp_path / "src.git"
+    shas = make_recorded_history(path)
+    assert git(path, "rev-parse", "main").strip() == shas["r317849"]
+    assert git(path, "rev-parse", "stable/10").strip() == shas["r295802"]
+    main = git(path, "rev-list", "--first-parent", "main").split()
+    for label in ("r295150", "r299288", "r311848", "r313448", "r317849"):
+        assert shas[label] in main
+        assert git(path, "show", f"{shas[label]}:kernel") == f"{label}\n"
+    assert git(path, "merge-base", "main", "stable/10").strip() == shas["r256281"]
+    assert svn_of(path, shas["r295802"]) == "svn path=/stable/10/; revision=295802"
+    assert svn_of(path, shas["r317849"]) == "svn path=/head/; revision=317849"
 
 
 def test_the_replay_history_has_the_model_cases_numbers(replay):

@@ -1,13 +1,16 @@
 """A recorded lab answers as the real one did: first its own values, then more of their kind."""
 
 import gzip
+import hashlib
 import json
 import statistics
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.wire import RECORDED_BOOTS
 from buildbot_bench.lab.drivers.recording import (
+    Recording,
     canonical_label,
     load_series,
     newest_recorded,
@@ -86,6 +89,85 @@ def test_a_variant_answers_when_it_was_recorded(boots):
         boots("r200+OTHER", 1)
 
 
+PATCH = "--- a\n+++ b\n"
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Blasts of an artefact on a testbed that plays two campaigns, one of them with a patch."""
+    (tmp_path / "my.patch").write_text(PATCH)
+    patched = [
+        {"revision": "r300", "pps": [800.0, 801.0]},
+        {"revision": "300mine", "patch": "my.patch", "pps": [900.0, 901.0]},
+        {"revision": "300VIMAGE", "pps": [850.0]},
+    ]
+    other = {"dut": "C2558", "label": "y", "workload": "forwarding", "points": patched}
+    settings = ReplaySettings(series=write_series(tmp_path / "s.jsonl", row(), other))
+
+    def blasts(lines, count, *, sample=""):
+        artefact = tmp_path / "artefact"
+        artefact.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        driver = ReplayDriver(settings, tmp_path / "home")
+        if sample:
+            driver.deal(sample)
+        driver.install(artefact, sha256(artefact))
+        return [driver.blast("forwarding") for _ in range(count)]
+
+    return blasts
+
+
+def values(blasts):
+    return [blast.values["pps"] for blast in blasts]
+
+
+def test_a_patched_kernel_is_known_by_the_patch_that_its_builder_says(recorded):
+    digest = hashlib.sha256(PATCH.encode()).hexdigest()
+    assert values(recorded(["r300", "image 0", digest], 2)) == [900.0, 901.0]
+    other = hashlib.sha256(b"another").hexdigest()
+    with pytest.raises(UntestableRevision) as caught:
+        recorded(["r300", "image 0", other], 1)
+    assert str(caught.value) == (
+        f"nothing was recorded of the variant r300+patch:{other[:12]}…; recorded are r300, "
+        "r300+mine, r300+VIMAGE; a patch is known by its SHA-256, not by its name"
+    )
+    with pytest.raises(UntestableRevision, match="recorded are others"):
+        recorded(["r150", digest], 1)
+
+
+def test_options_that_a_builder_set_are_part_of_the_kernel(recorded):
+    assert values(recorded(["r300", "image 0", "", "options VIMAGE"], 1)) == [850.0]
+    with pytest.raises(UntestableRevision, match=r"r300\+nooptions:VIMAGE"):
+        recorded(["r300", "nooptions VIMAGE"], 1)
+
+
+def test_each_sample_is_dealt_the_recorded_boots_from_the_first(recorded):
+    assert values(recorded(["r300"], 1)) == [800.0]
+    assert values(recorded(["r300"], 2, sample="comparison-1")) == [800.0, 801.0]
+    assert values(recorded(["r300"], 1)) == [801.0]
+    first, second, more = recorded(["r300"], 3, sample="comparison-2")
+    assert first.facts[RECORDED_BOOTS] == second.facts[RECORDED_BOOTS]
+    assert first.facts[RECORDED_BOOTS] == "2 on C2558, dealt in order"
+    assert more.facts[RECORDED_BOOTS] == (
+        "2 on C2558, dealt in order; what is more is redrawn from them"
+    )
+    (redrawn_boot,) = recorded(["r301"], 1, sample="comparison-2")
+    assert redrawn_boot.facts[RECORDED_BOOTS] == "none; redrawn from the 2 on C2558 of r300"
+
+
+def test_a_boot_says_on_which_machine_it_was_recorded(recorded):
+    (boot,) = recorded(["r200"], 1)
+    assert boot.facts == {"dut": "APU2", "series": "x"}
+    (boot,) = recorded(["r300"], 1)
+    assert boot.facts == {"dut": "C2558", "series": "y"}
+
+
+def test_a_patch_that_is_not_beside_its_recording_is_named_with_the_line(tmp_path):
+    points = [{"revision": "300mine", "patch": "gone.patch", "pps": [1.0]}]
+    path = write_series(tmp_path / "s.jsonl", row() | {"points": points})
+    with pytest.raises(UsageError, match=r"s\.jsonl:1: cannot read a patch: .*gone\.patch"):
+        load_series(path)
+
+
 def test_what_is_older_than_the_recording_is_untestable(boots):
     with pytest.raises(UntestableRevision, match="at or before r99"):
         boots("r99", 1)
@@ -118,7 +200,8 @@ def test_a_single_recorded_value_is_redrawn_as_itself():
 
 
 def test_variants_do_not_stand_for_revisions():
-    assert newest_recorded({"r1": [1.0], "r2+X": [2.0]}, "r3") == "r1"
+    recorded = {name: Recording(values=(1.0,)) for name in ("r1", "r2+X")}
+    assert newest_recorded(recorded, "r3") == "r1"
 
 
 def test_a_file_with_several_series_needs_to_be_told_which(tmp_path):

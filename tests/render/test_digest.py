@@ -31,6 +31,14 @@ def test_digest_reads_as_agreed(golden):
     golden("mail/digest.eml", content.decode("ascii").replace("\r\n", "\n"))
 
 
+def test_digest_names_the_branch_of_one_of_several():
+    report = reports.of_branch()
+    first = "stable/14: r311849 (a1b2c3d4e6): forwarding -25.6% on apu2 [99% sure]"
+    mail = compose_digest([report], ENVELOPE)
+    assert mail["Subject"] == f"[bench] 1 improvement: {first}"
+    assert "forwarding on apu2 (stable/14)" in " ".join(digest_text([report]).split())
+
+
 def test_digest_counts_its_improvements_in_its_subject():
     first = "r311849 (a1b2c3d4e6): forwarding +23.3% on apu2 [99% sure]"
     assert compose_digest(BOTH[:1], ENVELOPE)["Subject"] == f"[bench] 1 improvement: {first}"
@@ -52,3 +60,19 @@ def test_no_stranger_writes_html_into_the_digest():
     html = digest_html(BOTH)
     assert "<script" not in html
     assert "{{ 7 * 7 }}" in html
+
+
+WITH_UNDECIDED = (*BOTH, reports.inconclusive(), reports.slope())
+
+
+def test_digest_tells_what_was_left_undecided(golden):
+    golden("mail/digest-undecided.txt", digest_text(WITH_UNDECIDED))
+    golden("mail/digest-undecided.html", digest_html(WITH_UNDECIDED))
+
+
+def test_a_digest_of_undecided_searches_alone_says_so():
+    subject = compose_digest([reports.inconclusive()], ENVELOPE)["Subject"]
+    assert subject == "[bench] 1 improvement: no culprit yet"
+    assert "found no improvement" in digest_text([reports.inconclusive()])
+    for line in digest_text(WITH_UNDECIDED[2:]).splitlines():
+        assert display_width(line) <= WIDTH or "http" in line, line

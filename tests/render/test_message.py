@@ -41,6 +41,7 @@ def received(message):
     ("name", "made"),
     [
         ("culprit", reports.iflib),
+        ("branch", reports.of_branch),
         ("suspects", reports.broken_range),
         ("hostile", reports.hostile),
         ("not-reproduced", reports.not_reproduced),

@@ -22,6 +22,7 @@ from tests.fakes import reports
 
 MADE = {
     "culprit": reports.iflib,
+    "branch": reports.of_branch,
     "proven": reports.proven,
     "suspects": reports.broken_range,
     "hostile": reports.hostile,

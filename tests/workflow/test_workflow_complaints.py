@@ -225,3 +225,14 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.yml").write_bytes(b"name: caf\xe9\n")
     with pytest.raises(UsageError, match=r"latin\.yml: is not UTF-8"):
         load(tmp_path / "latin.yml")
+
+
+@pytest.mark.parametrize("written", ["24:00", "'8 o clock'", "-1", "true", "1440"])
+def test_a_digests_time_is_one_of_the_day(complaints: Complaints, written: str) -> None:
+    (complaint,) = complaints(SMALLEST + f"notify:\n  digest:\n    at: {written}\n")
+    assert complaint.startswith("bench.yml:17: notify.digest.at: should be a time of day such as ")
+
+
+def test_a_digests_day_is_one_of_the_week(complaints: Complaints) -> None:
+    (complaint,) = complaints(SMALLEST + "notify:\n  digest:\n    day: noday\n")
+    assert complaint.startswith("bench.yml:17: notify.digest.day: ")

@@ -23,6 +23,7 @@ def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
         "min_effect": 0.02,
         "error": 0.01,
         "false_alarms": 1.0,
+        "improvements": True,
         "max_measurements": 2000,
     }
 
@@ -186,3 +187,27 @@ def test_a_path_counts_from_the_files_directory(tmp_path: Path) -> None:
     workflow = load(place / "bench.yml")
     assert workflow.base == place
     assert workflow.repository_url == str(place / "src")
+
+
+@pytest.mark.parametrize(
+    ("written", "weekday", "minute"),
+    [
+        ("{}", 0, 480),
+        ("{day: sunday, at: '23:59'}", 6, 1439),
+        ("{at: 08:30}", 0, 510),
+        ("{at: 9:30}", 0, 570),
+        ("{at: 00:00}", 0, 0),
+    ],
+)
+def test_the_digest_has_a_day_and_a_time(
+    read: Loader, written: str, weekday: int, minute: int
+) -> None:
+    digest = read(SMALLEST + f"notify: {{digest: {written}}}\n").notify.digest
+    assert digest is not None
+    assert (digest.weekday, digest.at) == (weekday, minute)
+
+
+def test_the_digest_is_no_site(read: Loader) -> None:
+    notify = read(SMALLEST + "notify: {digest: {day: friday}}\n").notify
+    assert notify.sites == {}
+    assert read(SMALLEST).notify.digest is None

@@ -13,10 +13,19 @@ from buildbot_bench.core.ab_test.directory import (
     result_files,
 )
 from buildbot_bench.core.ab_test.epochs import epoch_name, left_out, of_newest_epoch
+from buildbot_bench.core.ab_test.further import (
+    DEFAULT_IMAGES,
+    MOST_IMAGES,
+    BootLimits,
+    VariantPlan,
+    expected_boots,
+    more_images,
+)
 from buildbot_bench.core.ab_test.model import (
     AbTestReport,
     ComparedVariant,
     FlameGraphs,
+    MeasuredImage,
     SeriesReport,
     SeriesValues,
     VariantChange,
@@ -26,43 +35,61 @@ from buildbot_bench.core.ab_test.model import (
 from buildbot_bench.core.ab_test.naming import Identity, check_identities, check_written
 from buildbot_bench.core.ab_test.outcome import outcome
 from buildbot_bench.core.ab_test.published import capture_name
+from buildbot_bench.core.ab_test.recorded import recorded_boots
 from buildbot_bench.core.ab_test.report import compose_ab_test
-from buildbot_bench.core.ab_test.schedule import MAX_VARIANTS, MIN_VARIANTS, Block, next_block
+from buildbot_bench.core.ab_test.schedule import (
+    MAX_VARIANTS,
+    MIN_VARIANTS,
+    Block,
+    ImageBoots,
+    next_block,
+)
 from buildbot_bench.core.ab_test.set_up import SetUpRow, set_ups
+from buildbot_bench.core.ab_test.sides import ComparisonTerms
 from buildbot_bench.core.ab_test.text import markdown, text
 
 __all__ = [
+    "DEFAULT_IMAGES",
     "GRAPH",
     "MAX_VARIANTS",
     "MIN_VARIANTS",
+    "MOST_IMAGES",
     "AbTestReport",
     "Block",
+    "BootLimits",
     "BootLog",
     "ComparedVariant",
+    "ComparisonTerms",
     "FlameGraphs",
     "Identity",
+    "ImageBoots",
+    "MeasuredImage",
     "Part",
     "Profiles",
     "SeriesReport",
     "SeriesValues",
     "SetUpRow",
     "VariantChange",
+    "VariantPlan",
     "Verdict",
     "capture_name",
     "check_identities",
     "check_written",
     "compose_ab_test",
     "epoch_name",
+    "expected_boots",
     "facts_of",
     "flame_graph_names",
     "image_names",
     "left_out",
     "markdown",
+    "more_images",
     "next_block",
     "of_newest_epoch",
     "outcome",
     "parts",
     "published_series",
+    "recorded_boots",
     "result_files",
     "set_ups",
     "text",

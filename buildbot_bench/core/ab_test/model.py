@@ -67,21 +67,54 @@ class SeriesValues:
     `values` are those of each variant, the base's first, in the order measured. `order` is the
     variant of each boot of all together, empty where it is not known. `flame_graphs` are there for
     the variants that were sampled, by their place among `values`. `note` is what else a reader
-    should know, such as what is left out. `images` are those of the variants, by any number, empty
-    where each has its own; `noise` is what the series' history tells, None if it tells nothing.
+    should know, such as what is left out. `noise` is what the series' history tells, None if it
+    tells nothing.
+
+    `kernels` are the variants' first images, by any number, empty where each has its own. `booted`
+    says of each value which image of its variant gave it, empty where all are of the first ones.
+    `single` says of each variant why it has no further images, '' where it may have some; empty:
+    none may, and nobody says why.
+
+    `recorded` says of each variant how its boots were dealt from a recording: further ones cannot
+    be had, and the history of what was recorded, here and there, tells nothing. Empty: they were
+    booted.
     """
 
     testbed: str
     workload: str
     metric: Metric
     values: tuple[tuple[float, ...], ...]
-    images: tuple[int, ...] = ()
+    kernels: tuple[int, ...] = ()
+    booted: tuple[tuple[int, ...], ...] = ()
+    single: tuple[str, ...] = ()
     noise: Noise | None = None
     order: tuple[int, ...] = ()
     epoch: str = ""
     facts: Mapping[str, str] = field(default_factory=dict, hash=False)
     flame_graphs: Mapping[int, FlameGraphs] = field(default_factory=dict, hash=False)
     note: str = ""
+    recorded: tuple[str, ...] = ()
+
+    def by_image(self, variant: int) -> dict[int, list[float]]:
+        """The values of one variant by the image that gave them, in the order measured."""
+        values = self.values[variant]
+        images = self.booted[variant] if self.booted else (0,) * len(values)
+        found: dict[int, list[float]] = {}
+        for image, value in zip(images, values, strict=True):
+            found.setdefault(image, []).append(value)
+        return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredImage:
+    """What one image of a variant gave: `level` is the mean of its boots, in the metric's unit.
+
+    Image 0 is linked as usual, each further one in another order.
+    """
+
+    image: Count
+    boots: Count
+    level: Figure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,7 +170,9 @@ class SeriesReport:
     """All variants on one testbed and workload, each new one held against the base.
 
     `samples` are those of all variants, the base's first; `changes` those of the new ones, in the
-    same order. `ministat` are blocks of at most seven data sets, each beginning with the base's.
+    same order. `images` are those of each variant that were booted, the base's first; `samples` and
+    `ministat` pool their boots. `ministat` are blocks of at most seven data sets, each beginning
+    with the base's.
     `notes` say what a reader should doubt. `epoch` is the lab's, when all this was measured.
     """
 
@@ -146,6 +181,7 @@ class SeriesReport:
     metric: Metric
     epoch: str
     samples: tuple[Side, ...]
+    images: tuple[tuple[MeasuredImage, ...], ...]
     changes: tuple[VariantChange, ...]
     ministat: tuple[str, ...]
     notes: tuple[str, ...]
@@ -161,9 +197,11 @@ class SeriesReport:
 class AbTestReport:
     """All of a comparison; of its two to sixteen `variants` the base is the first.
 
-    `confidence` is in percent, `min_effect` a fraction. `order` says how the boots alternate,
-    `drift` what that makes of a drift of the lab, `tests` for how many of Student's t the p values
-    are corrected, and `detail` why there is less than was asked for, empty when there is all of it.
+    `iterations` are boots of each variant's first image, and the most of each further one; there
+    are at most `images` of each variant. `confidence` is in percent, `min_effect` a fraction.
+    `order` says how the boots alternate, `drift` what that makes of a drift of the lab, `tests` for
+    how many of Student's t the p values are corrected, and `detail` why there is less than was
+    asked for, empty when there is all of it.
     """
 
     comparison_id: int
@@ -175,6 +213,7 @@ class AbTestReport:
     drift: str
     tests: Count
     series: tuple[SeriesReport, ...]
+    images: Count = 1
     detail: str = ""
     farm: str = ""
     url: str = ""

@@ -54,7 +54,7 @@ def has_layout(noise: Noise) -> bool:
 
 def sure_at(images: int) -> float:
     """How sure a sign must be on so many images of each side, if further ones can be had."""
-    return 1 - (1 - constants.VERDICT_SURE) * min(1.0, images / constants.SURE_FROM)
+    return 1 - (1 - constants.LAST_LOOK_SURE) * min(1.0, images / constants.SURE_FROM)
 
 
 def boots_of_image(noise: Noise) -> int:

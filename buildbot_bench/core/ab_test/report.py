@@ -5,28 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from buildbot_bench.core import ministat, ministat_text
 from buildbot_bench.core.ab_test.model import (
     AbTestReport,
     BeyondLuck,
     ComparedVariant,
+    MeasuredImage,
     SeriesReport,
     SeriesValues,
     VariantChange,
     Verdict,
 )
+from buildbot_bench.core.ab_test.recorded import recorded_notes
 from buildbot_bench.core.ab_test.schedule import delays, passes
+from buildbot_bench.core.ab_test.sides import ComparisonTerms, compared
 from buildbot_bench.core.ab_test.verdict import (
     Better,
     ComparedSides,
     NoDifference,
     SidesVerdict,
     Undecided,
-    VerdictTerms,
     WithinLayoutLuck,
     Worse,
-    compare_sides,
 )
 from buildbot_bench.core.ab_test.verdict_text import verdict_text
 from buildbot_bench.core.legible import one_line
@@ -34,7 +36,6 @@ from buildbot_bench.core.multiple import holm
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
-from buildbot_bench.core.sample import NoiseClass
 
 _KINDS: dict[type[SidesVerdict], Verdict] = {
     Better: Verdict.BETTER,
@@ -53,6 +54,7 @@ def compose_ab_test(
     iterations: int,
     confidence: float,
     min_effect: float,
+    images: int = 1,
     detail: str = "",
     farm: str = "",
     url: str = "",
@@ -63,14 +65,13 @@ def compose_ab_test(
         for variant in variants
     )
     labels = [variant.label for variant in shown]
-    series = [
-        _series(values, labels, confidence=confidence, min_effect=min_effect)
-        for values in all_series
-    ]
+    wanted = ComparisonTerms(min_effect=min_effect, confidence=confidence)
+    series = [_series(values, labels, wanted) for values in all_series]
     return AbTestReport(
         comparison_id=comparison_id,
         variants=shown,
         iterations=iterations,
+        images=images,
         confidence=confidence,
         min_effect=min_effect,
         order=_order(labels),
@@ -98,29 +99,23 @@ def _drift(variants: int, iterations: int) -> str:
     return f"An even drift of the lab falls on all alike{but}."
 
 
-def _series(
-    values: SeriesValues, labels: Sequence[str], *, confidence: float, min_effect: float
-) -> SeriesReport:
+def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms) -> SeriesReport:
     what = f"{values.workload} ({one_line(values.metric.unit)})"
     samples = tuple(
         Side(label=f"{label} {what}", values=own)
         for label, own in zip(labels, values.values, strict=True)
     )
     base, *others = samples
+    confidence = wanted.confidence
     found = [contrast(base, other, metric=values.metric, confidence=confidence) for other in others]
-    terms = VerdictTerms(
-        min_effect=min_effect,
-        confidence=confidence,
-        higher_is_better=values.metric.higher_is_better,
-        images=False,
-    )
-    said = [_compared(values, place, terms) for place in range(1, len(samples))]
+    said = [compared(values, place, wanted) for place in range(1, len(samples))]
     return SeriesReport(
         testbed=values.testbed,
         workload=values.workload,
         metric=values.metric,
         epoch=one_line(values.epoch),
         samples=samples,
+        images=tuple(_images(values, place) for place in range(len(samples))),
         changes=tuple(
             VariantChange(
                 label=label,
@@ -140,15 +135,11 @@ def _series(
     )
 
 
-def _compared(values: SeriesValues, place: int, terms: VerdictTerms) -> ComparedSides:
-    """What is said of one new variant on one series: the only place where that is decided.
-
-    Each variant has one image; those of variants that differ in tunables alone are the same.
-    """
-    images = values.images or range(len(values.values))
-    counted = values.metric.noise is NoiseClass.EXACT
-    own = replace(terms, layout=not counted and images[place] != images[0])
-    return compare_sides({0: values.values[0]}, {0: values.values[place]}, values.noise, own)
+def _images(values: SeriesValues, place: int) -> tuple[MeasuredImage, ...]:
+    return tuple(
+        MeasuredImage(image=image, boots=len(own), level=fmean(own))
+        for image, own in values.by_image(place).items()
+    )
 
 
 def _beyond_luck(found: ComparedSides) -> BeyondLuck:
@@ -177,6 +168,8 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
     """What is to be doubted of all, once, and then what of one variant."""
     if values.note:
         yield values.note
+    yield from _single(values, labels)
+    yield from recorded_notes(values.recorded, labels)
     tested = {
         label: one
         for label, one in zip(labels[1:], found, strict=True)
@@ -200,6 +193,15 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
                 f"{label} was booted {boots} {when} than {labels[0]} on average: "
                 "a drift of the lab meanwhile is not cancelled"
             )
+
+
+def _single(values: SeriesValues, labels: Sequence[str]) -> Iterator[str]:
+    """Why there are no further images, of all or of some."""
+    reasons = dict.fromkeys(why for why in values.single if why)
+    for why in reasons:
+        of = [label for label, own in zip(labels, values.single, strict=True) if own == why]
+        whose = "each variant" if len(of) == len(labels) else ", ".join(of)
+        yield f"no further image of {whose}: {one_line(why, columns=200)}"
 
 
 def _tests(all_series: Sequence[SeriesReport]) -> dict[tuple[int, int], float]:

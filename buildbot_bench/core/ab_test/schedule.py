@@ -10,24 +10,30 @@ often: what a boot leaves behind for the next one favours none either. E. J. Wil
 designs balanced for the estimation of residual effects of treatments", Australian Journal of
 Scientific Research A 2 (1949).
 
-The order is a function of what is measured already, so that a boot that was lost is made up for
-wherever it fell.
+A variant's turns go to its first image until that has its boots, then to the further ones, which
+alternate there and back as well. The order is a function of what is measured already, so that a
+boot that was lost is made up for wherever it fell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 MIN_VARIANTS, MAX_VARIANTS = 2, 16
 
+ImageBoots = Mapping[int, int]
+"""How many boots of each image of a variant, by the image's number; the first one's is 0."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Block:
-    """Boots of one variant in a row; `variant` counts from the base, which is 0."""
+    """Boots of one image in a row; `variant` counts from the base, which is 0."""
 
     variant: int
+    image: int
     iterations: int
 
 
@@ -51,23 +57,40 @@ def order(variants: int, wanted: int) -> tuple[int, ...]:
     return tuple(booted)
 
 
-def next_block(done: Sequence[int], wanted: int) -> Block | None:
-    """The boots that come next after `done` ones of each variant; None when none is missing."""
-    left = list(done)
-    chosen: int | None = None
+def images_in_turn(wanted: ImageBoots) -> Iterator[int]:
+    """The images of all boots of a variant: the first one's, then further ones there and back."""
+    yield from [0] * wanted.get(0, 0)
+    further = sorted(image for image in wanted if image)
+    for turn in range(max((wanted[image] for image in further), default=0)):
+        row = [image for image in further if wanted[image] > turn]
+        yield from reversed(row) if turn % 2 else row
+
+
+def next_block(done: Sequence[ImageBoots], wanted: Sequence[ImageBoots]) -> Block | None:
+    """The boots that come next after `done` ones of each variant; None when none is missing.
+
+    What was booted more often than `wanted`, or is not wanted, is passed over.
+    """
+    left = [Counter(own) for own in done]
+    turns = [images_in_turn(own) for own in wanted]
+    most = max((sum(own.values()) for own in wanted), default=0)
+    chosen: tuple[int, int] | None = None
     length = 0
-    for variant in order(len(left), wanted):
-        if left[variant] > 0:
-            left[variant] -= 1
+    for variant in order(len(wanted), most):
+        image = next(turns[variant], None)
+        if image is None:
+            continue
+        if left[variant][image] > 0:
+            left[variant][image] -= 1
             if chosen is not None:
                 break
         elif chosen is None:
-            chosen, length = variant, 1
-        elif variant == chosen:
+            chosen, length = (variant, image), 1
+        elif (variant, image) == chosen:
             length += 1
         else:
             break
-    return None if chosen is None else Block(variant=chosen, iterations=length)
+    return chosen and Block(variant=chosen[0], image=chosen[1], iterations=length)
 
 
 def delays(booted: Sequence[int], variants: int) -> tuple[float, ...]:

@@ -24,10 +24,11 @@ def text(report: AbTestReport) -> str:
         parts.append(_aligned([_COLUMNS, *_rows(all_series)]))
     for series in all_series:
         heading = f"{series.workload} on {series.testbed}"
+        images = _images(series, report)
         notes = [f"note: {note}" for note in series.notes]
         graphs = [f"{what}: {link}" for what, link in _flame_graphs(series)]
         blocks = "\n\n".join(series.ministat).splitlines()
-        parts.append("\n".join([heading, *blocks, *notes, *graphs]))
+        parts.append("\n".join([heading, *blocks, *images, *notes, *graphs]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -43,7 +44,7 @@ def markdown(report: AbTestReport) -> str:
         lines += [report.detail, ""]
     if all_series:
         lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    lines += _blocks(all_series)
+    lines += _blocks(all_series, report)
     if report.url:
         lines += ["", f"Measured by {report.farm}: {report.url}"]
     return "\n".join(lines) + "\n"
@@ -55,9 +56,11 @@ def _measured(report: AbTestReport) -> list[SeriesReport]:
 
 
 def _headline(report: AbTestReport) -> str:
-    boots = count(report.iterations, "boot")
+    boots = f"{count(report.iterations, 'boot')} of each"
+    if report.images > 1:
+        boots += f"'s first image, at most {report.images} images of each"
     return (
-        f"{report.title}: {boots} of each, "
+        f"{report.title}: {boots}, "
         f"Student's t at {report.confidence:g}%, smallest relevant change "
         f"{threshold(report.min_effect)}"
     )
@@ -107,13 +110,30 @@ def _p(value: float | None) -> str:
     return f"<{_LEAST_P}" if value < _LEAST_P else f"{value:.2g}"
 
 
-def _blocks(all_series: Iterable[SeriesReport]) -> list[str]:
+def _images(series: SeriesReport, report: AbTestReport) -> list[str]:
+    """How many images and boots each variant has, and their levels; none where one each is all."""
+    if all(len(images) <= 1 for images in series.images):
+        return []
+    lines = ["Images, each linked in another order, with the means of their boots:"]
+    for variant, images in zip(report.variants, series.images, strict=True):
+        boots = count(sum(image.boots for image in images), "boot")
+        levels = ", ".join(
+            f"{image.image}: {quantity(image.level)} ({image.boots})" for image in images
+        )
+        lines.append(f"  {variant.label}: {count(len(images), 'image')}, {boots}: {levels}")
+    return [*lines, "Student's t and ministat pool the boots of all images of a variant."]
+
+
+def _blocks(all_series: Iterable[SeriesReport], report: AbTestReport) -> list[str]:
     lines: list[str] = []
     for series in all_series:
         where = f"{series.workload} on {series.testbed}"
         for number, block in enumerate(series.ministat, start=1):
             part = f", part {number} of {len(series.ministat)}" if len(series.ministat) > 1 else ""
             lines += ["", f"{where}{part}:", "", "```", *block.splitlines(), "```"]
+        if images := _images(series, report):
+            lines += ["", images[0], "", *(f"- {line.strip()}" for line in images[1:-1])]
+            lines += ["", images[-1]]
         if series.notes:
             lines += ["", *(f"* {where}: {note}" for note in series.notes)]
         if graphs := _flame_graphs(series):

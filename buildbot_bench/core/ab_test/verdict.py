@@ -38,11 +38,8 @@ from buildbot_bench.core.ab_test.needed import (
 )
 from buildbot_bench.core.json_model import Share
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt, learn
+from buildbot_bench.core.model.image_votes import image_votes
 from buildbot_bench.core.model.thresholds import change_in_logs
-
-_TWO = 2  # images that stand for a side
-_DENIES = 2.0  # standard errors beyond the middle; as core.search.proof has it
-_ENOUGH_FOR_OUTLIERS = 3  # boots of an image that contradicts: one may be an outlier
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,9 +74,15 @@ class WithinLayoutLuck:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undecided:
-    """It is not known yet. `needs`: what would tell; None if nothing that can be had does."""
+    """It is not known yet. `needs`: what would tell; None if nothing that can be had does.
+
+    `student` is set where Student alone is asked: which sign he proves, and `least`, a fraction,
+    which the difference may reach or not.
+    """
 
     needs: MoreOfEach | None
+    student: Literal["better", "worse", "no sign"] | None = None
+    least: Share = 0.0
     kind: Literal["undecided"] = "undecided"
 
 
@@ -90,7 +93,8 @@ SidesVerdict = Worse | Better | NoDifference | WithinLayoutLuck | Undecided
 class VerdictTerms:
     """What is asked: `min_effect` a fraction, `confidence` of intervals and of Student's t in %.
 
-    Without `layout` both sides boot the same images. `images`: further ones can be had.
+    Without `layout` both sides boot the same images. `images`: further ones can be had; `boots`:
+    further boots can, which of a recording is not so.
     """
 
     min_effect: float
@@ -98,6 +102,7 @@ class VerdictTerms:
     higher_is_better: bool = True
     layout: bool = True
     images: bool = True
+    boots: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +135,7 @@ def compare_sides(
     levels = (image_levels(base, told.sigma_run), image_levels(new, told.sigma_run))
     if student is None or not all(levels):
         return _too_few(levels, student)
-    lone = layout and not terms.images and min(map(len, levels)) < _TWO
+    lone = layout and not terms.images and min(map(len, levels)) < constants.IMAGES_THAT_SHOW
     if lone and (noise is None or not is_build_noise_learnt(noise)):
         sure = _sure(difference(base, new, told)) >= constants.VERDICT_SURE
         return _by_student(student, terms, sure=sure)
@@ -160,7 +165,7 @@ def _verdict(
     """By the model; `two` images of each side are wanted."""
     relevant = change_in_logs(terms.min_effect)
     middle, low, high = (seen.quantile(share) for share in _shares(terms.confidence))
-    enough = not two or min(map(len, levels)) >= _TWO
+    enough = not two or min(map(len, levels)) >= constants.IMAGES_THAT_SHOW
     disputed = is_disputed(seen, levels)
     layout = terms.layout and has_layout(noise)
     again = layout and terms.images
@@ -178,6 +183,8 @@ def _verdict(
         confidence=terms.confidence,
         images=again,
     )
+    if not terms.boots:
+        needs = None
     if (disputed or not enough) and again:
         needs = _with_an_image(needs, noise, disputed=disputed)
     if layout and _is_different(student, terms) and low <= 0 <= high:
@@ -190,21 +197,21 @@ def is_disputed(
 ) -> bool:
     """Whether as many images of a side deny the difference as show it.
 
-    Those deny it that lie beyond the middle between the sides' levels, by more than chance.
+    An image that says neither counts for a side here, unlike in core.search.proof: how sure the
+    model is of the sign, luck with layout included, is asked besides.
     """
-    middle = (seen.base + seen.new) / 2
-    for side, level in zip(levels, (seen.base, seen.new), strict=True):
-        sign = math.copysign(1.0, middle - level)
-        beyond = [(sign * (one.level - middle), math.sqrt(one.variance)) for one in side]
-        shown = sum(away <= 0 for away, _ in beyond)
-        denied = sum(away > _DENIES * error for away, error in beyond)
-        if denied and denied >= shown:
-            return True
-    return False
+    return any(
+        image_votes(
+            ((one.level, math.sqrt(one.variance)) for one in side), level=level, other=other
+        ).contradicted
+        for side, level, other in zip(
+            levels, (seen.base, seen.new), (seen.new, seen.base), strict=True
+        )
+    )
 
 
 def _with_an_image(needs: MoreOfEach | None, noise: Noise, *, disputed: bool) -> MoreOfEach:
-    boots = max(boots_of_image(noise), _ENOUGH_FOR_OUTLIERS if disputed else 0)
+    boots = max(boots_of_image(noise), constants.BOOTS_THAT_DENY if disputed else 0)
     if needs is None or not needs.images:
         return MoreOfEach(boots=boots, images=1)
     return MoreOfEach(boots=max(needs.boots, boots), images=needs.images)
@@ -225,7 +232,11 @@ def _by_student(student: ministat.Comparison, terms: VerdictTerms, *, sure: bool
     elif abs(effect) + error < terms.min_effect:
         verdict = NoDifference(least=terms.min_effect)
     else:
-        verdict = Undecided(needs=_boots_for_student(student, terms))
+        verdict = Undecided(
+            needs=_boots_for_student(student, terms) if terms.boots else None,
+            student=_sign(student, terms),
+            least=terms.min_effect,
+        )
     known = math.isfinite(effect)
     return ComparedSides(
         verdict=verdict,
@@ -235,6 +246,14 @@ def _by_student(student: ministat.Comparison, terms: VerdictTerms, *, sure: bool
         separated=known and sure and abs(effect) >= constants.BEYOND_LAYOUT,
         student=student,
     )
+
+
+def _sign(
+    student: ministat.Comparison, terms: VerdictTerms
+) -> Literal["better", "worse", "no sign"]:
+    if not student.significant:
+        return "no sign"
+    return "better" if (student.difference > 0) == terms.higher_is_better else "worse"
 
 
 def _boots_for_student(student: ministat.Comparison, terms: VerdictTerms) -> MoreOfEach | None:

@@ -24,6 +24,11 @@ def verdict_text(found: ComparedSides) -> str:
             return said if found.separated else f"{said}, {NOT_SEPARATED}"
         case NoDifference(least=least):
             return f"no difference of {threshold(least)} or more"
+        case Undecided(student="no sign", needs=needs):
+            return f"undecided, no difference proven{_needed(needs)}"
+        case Undecided(student=("better" | "worse") as sign, needs=needs, least=least):
+            by = f"undecided whether by {threshold(least)} or more, {sign} by Student's t"
+            return by + _needed(needs)
         case WithinLayoutLuck(needs=needs) | Undecided(needs=needs):
             return found.verdict.kind + _needed(needs)
 

@@ -3,7 +3,7 @@
 All are functions of the evidence. One search stands for an incident.
 """
 
-from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
+from buildbot_bench.core.incident.breakage import bracket, broken_tip, mended, plan_breakage
 from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
@@ -50,6 +50,7 @@ __all__ = [
     "WantedBoots",
     "bits_per_boot",
     "bits_to_find",
+    "bracket",
     "broken_tip",
     "confirmation",
     "information_per_second",

@@ -119,6 +119,18 @@ def plan_breakage(
     )
 
 
+def bracket(n: int, evidence: BreakageEvidence) -> tuple[int, int]:
+    """The newest position that works and the first broken one after it, as far as is known.
+
+    Without a position that works it is the old end, without a broken one the new end.
+    """
+    known = _Known.of(n, evidence, _PLAIN)
+    works = known.positions(TrialOutcome.WORKS)
+    old = max(works, default=0)
+    broken = known.positions(TrialOutcome.BROKEN) - works
+    return old, min((position for position in broken if position > old), default=n)
+
+
 def _end(known: _Known, position: int, works: set[int]) -> Measure | Breakage:
     """An end of the range must be known before anything else is worth a trial."""
     if position in known.hopeless():

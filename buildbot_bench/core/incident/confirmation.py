@@ -1,11 +1,13 @@
 """Whether a step that was found on one series is on another: boots of both its sides decide.
 
-The step is *confirmed* when it is surely of the claimed direction and at least half of what is
-relevant, and Student's t of the boots alone says so, too; *denied* when it is less than that half,
+The step is *confirmed* when it is surely of the claimed direction, also if the build noise is
+wider than it is told, and at least half of what is relevant, and Student's t of the boots alone
+says so, too; *denied* when it is less than that half,
 and surely not relevant. What is sure allows for all LOOKS at the data by Bonferroni's bound.
 
 Where luck with layout may do as much (below BEYOND_LAYOUT), both sides stand on two images each;
 where these contradict each other a third decides, and the one that stands alone is passed over.
+Images of which no majority shows the step (core.model.image_votes) confirm nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from buildbot_bench.core.incident.contrast import (
     that_agree,
 )
 from buildbot_bench.core.judge import BEYOND_LAYOUT
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, SearchPolicy
 
 LOOKS = (3, 5, 8, 12, 20)
@@ -37,9 +40,6 @@ _ONE_LAYOUT = "no second image can be had: it is not told from luck with layout"
 _MOSTLY = 0.5  # of the variance of a step: then another image tells more than boots of these
 _MOST_IMAGES = 5  # of a side; as core.judge.rounds has it
 _SHOWN = 0.5  # of the step: what shows more is nearer to the new level than to the old one
-_STAND = 2  # images of each side that show the step, where layout may do as much
-_DECIDE = 3  # images of a side: as many as outvote one
-_OF_AN_IMAGE = 3  # boots of an image that contradicts, before it is believed: one may be an outlier
 
 
 class Standing(StrEnum):
@@ -149,11 +149,24 @@ def _judged(
         return None
     if not relinked:
         return _verdict(Standing.CONFIRMED, step, "boots of both sides show it")
-    if min(map(len, sides)) >= _STAND:
-        return _verdict(Standing.CONFIRMED, step, "boots of two images of each side show it")
-    if policy.images:
+    return _by_images(sides, step, policy, in_each=step.sure_above_in_each(0.0, sign) >= sure)
+
+
+def _by_images(
+    sides: Sides, step: SeriesContrast, policy: SearchPolicy, *, in_each: bool
+) -> Confirmation | None:
+    """The verdict on a step that boots show; None when its images do not tell yet.
+
+    `in_each`: it is sure whatever of the build noises that are thought of is the true one.
+    """
+    alone = min(map(len, sides)) < constants.IMAGES_THAT_SHOW
+    if alone and not policy.images:
+        return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
+    if alone or any(votes.contradicted for votes in step.votes):
         return _verdict(Standing.DENIED, step, "each image shows something else: it is layout")
-    return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
+    if in_each and all(votes.stands for votes in step.votes):
+        return _verdict(Standing.CONFIRMED, step, "boots of two images of each side show it")
+    return None
 
 
 def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedBoots, ...]:
@@ -162,7 +175,7 @@ def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedB
     for position, side in zip(at, sides, strict=True):
         images = list(side) or [0]
         lacking = {}
-        if two and len(images) < _STAND:
+        if two and len(images) < constants.IMAGES_THAT_SHOW:
             lacking[max(images) + 1] = 1
         missing = LOOKS[0] - sum(map(len, side.values())) - len(lacking)
         if missing > 0:
@@ -172,14 +185,19 @@ def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedB
 
 
 def _disputed(at: Sequence[int], sides: Sides, apart: float) -> tuple[WantedBoots, ...]:
-    """What tells which of two images of a side is right: more boots of both, then a third."""
+    """What tells which of two images of a side is right: more boots of both, then a third.
+
+    Two contradict each other by more than half of what was claimed: with so few boots the level
+    that they would have to deny (core.model.image_votes) is their own mean.
+    """
     wanted = []
     for position, side in zip(at, sides, strict=True):
         means = [fmean(logs) for logs in side.values()]
-        if len(side) >= _DECIDE or max(means) - min(means) <= apart:
+        if len(side) > constants.IMAGES_THAT_SHOW or max(means) - min(means) <= apart:
             continue
-        few = {i: _OF_AN_IMAGE - len(logs) for i, logs in side.items() if len(logs) < _OF_AN_IMAGE}
-        wanted += _boots(position, few or {max(side) + 1: _OF_AN_IMAGE})
+        lacking = {image: constants.BOOTS_THAT_DENY - len(logs) for image, logs in side.items()}
+        third = {max(side) + 1: constants.BOOTS_THAT_DENY}
+        wanted += _boots(position, lacking) or _boots(position, third)
     return tuple(wanted)
 
 
@@ -191,7 +209,7 @@ def _more(at: Sequence[int], sides: Sides, step: SeriesContrast, *, images: bool
     fewest = min(map(len, sides))
     if images and step.of_images > _MOSTLY and fewest < _MOST_IMAGES:
         further = [
-            _boots(position, {max(side) + 1: _STAND})
+            _boots(position, {max(side) + 1: constants.IMAGES_THAT_SHOW})
             for position, side in zip(at, sides, strict=True)
         ]
         return Wanted(boots=(*further[0], *further[1]))

@@ -1,12 +1,14 @@
 """Whether a new sample means that the code changed; it measures, stores and mails nothing."""
 
 from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.marks import noise_marks
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
     JudgePolicy,
     Nothing,
     Remeasure,
+    Said,
     Settled,
     Suspicion,
     Unfit,
@@ -21,9 +23,11 @@ __all__ = [
     "JudgePolicy",
     "Nothing",
     "Remeasure",
+    "Said",
     "Settled",
     "Suspicion",
     "Unfit",
     "Verdict",
     "judge",
+    "noise_marks",
 ]

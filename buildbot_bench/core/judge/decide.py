@@ -15,6 +15,7 @@ from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
 from buildbot_bench.core.judge.images import Image, images_of
 from buildbot_bench.core.judge.layout import in_words, is_layout
+from buildbot_bench.core.judge.marks import known_noise, since_expected
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
@@ -51,11 +52,16 @@ def judge(
     workload or metric are passed over, and so are values that are not positive. Order matters in
     neither. A metric that is counted needs no further images, and as many fresh boots of each side
     as show its floor. `settled` are the changes that were dealt with at earlier positions: they are
-    not told again. Raises UsageError for a confidence that ministat does not know.
+    not told again, and where people said what they were, that bears on what is compared with what
+    (see `marks`). Raises UsageError for a confidence that ministat does not know.
     """
     if new.metric.noise is NoiseClass.EXACT:
         policy = replace(policy, fresh=_boots_that_show(policy, noise), images=False)
-    kin = [sample for sample in history if _comparable(sample, new)]
+    kin = [
+        sample
+        for sample in since_expected(history, new.position, settled)
+        if _comparable(sample, new)
+    ]
     samples = [sample for sample in kin if sample.epoch == new.epoch]
     comparison = _students_t(samples, new, policy.confidence)
     images = images_of([*samples, new], noise.sigma_run)
@@ -66,6 +72,8 @@ def judge(
     finding = _strongest(segment, noise, policy)
     if finding is not None and is_return(finding, images, noise, alone, settled):
         return Nothing(comparison=comparison, reason=_RETURNED)
+    if finding is not None and (mark := known_noise(images, noise, alone, settled)):
+        return _marked(finding, comparison, mark)
     better = _higher_is_better(new, policy)
     if finding is not None:
         policy = policy.towards(_direction(finding.difference, better))
@@ -76,6 +84,18 @@ def judge(
     if finding is not None and (requests := next_round(finding, noise, policy, unused)):
         return _suspicion(finding, comparison, requests)
     return _no_change(finding, segment, comparison, noise, policy)
+
+
+def _marked(finding: Finding, comparison: Comparison | None, mark: Settled) -> Nothing:
+    """No change: it is what somebody marked as noise, or a step between the levels next to it."""
+    effect, _, _ = finding.interval
+    by = f" by {mark.author}" if mark.author else ""
+    return Nothing(
+        comparison=comparison,
+        reason=f"{effect:+.1%}, which was marked noise{by}: both levels count as one",
+        began=finding.began,
+        effect=effect,
+    )
 
 
 def _strongest(segment: Sequence[Image], noise: Noise, policy: JudgePolicy) -> Finding | None:

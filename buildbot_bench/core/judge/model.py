@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Literal
 
 from buildbot_bench.core.errors import UsageError
@@ -67,16 +68,26 @@ class JudgePolicy:
         return replace(self, corroborated=self.corroborated & {direction})
 
 
+class Said(StrEnum):
+    """What somebody says that a change was."""
+
+    EXPECTED = "expected"
+    NOISE = "noise"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled:
     """A change that was dealt with when `judged`, a position, was new.
 
     It was an alarm, or fresh boots of both sides denied it: then the lab stands elsewhere since.
-    `began` is the first position at the new level.
+    `began` is the first position at the new level. `said` is what `author` says that it was; None
+    where nobody says anything.
     """
 
     began: int
     judged: int
+    said: Said | None = None
+    author: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,12 +104,14 @@ class Nothing:
     """No change that is worth a mail, as far as can be known.
 
     `began` is the first position since which the lab stands elsewhere, when fresh boots of both
-    sides denied a change of the code there; else None.
+    sides denied a change of the code there, or somebody marked it as noise; else None. `effect` is
+    the change, a fraction, that was marked so.
     """
 
     comparison: Comparison | None
     reason: str
     began: int | None = None
+    effect: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,9 +37,9 @@ def segment_of(
     position = images[-1].position
     known = [image for image in images if image.position < position]
     for one in _before(position, settled):
-        older, since = _parted(known, one.began)
+        older, since = parted(known, one.began)
         after = [image for image in since if image.position > one.judged]
-        returned = _is_lone(one) and _agree(older, after, noise, policy)
+        returned = _is_lone(one) and agree(older, after, noise, policy)
         known = [*older, *after] if returned else since
     newest = [image for image in images if image.position == position]
     kept = _without_far([*known, *newest], noise)
@@ -63,11 +63,11 @@ def is_return(
         return False
     if is_beyond_luck(finding.difference) or not finding.old_votes.luck:
         return False
-    older, since = _parted(images, earlier[-1].began)
+    older, since = parted(images, earlier[-1].began)
     if len(earlier) > 1:
-        _, older = _parted(older, earlier[-2].began)
+        _, older = parted(older, earlier[-2].began)
     newest = [image for image in since if image.position == images[-1].position]
-    return _agree(older, newest, noise, policy)
+    return agree(older, newest, noise, policy)
 
 
 def typical_newest(images: Sequence[Image], noise: Noise) -> tuple[Image, ...]:
@@ -92,7 +92,8 @@ def _before(position: int, settled: Sequence[Settled]) -> list[Settled]:
     return sorted((one for one in settled if one.judged < position), key=lambda one: one.judged)
 
 
-def _parted(images: Sequence[Image], began: int) -> tuple[list[Image], list[Image]]:
+def parted(images: Sequence[Image], began: int) -> tuple[list[Image], list[Image]]:
+    """Those before a position, and those from there on."""
     return (
         [image for image in images if image.position < began],
         [image for image in images if image.position >= began],
@@ -104,7 +105,7 @@ def _is_lone(one: Settled) -> bool:
     return one.began == one.judged
 
 
-def _agree(
+def agree(
     before: Sequence[Image], after: Sequence[Image], noise: Noise, policy: JudgePolicy
 ) -> bool:
     """Whether images of some positions do not differ from those of a few that came later."""

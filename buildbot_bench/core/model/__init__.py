@@ -3,6 +3,7 @@
 from buildbot_bench.core.model.image_luck import FarShare, far_density
 from buildbot_bench.core.model.images import spread_of_images
 from buildbot_bench.core.model.learn import auto_iterations, is_build_noise_learnt, learn
+from buildbot_bench.core.model.marked import with_marked_noise
 from buildbot_bench.core.model.noise import ARCHIVE, COUNTED, Bimodal, Noise, Prior
 from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 
@@ -20,4 +21,5 @@ __all__ = [
     "robust_level",
     "spread_of_boots",
     "spread_of_images",
+    "with_marked_noise",
 ]

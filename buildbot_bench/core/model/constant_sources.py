@@ -54,6 +54,21 @@ TABLE = (
         "image is that far off by luck",
     ),
     Constant(
+        name="DENIES",
+        unit="standard errors of an image beyond the middle between two levels",
+        source="chosen: chance puts one image in 44 of the right level there",
+    ),
+    Constant(
+        name="IMAGES_THAT_SHOW",
+        unit="images of each side of a step below BEYOND_LAYOUT",
+        source="chosen: with FAR_SHARE two images of one side lie far off once in 2500 times",
+    ),
+    Constant(
+        name="BOOTS_THAT_DENY",
+        unit="boots of an image that contradicts another",
+        source="chosen: with OUTLIER_SHARE the median of three lies off once in 370 times",
+    ),
+    Constant(
         name="MOST_FAILING",
         unit="failing builds in one gap",
         source="chosen: a dozen failing builds are a morning of a builder; then a stretch is said",
@@ -259,13 +274,20 @@ TABLE = (
     ),
     Constant(
         name="VERDICT_SURE",
-        unit="probability of a comparison's sign",
-        source="chosen: half of .005, what each sign may err if one comparison of nothing in a "
-        "hundred is called changed; earlier looks, of fewer images, share the other half",
+        unit="probability of a comparison's sign where there is one look",
+        source="chosen: each sign may err in half of .005, so that one comparison of nothing in "
+        "two hundred is called changed",
+    ),
+    Constant(
+        name="LAST_LOOK_SURE",
+        unit="probability of a comparison's sign at the last look of several",
+        source="chosen: at .9975, 1.4 % of 500 simulated comparisons of nothing were called "
+        "changed after 5.4 looks each; errors fall about as 1 - LAST_LOOK_SURE does, so that .6 % "
+        "are expected where 1 % may be",
     ),
     Constant(
         name="SURE_FROM",
-        unit="images of each side from which VERDICT_SURE is enough; fewer must be surer",
+        unit="images of each side from which LAST_LOOK_SURE is enough; fewer must be surer",
         source="chosen: as many as tell 2 % where builds vary by 1.6 %; errors are spent in "
         "proportion to what is known (K. K. G. Lan, D. L. DeMets, Biometrika 70, 1983)",
     ),

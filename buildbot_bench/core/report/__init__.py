@@ -35,6 +35,11 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
+from buildbot_bench.core.report.predecessor import (
+    CommitContrast,
+    against_predecessor,
+    newest_measured,
+)
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.report.why import (
@@ -57,6 +62,7 @@ __all__ = [
     "Captures",
     "ChangedFile",
     "Check",
+    "CommitContrast",
     "Context",
     "Contrast",
     "ControlRecord",
@@ -88,8 +94,10 @@ __all__ = [
     "TrackRecord",
     "Unresolved",
     "Why",
+    "against_predecessor",
     "compose",
     "kind_of",
+    "newest_measured",
     "replay_stages",
     "runners_up",
 ]

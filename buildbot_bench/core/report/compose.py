@@ -31,6 +31,7 @@ from buildbot_bench.core.report.steps import (
     find_headline,
     kind_of,
     values_by_position,
+    with_expected,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Sample
@@ -62,7 +63,7 @@ def compose(
     """
     between, setting = harmless_range(range), harmless_setting(setting)
     skipped = dict.fromkeys(no_ops, NO_OP) | dict(untestable or {})
-    report = _finding(between, answer, samples, setting, no_ops)
+    report = _finding(between, answer, samples, setting, no_ops, expected=known.expected)
     report = replace(
         report,
         skipped=_skipped(between, skipped),
@@ -70,6 +71,7 @@ def compose(
         probes=tuple(harmless_probe(probe) for probe in probes),
         opinion=known.opinion and harmless_opinion(known.opinion),
         record=known.record,
+        marked=harmless_lines(known.marked),
     )
     return attach_evidence(report, between=between, answer=answer, samples=samples, known=known)
 
@@ -80,10 +82,13 @@ def _finding(
     samples: Sequence[Sample],
     setting: Setting,
     no_ops: Collection[int],
+    *,
+    expected: Mapping[int, str],
 ) -> Report:
     """What the answer says, without what led to it."""
     values = values_by_position(samples, setting.metric)
-    steps = tuple(describe_steps(between, answer, values, no_ops, setting))
+    found = describe_steps(between, answer, values, no_ops, setting)
+    steps = with_expected(found, between, expected)
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
     reason = harmless_reason(answer.reason)
@@ -91,6 +96,9 @@ def _finding(
     slopes = tuple(describe_slopes(between, answer, higher_is_better=better))
     if headline is not None:
         summary = words.what_changed(headline, setting), words.how_sure(headline, between)
+        if headline.expected_by:
+            what, sure = summary
+            summary = what, f"{sure} {words.expected(headline)}"
     else:
         summary = _without_culprit(kind, slopes, between, setting), words.sentence(reason)
     return Report(
@@ -184,6 +192,7 @@ def harmless_setting(setting: Setting) -> Setting:
         farm=one_line(setting.farm, columns=_NAME_COLUMNS),
         url=None if setting.url is None else long_line(setting.url),
         operator=one_line(setting.operator),
+        branch=one_line(setting.branch, columns=_NAME_COLUMNS),
     )
 
 

@@ -6,7 +6,8 @@ or behind the range has positions below 0 or above n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.json_model import Count
@@ -94,7 +95,8 @@ class Context:
     farm was right before. `captures` tell where the cycles went, None where that is not sampled.
     `control` is None for a testbed without a control image. `one_order`: a further image of some
     revision came out as its first one again. `prior` is that of the search's commits, None where
-    it was flat.
+    it was flat. `marked` are sentences on what people said of changes of the series, `expected`
+    maps the position of each step that was marked so to who said it.
     """
 
     images: tuple[ImageRecord, ...] = ()
@@ -109,6 +111,8 @@ class Context:
     control: ControlRecord | None = None
     one_order: bool = False
     prior: CommitPrior | None = None
+    marked: tuple[str, ...] = ()
+    expected: Mapping[int, str] = field(default_factory=dict)
 
 
 NO_CONTEXT = Context()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from buildbot_bench.core.legible import long_line, one_line, several_lines
-from buildbot_bench.core.report.words import count, size
+from buildbot_bench.core.report.words import count, size, tag
 from buildbot_bench.core.revision import Revision
 
 _NAME_COLUMNS = 40
@@ -54,7 +54,12 @@ class BreakageReport:
     `suspects` are the commits after it up to `broken`, the first that does not: one is the culprit,
     several are what could not be tried between. `again` is the label of an older revision that was
     broken, too: the branch was mended since. `console` is the end of the DUT's, may be empty.
-    With `builds` it is the building that fails.
+    With `builds` it is the building that fails. `also` names other series that it broke.
+
+    `branch` is empty where the farm watches but one.
+
+    Without `proved` the search ended before it separated a culprit, for the reason in `detail`;
+    `works`, `broken` and `suspects` are then what its trials tell.
     """
 
     version: Literal[1] = 1
@@ -70,9 +75,13 @@ class BreakageReport:
     reason: str
     tried: tuple[TriedRevision, ...]
     again: str = ""
+    also: tuple[str, ...] = ()
+    proved: bool = True
+    detail: str = ""
     console: str = ""
     url: str = ""
     operator: str = ""
+    branch: str = ""
 
     @property
     def verb(self) -> str:
@@ -95,7 +104,9 @@ class BreakageReport:
         why = panic_in(self.console) or self.reason
         reason = one_line(why, columns=_SUBJECT_COLUMNS)
         told = f": {reason}" if reason else ""
-        return f"[bench] does not {self.verb} since {self.since}{told}"
+        if not self.proved:
+            told = f", culprit not separated{told}"
+        return f"{tag(self.branch)}does not {self.verb} since {self.since}{told}"
 
     @property
     def summary(self) -> str:
@@ -106,11 +117,31 @@ class BreakageReport:
             broke = f"Traffic on {self.testbed} fails with {self.workload}"
         else:
             broke = f"A boot on {self.testbed} fails with {self.workload}"
+        if self.branch:
+            broke = f"On {self.branch} {broke[0].lower()}{broke[1:]}"
+        if not self.proved:
+            return (
+                f"{broke} since {self.since}; the last that worked is {self.works.label}, the "
+                f"first that fails {self.broken.label}. The search ended without separating the "
+                f"culprit: {self.detail}."
+            )
         if len(self.suspects) == 1:
             who = f"{self.broken.label} broke it"
         else:
             who = f"one of {count(len(self.suspects), 'commit')} broke it: no other can be tried"
         return f"{broke} since {self.since}, while {self.works.label} works. So {who}."
+
+    @property
+    def wider(self) -> str:
+        """What else the same commit broke; empty when it was nothing."""
+        return f"It broke {' and '.join(self.also)}, too." if self.also else ""
+
+    @property
+    def closing(self) -> str:
+        """Whether there will be another mail."""
+        if self.proved:
+            return "when the branch is well again, one more mail in this thread says so."
+        return "nobody is told when the branch is well again, for no commit was found."
 
     @property
     def history(self) -> str:
@@ -133,7 +164,8 @@ class RecoveryReport:
 
     `kind` is that of the search, or `traffic` where kernels booted and passed none. `since` is the
     label of the culprit, `found` the subject of the mail that told of it. `difference` is by what
-    fraction the level differs from that before the incident, None for a breakage.
+    fraction the level differs from that before the incident, None for a breakage. `branch` is empty
+    where the farm watches but one.
     """
 
     farm: str
@@ -147,6 +179,7 @@ class RecoveryReport:
     found: str
     difference: float | None = None
     url: str = ""
+    branch: str = ""
 
     @property
     def ended(self) -> str:
@@ -169,12 +202,15 @@ class RecoveryReport:
     @property
     def subject(self) -> str:
         """The mail's subject: `[bench] forwarding on apu2 is back at its level since r312904`."""
-        return f"[bench] {self.clause}"
+        return f"{tag(self.branch)}{self.clause}"
 
     @property
     def summary(self) -> str:
         """What ended, and how near the level is to what it was."""
-        subject = "" if self.kind == "effect" else "The branch "
+        if self.kind == "effect":
+            subject = f"On {self.branch} " if self.branch else ""
+        else:
+            subject = f"The branch {self.branch} " if self.branch else "The branch "
         begin = f"{subject}{self.clause}: what {self.since} brought is over."
         if self.difference is None:
             return begin
@@ -196,9 +232,12 @@ def harmless_breakage(report: BreakageReport) -> BreakageReport:
         suspects=tuple(map(harmless_revision, report.suspects)),
         reason=long_line(report.reason),
         tried=tuple(replace(one, reason=one_line(one.reason)) for one in report.tried),
+        also=tuple(one_line(one, columns=2 * _NAME_COLUMNS) for one in report.also),
+        detail=one_line(report.detail),
         console=several_lines(report.console[-_MOST_LOG:]),
         url=long_line(report.url),
         operator=one_line(report.operator),
+        branch=one_line(report.branch, columns=_NAME_COLUMNS),
     )
 
 
@@ -214,6 +253,7 @@ def harmless_recovery(report: RecoveryReport) -> RecoveryReport:
         since=one_line(report.since, columns=_NAME_COLUMNS),
         found=one_line(report.found),
         url=long_line(report.url),
+        branch=one_line(report.branch, columns=_NAME_COLUMNS),
     )
 
 

@@ -56,7 +56,7 @@ class Setting:
 
     `confidence` is Student's t's, in percent, one of ministat's; `min_effect` and `error` (the
     accepted probability of a wrong answer) are fractions. `url` is the search's page; `operator`
-    a person's address, may be empty.
+    a person's address, may be empty. `branch` is empty where the farm watches but one.
     """
 
     testbed: str
@@ -70,6 +70,7 @@ class Setting:
     url: str | None = None
     operator: str = ""
     carried: AppliedFix | None = None
+    branch: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,7 +125,8 @@ class StepReport:
     `suspects` are the commits that may have made the step, oldest first: one is the culprit,
     several are what untestable revisions left. `effect` and its 95 % interval `low` to `high` are
     fractions of the old level. `sure` tells whether `probability` reaches what was asked for, and
-    `separated` whether enough images show it that it is not one's luck with layout.
+    `separated` whether enough images show it that it is not one's luck with layout. `expected_by`
+    is who marked it as expected, empty where nobody did.
     """
 
     old: Revision
@@ -138,6 +140,7 @@ class StepReport:
     regression: bool
     contrast: Contrast
     separated: bool = True
+    expected_by: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +187,7 @@ class Report:
     word that somebody said of it, `record` how often the farm was right so far. `added` are the
     sections of installed packages. `slopes` are stretches that changed little by little;
     `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
+    `marked` is what people said of changes of this series, and what follows from it.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -220,6 +224,7 @@ class Report:
     slopes: tuple[SlopeReport, ...] = ()
     left_out: Share = 0.0
     odd_images: tuple[OddImageReport, ...] = ()
+    marked: tuple[str, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:
@@ -230,5 +235,5 @@ class Report:
     def mailable(self) -> bool:
         """Whether a person is to be told by mail: a sure culprit or a slope that made it worse."""
         if self.headline is not None:
-            return self.headline.regression
+            return self.headline.regression and not self.headline.expected_by
         return self.kind is ReportKind.SLOPE and any(slope.regression for slope in self.slopes)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from buildbot_bench.core import ministat, ministat_text
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.model import Contrast, ReportKind, Setting, Side, StepReport
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
@@ -128,10 +130,30 @@ def describe_steps(
         )
 
 
+def with_expected(
+    steps: Iterable[StepReport], between: RevisionRange, expected: Mapping[int, str]
+) -> tuple[StepReport, ...]:
+    """The steps, with who expected those at some positions, as far as they are sure."""
+    said = {between.revisions[at].sha: by for at, by in expected.items() if 0 < at <= between.n}
+    return tuple(
+        replace(step, expected_by=one_line(said[step.new.sha]))
+        if step.sure and step.new.sha in said
+        else step
+        for step in steps
+    )
+
+
 def find_headline(steps: Sequence[StepReport]) -> StepReport | None:
-    """The largest sure regression; without one, the largest sure improvement."""
+    """The largest sure regression; without one, the largest sure improvement.
+
+    A step that somebody expected comes last: it is no culprit of another change.
+    """
     sure = [step for step in steps if step.sure]
-    return max(sure, key=lambda step: (step.regression, abs(step.effect)), default=None)
+    return max(
+        sure,
+        key=lambda step: (not step.expected_by, step.regression, abs(step.effect)),
+        default=None,
+    )
 
 
 def contrast_ends(between: RevisionRange, values: Values, setting: Setting) -> Contrast:

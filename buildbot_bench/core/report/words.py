@@ -102,6 +102,11 @@ def span(revisions: Sequence[Revision]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
+def tag(branch: str) -> str:
+    """What all subjects begin with: `[bench] `, or `[bench] stable/14: ` of one of several."""
+    return f"[bench] {branch}: " if branch else "[bench] "
+
+
 def subject_line(
     kind: ReportKind,
     headline: StepReport | None,
@@ -110,23 +115,24 @@ def subject_line(
     setting: Setting,
 ) -> str:
     """The mail's subject, `[bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]`."""
+    begins = tag(setting.branch)
     if headline is None and kind is ReportKind.SLOPE:
         whole = slopes[0].whole
         return (
-            f"[bench] {whole.old.label} to {whole.new.label}: {setting.workload} "
+            f"{begins}{whole.old.label} to {whole.new.label}: {setting.workload} "
             f"{percent(whole.effect)} on {setting.testbed}, little by little [slope]"
         )
     if headline is None:
         outcome = "no change" if kind is ReportKind.NOT_REPRODUCED else "no culprit yet"
         return (
-            f"[bench] {between.old.label} to {between.new.label}: {setting.workload} "
+            f"{begins}{between.old.label} to {between.new.label}: {setting.workload} "
             f"on {setting.testbed}, {outcome} [{kind.value.replace('-', ' ')}]"
         )
     suspects = headline.suspects
     only = len(suspects) == 1
     where = named(suspects[0]) if only else f"{span(suspects)} (one of {len(suspects)})"
     return (
-        f"[bench] {where}: {setting.workload} {percent(headline.effect)} "
+        f"{begins}{where}: {setting.workload} {percent(headline.effect)} "
         f"on {setting.testbed} [{sureness(headline.probability)} sure]"
     )
 
@@ -135,16 +141,24 @@ def failed_subject(report: Report) -> str:
     """The subject of the mail to whom a farm belongs, about a search that came to no end."""
     setting = report.setting
     return (
-        f"[bench] search {setting.search_id} failed: {setting.workload} on {setting.testbed}, "
-        f"{report.old.label} to {report.new.label}"
+        f"{tag(setting.branch)}search {setting.search_id} failed: "
+        f"{setting.workload} on {setting.testbed}, {report.old.label} to {report.new.label}"
     )
 
 
+def expected(step: StepReport) -> str:
+    """The sentence on a step that is known; empty where nobody expected it."""
+    return f"It is known: {step.expected_by} marked it as expected." if step.expected_by else ""
+
+
 def digest_subject(reports: Sequence[Report]) -> str:
-    """The subject of a digest: how many improvements, and the first of them."""
-    first = reports[0].subject.removeprefix("[bench] ")
-    more = f" and {len(reports) - 1} more" if len(reports) > 1 else ""
-    return f"[bench] {count(len(reports), 'improvement')}: {first}{more}"
+    """The subject of a digest: how many improvements, and the first; or that all are undecided."""
+    found = [report for report in reports if report.headline is not None]
+    if not found:
+        return f"[bench] {count(len(reports), 'improvement')}: no culprit yet"
+    first = found[0].subject.removeprefix(tag(""))
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"[bench] {count(len(found), 'improvement')}: {first}{more}"
 
 
 def what_changed(step: StepReport, setting: Setting) -> str:
@@ -264,7 +278,8 @@ def no_answer(between: RevisionRange, setting: Setting) -> str:
 
 
 def _subject_matter(setting: Setting) -> str:
-    return f"The {setting.metric.name} of {setting.workload} on {setting.testbed}"
+    of_branch = f" ({setting.branch})" if setting.branch else ""
+    return f"The {setting.metric.name} of {setting.workload} on {setting.testbed}{of_branch}"
 
 
 def _levels(contrast: Contrast, setting: Setting) -> str:

@@ -23,7 +23,7 @@ from buildbot_bench.core.search.rehearsal import Course, Question, rehearse
 from buildbot_bench.core.search.search_range import FloatArray, build_range
 from buildbot_bench.core.search.truths import truths
 
-# Decisions of a short search, about 15 ms each; a rehearsal that began is ended. For two seconds.
+# Decisions of a short search, about 8 ms each; a rehearsal that began is ended. For two seconds.
 _EFFORT = 55.0
 _FEWEST, _MOST = 3, 16  # rehearsals
 _NINE_OF_TEN = 0.9

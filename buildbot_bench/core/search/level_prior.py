@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from buildbot_bench.core.search.search_range import FloatArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expectation:
-    """Prior weights of the levels of a grid, (grid,).
+    """Prior weights of the levels of a grid, (H, grid), under H hypotheses of the noise.
 
     `old` is for the stretch that begins at the old end of the range, `new` for the one that ends
     at its new end, `other` for those that do neither or both.
@@ -31,14 +32,14 @@ class EndsClaim:
 
     old: float
     new: float
-    spread: float
+    spread: FloatArray
 
 
-def ends_claim(readings: Readings, noise: float, claimed: float) -> EndsClaim | None:
+def ends_claim(readings: Readings, noise: float | FloatArray, claimed: float) -> EndsClaim | None:
     """A claim, ln(new level / old level), says how far apart the ends lie.
 
     They lie on both sides of the middle between what was read there; `noise` is the standard
-    deviation of single values.
+    deviation of single values, of any shape, and the spread has that shape.
     """
     if not claimed:
         return None
@@ -49,7 +50,7 @@ def ends_claim(readings: Readings, noise: float, claimed: float) -> EndsClaim | 
     return EndsClaim(
         old=centre - 0.5 * claimed,
         new=centre + 0.5 * claimed,
-        spread=float(np.hypot(constants.CLAIM_SPREAD * claimed, vague)),
+        spread=np.hypot(constants.CLAIM_SPREAD * claimed, vague),
     )
 
 
@@ -59,14 +60,19 @@ def middle(readings: Readings) -> float:
 
 
 def expect(
-    readings: Readings, noise: SearchNoise, grid: FloatArray, *, sd: float, claimed: float = 0.0
+    readings: Readings,
+    noises: Sequence[SearchNoise],
+    grid: FloatArray,
+    *,
+    sd: FloatArray,
+    claimed: float = 0.0,
 ) -> Expectation:
-    """Levels lie around the middle of what was measured, `sd` wide, in ln.
+    """Levels lie around the middle of what was measured, `sd` (H,) wide, in ln; `grid` (H, grid).
 
     A claim says more of the two ends. Where it is false, they lie as others do.
     """
     other = _normal(grid, middle(readings), sd)
-    ends = ends_claim(readings, noise.total, claimed)
+    ends = ends_claim(readings, np.array([noise.total for noise in noises]), claimed)
     if ends is None:
         return Expectation(other=other, old=other, new=other)
     old, new = (_normal(grid, level, ends.spread) for level in (ends.old, ends.new))
@@ -77,6 +83,7 @@ def expect(
     )
 
 
-def _normal(grid: FloatArray, mean: float, sd: float) -> FloatArray:
+def _normal(grid: FloatArray, mean: float, sd: FloatArray) -> FloatArray:
+    sd = sd[:, None]
     density: FloatArray = np.exp(-0.5 * ((grid - mean) / sd) ** 2) / (np.sqrt(2 * np.pi) * sd)
     return density

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from math import exp, hypot, log1p
 
 import numpy as np
 
 from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.climb import NEGLIGIBLE, QUICK_ERROR, Climber
 from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
-from buildbot_bench.core.search.likelihood import BootedAgain
+from buildbot_bench.core.search.likelihood import Kept
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import (
     Hypothesis,
@@ -23,14 +22,11 @@ from buildbot_bench.core.search.noise_model import (
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior, PriorModel
 from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.screen import quick_scores
 from buildbot_bench.core.search.search_range import FloatArray
 from buildbot_bench.core.search.segments import Normal
 
-# Hypotheses whose posterior is this much (in ln) below the best one's are forgotten.
-_NEGLIGIBLE = 7.0
-# A ladder that starts this far below the best is not climbed.
-_HOPELESS = 14.0
-# Nor does one that was so far below it come up when the share of far images is learnt.
+# A drift that was so far below the best does not come up when the share of far images is learnt.
 _NEVER = 30.0
 # The share of far images is learnt anew where so many times what was presumed are seen.
 _MORE_FAR = 1.3
@@ -59,7 +55,7 @@ def average_noise_models(
         ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
-        again=BootedAgain(readings=readings),
+        kept=Kept(readings=readings),
     )
     share = prior_share(policy)
     first = _given_share(prior_model, readings, share)
@@ -83,21 +79,29 @@ class _Round:
         """The best score."""
         return max(one.score for one in (*self.steady, *self.drifting))
 
-    @property
-    def steadiest(self) -> float:
-        """The best score without a drift; that hypothesis tells the drift what is an outlier."""
-        return max(one.score for one in self.steady)
-
-    def scores(self) -> dict[SearchNoise, float]:
-        """Of each noise without a drift, whatever the share."""
-        return {replace(one.noise, far=0.0): one.score for one in self.steady}
+    def scores(self, readings: Readings, far: float) -> dict[SearchNoise, float]:
+        """What each noise without a drift would about score with that share of far images."""
+        best = max(self.steady, key=lambda one: one.score)
+        return {
+            replace(one.noise, far=0.0): one.score
+            + _gained(readings, best if one.noise.mode_share else one, far)
+            for one in self.steady
+        }
 
     def normalised(self) -> tuple[Posterior, ...]:
         """Those that are not negligible, the likeliest first."""
         top, every = self.top, (*self.steady, *self.drifting)
-        kept = sorted((v for v in every if v.score > top - _NEGLIGIBLE), key=lambda v: -v.score)
+        kept = sorted((v for v in every if v.score > top - NEGLIGIBLE), key=lambda v: -v.score)
         total = sum(exp(v.score - top) for v in kept)
         return tuple(replace(v, weight=exp(v.score - top) / total) for v in kept)
+
+
+def _gained(readings: Readings, under: Posterior, far: float) -> float:
+    """By how much about the score of a hypothesis grows if so many images lie far off."""
+    one = under.hypothesis
+    other = replace(one, noise=replace(one.noise, far=far))
+    scores = quick_scores(readings, [other, one], under.levels().mean)
+    return float(scores[0] - scores[1])
 
 
 def _given_share(
@@ -105,28 +109,26 @@ def _given_share(
 ) -> _Round:
     """All hypotheses in which so many images lie far off, less those hopeless `before`."""
     policy = prior_model.policy
-    given = partial(prior_model.given, readings)
-    scores, never = (before.scores(), before.steadiest - _NEVER) if before else ({}, -np.inf)
-    found: list[Posterior] = []
-    at: int | None = None
+    climber = Climber(prior_model=prior_model, readings=readings)
+    scores = before.scores(readings, far) if before else {}
+    # Two modes may explain all far better than any rung of a ladder, and are told from its best.
+    on_ladders = (score for noise, score in scores.items() if not noise.mode_share)
+    never = max(on_ladders, default=-np.inf) - NEGLIGIBLE - QUICK_ERROR
+    ladders_left = []
     for ladder in ladders(policy, far):
-        if before is not None:
-            at = _left_of(ladder, scores, never)
-            if not ladder:
-                continue
-        hope = max((v.score for v in found), default=-np.inf) - _HOPELESS
-        climbed = _climb(given, ladder, len(ladder) // 2 if at is None else at, hope)
-        at = max(climbed, key=lambda i: climbed[i].score)
-        found += climbed.values()
+        start = None if before is None else _left_of(ladder, scores, never)
+        if ladder:
+            ladders_left.append((ladder, start))
+    found = climber.climb(ladders_left)
     best = max(found, key=lambda v: v.score)
     if may_have_modes(readings, best, best.levels(), policy):
         modes = bimodal(policy, best.hypothesis)
-        found += [
-            given(one) for one in modes if scores.get(replace(one.noise, far=0.0), never) >= never
-        ]
+        found += climber.all(
+            [one for one in modes if scores.get(replace(one.noise, far=0.0), never) >= never]
+        )
     drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES
     if before is not None:
-        drifts = any(one.score >= never for one in before.drifting)
+        drifts = any(one.score >= before.top - _NEVER for one in before.drifting)
     drifting = (_drifting(prior_model, readings, best),) if drifts else ()
     return _Round(steady=tuple(found), drifting=drifting)
 
@@ -151,28 +153,6 @@ def _drifting(prior_model: PriorModel, readings: Readings, best: Posterior) -> P
     alone = narrow(prior_model.policy, best.hypothesis)
     drifts = replace(alone, weight=constants.DRIFT_WEIGHT * alone.weight)
     return prior_model.drifting(readings, drifts, constants.DRIFT_SD * alone.noise.run, best)
-
-
-def _climb(
-    given: Callable[[Hypothesis], Posterior], ladder: list[Hypothesis], start: int, hope: float
-) -> dict[int, Posterior]:
-    """Views from the rung `start` outward, both ways, until they are negligible.
-
-    Nothing but the first, when its score is below `hope`.
-    """
-    climbed = {start: given(ladder[start])}
-    if climbed[start].score < hope:
-        return climbed
-    for direction in (1, -1):
-        best = climbed[start].score
-        rung = start + direction
-        while 0 <= rung < len(ladder):
-            climbed[rung] = given(ladder[rung])
-            best = max(best, climbed[rung].score)
-            if climbed[rung].score < best - _NEGLIGIBLE:
-                break
-            rung += direction
-    return climbed
 
 
 def may_have_modes(

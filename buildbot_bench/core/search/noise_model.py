@@ -81,8 +81,14 @@ def _builds(policy: SearchPolicy) -> tuple[tuple[float, float], ...]:
         return ((policy.sigma_build or 0.0, 1.0),)
     if policy.sigma_build is None:
         return _BUILD_UNKNOWN
-    wider = max(constants.BUILD_WIDER * policy.sigma_build, policy.sigma_run or constants.RUN_NOISE)
-    return ((policy.sigma_build, 1 - constants.WIDER_WEIGHT), (wider, constants.WIDER_WEIGHT))
+    told, wider = policy.sigma_build, wider_build(policy)
+    return ((told, 1 - constants.WIDER_WEIGHT), (wider, constants.WIDER_WEIGHT))
+
+
+def wider_build(policy: SearchPolicy) -> float:
+    """The build noise where what is told is too little, as it is with WIDER_WEIGHT."""
+    told = constants.BUILD_WIDER * (policy.sigma_build or 0.0)
+    return max(told, policy.sigma_run or constants.RUN_NOISE)
 
 
 def narrow(policy: SearchPolicy, best: Hypothesis) -> Hypothesis:

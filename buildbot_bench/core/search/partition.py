@@ -98,27 +98,35 @@ class StepPrior:
         return total
 
 
-def partition_posterior(log_evidence: FloatArray, prior: StepPrior) -> Partition:
-    """Sum over all partitions of m measured kernels."""
-    m = len(log_evidence)
+def partition_posteriors(log_evidence: FloatArray, prior: StepPrior) -> list[Partition]:
+    """Sum over all partitions of m measured kernels, under each of H hypotheses: (H, m, m)."""
+    count, m, _ = log_evidence.shape
     log_cut = prior.log_cut
     weight = log_evidence + prior.clustering
-    weight[0, m - 1] += prior.log_none
-    ending = np.ascontiguousarray(weight.T)
-    before = np.zeros(m)
+    weight[:, 0, m - 1] += prior.log_none
+    ending = np.ascontiguousarray(weight.transpose(0, 2, 1))
+    before = np.zeros((count, m))
     for i in range(1, m):
-        before[i] = _log_sum(before[:i] + ending[i - 1, :i]) + log_cut[i - 1]
-    after = np.zeros(m)
+        before[:, i] = _log_sum(before[:, :i] + ending[:, i - 1, :i]) + log_cut[i - 1]
+    after = np.zeros((count, m))
     for j in range(m - 2, -1, -1):
-        after[j] = _log_sum(after[j + 1 :] + weight[j + 1, j + 1 :]) + log_cut[j]
-    total = _log_sum(before + ending[m - 1])
-    stretch = np.exp(before[:, None] + weight + after[None, :] - total)
-    return Partition(stretch=stretch, step=stretch.sum(axis=0)[:-1], log_evidence=total)
+        after[:, j] = _log_sum(after[:, j + 1 :] + weight[:, j + 1, j + 1 :]) + log_cut[j]
+    total = _log_sum(before + ending[:, m - 1])
+    weight += before[:, :, None]
+    weight += after[:, None, :]
+    weight -= total[:, None, None]
+    stretch = np.exp(weight, out=weight)
+    step = stretch.sum(axis=1)[:, :-1]
+    return [
+        Partition(stretch=stretch[one], step=step[one], log_evidence=float(total[one]))
+        for one in range(count)
+    ]
 
 
-def _log_sum(logarithms: FloatArray) -> float:
-    """The logarithm of the sum of what these are logarithms of, (N,); one of them is finite."""
-    if len(logarithms) < _LONG:
-        return float(np.logaddexp.reduce(logarithms))
-    top = float(logarithms.max())
-    return top + float(np.log(np.exp(logarithms - top).sum()))
+def _log_sum(logarithms: FloatArray) -> FloatArray:
+    """The logarithm of the sum of what these are logarithms of, (H, N); one of each is finite."""
+    if len(logarithms) * logarithms.shape[1] < _LONG:
+        return np.asarray(np.logaddexp.reduce(logarithms, axis=1))
+    top: FloatArray = logarithms.max(axis=1)
+    top += np.log(np.exp(logarithms - top[:, None]).sum(axis=1))
+    return top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import hypot, log, log1p
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
 from buildbot_bench.core.search.level_prior import ends_claim, middle
-from buildbot_bench.core.search.likelihood import BootedAgain
+from buildbot_bench.core.search.likelihood import Kept
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
-from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posterior
+from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posteriors
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray
 from buildbot_bench.core.search.segments import Normal, segment_evidence
@@ -59,30 +60,36 @@ class Posterior:
 class PriorModel:
     """What all hypotheses of the noise share: where steps may be, the claim (in ln), the policy.
 
-    `again` and `followed` keep what is computed of the values once for several hypotheses.
+    `kept` and `followed` keep what is computed of the values once for several hypotheses.
     """
 
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
-    again: BootedAgain
+    kept: Kept
     followed: dict[tuple[float, float, float, bytes], Drifting] = field(default_factory=dict)
 
-    def given(self, readings: Readings, hypothesis: Hypothesis) -> Posterior:
-        """The posterior under one hypothesis."""
-        prior_sd = self.prior_sd(readings, hypothesis.noise)
-        stretches, log_evidence = segment_evidence(
-            readings, hypothesis.noise, prior_sd, self.claimed, self.again
-        )
-        partition = partition_posterior(log_evidence, self.prior)
-        return Posterior(
-            hypothesis=hypothesis,
-            stretches=stretches,
-            ahead=stretches,
-            change=_change(partition, stretches),
-            partition=partition,
-            score=partition.log_evidence + log(hypothesis.weight),
-        )
+    def given(self, readings: Readings, hypotheses: Sequence[Hypothesis]) -> list[Posterior]:
+        """The posterior under each hypothesis; of few values, many take as long as one."""
+        noises = [one.noise for one in hypotheses]
+        prior_sd = np.array([self.prior_sd(readings, noise) for noise in noises])
+        levels, log_evidence = segment_evidence(readings, noises, prior_sd, self.claimed, self.kept)
+        partitions = partition_posteriors(log_evidence, self.prior)
+        change = _change(np.array([one.stretch for one in partitions]), levels)
+        found = []
+        for one, (hypothesis, partition) in enumerate(zip(hypotheses, partitions, strict=True)):
+            stretches = _row(levels, one)
+            found.append(
+                Posterior(
+                    hypothesis=hypothesis,
+                    stretches=stretches,
+                    ahead=stretches,
+                    change=_row(change, one),
+                    partition=partition,
+                    score=partition.log_evidence + log(hypothesis.weight),
+                )
+            )
+        return found
 
     def drifting(
         self, readings: Readings, hypothesis: Hypothesis, sd: float, best: Posterior
@@ -131,12 +138,21 @@ def moments(
     return first, np.maximum(second - first * first, 0.0)
 
 
-def _change(partition: Partition, stretches: Normal) -> Normal:
-    """From the level before each gap, if it has a step, to the one after; (m - 1,)."""
-    weight, mean, variance = partition.stretch, stretches.mean, stretches.variance
-    left, left_variance = moments(weight, mean, variance, axis=0)
-    right, right_variance = moments(weight, mean, variance, axis=1)
-    return Normal(mean=right[1:] - left[:-1], variance=right_variance[1:] + left_variance[:-1])
+def _change(weight: FloatArray, stretches: Normal) -> Normal:
+    """From the level before each gap, if it has a step, to the one after; (H, m, m) to (H, m - 1).
+
+    `weight` is each stretch's probability.
+    """
+    left, left_variance = moments(weight, stretches.mean, stretches.variance, axis=1)
+    right, right_variance = moments(weight, stretches.mean, stretches.variance, axis=2)
+    return Normal(
+        mean=right[:, 1:] - left[:, :-1],
+        variance=right_variance[:, 1:] + left_variance[:, :-1],
+    )
+
+
+def _row(quantities: Normal, one: int) -> Normal:
+    return Normal(mean=quantities.mean[one], variance=quantities.variance[one])
 
 
 def _over_kernel(of_stretch: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 Both sides need as many values as Student's t has something to say of, and as it takes to tell them
 apart; more where boots may have two speeds. Below BEYOND_LAYOUT two images of each side show the
 step: an image whose values lie beyond the middle between the levels, by more than chance explains,
-denies it, and then a majority decides.
+denies it, and then a majority decides (core.model.image_votes).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scipy import stats
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.image_votes import ImageVotes, image_votes
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
@@ -31,9 +32,7 @@ _BOOTS_AGAINST_A_MODE = 4
 _MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
 # Boots of a side from which on Student's t is not waited for: outliers widen it without end.
 _MOST_FOR_T = 8
-_DENIES = 2.0  # standard errors beyond the middle
 _DOUBTFUL = 0.1  # the probability from which on an end's only image may lie far off
-_SHOWN = 2  # images that show a side
 _MOST_IMAGES = 6  # of a side; then the layout of this kernel is a lottery, and no step is said
 
 
@@ -43,13 +42,7 @@ class StepSide:
 
     place: int
     boots: int
-    shown: int
-    denied: int
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether no majority of its images shows the step."""
-        return self.denied > 0 and self.denied >= self.shown
+    votes: ImageVotes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,22 +62,18 @@ def needs_images(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -
 def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
     """The old and the new side of the step in a gap."""
     level = posterior.level.mean
-    middle = 0.5 * (level[gap] + level[gap + 1])
-    old, new = (_side(posterior, place, level[place], middle) for place in (gap, gap + 1))
-    return old, new
+    old, new = float(level[gap]), float(level[gap + 1])
+    return _side(posterior, gap, old, new), _side(posterior, gap + 1, new, old)
 
 
-def _side(posterior: AveragedPosterior, place: int, level: float, middle: float) -> StepSide:
+def _side(posterior: AveragedPosterior, place: int, level: float, other: float) -> StepSide:
     readings = posterior.readings
     here = readings.place == place
     boots = readings.boots_of_image[here]
-    beyond = (readings.level_of_image[here] - middle) * np.sign(middle - level)
     error = posterior.models[0].noise.run / np.sqrt(boots)
+    images = zip(readings.level_of_image[here].tolist(), error.tolist(), strict=True)
     return StepSide(
-        place=place,
-        boots=int(boots.sum()),
-        shown=int((beyond <= 0).sum()),
-        denied=int((beyond > _DENIES * error).sum()),
+        place=place, boots=int(boots.sum()), votes=image_votes(images, level=level, other=other)
     )
 
 
@@ -92,14 +81,15 @@ def is_denied(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> b
     """Whether images of one side contradict the step, and no more of them can be had."""
     if not needs_images(posterior, policy, gap):
         return False
-    return any(side.contradicted and not _may_ask(side, policy) for side in sides(posterior, gap))
+    pair = sides(posterior, gap)
+    return any(side.votes.contradicted and not _may_ask(side, policy) for side in pair)
 
 
 def is_separated(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
     """Whether the step stands on images enough that it is not luck with the layout of one."""
     if not needs_images(posterior, policy, gap):
         return True
-    return all(side.shown >= _SHOWN and not side.contradicted for side in sides(posterior, gap))
+    return all(side.votes.stands for side in sides(posterior, gap))
 
 
 def lacking(
@@ -115,7 +105,7 @@ def lacking(
         wanting = [
             Lacking(place=side.place, anew=True)
             for side in pair
-            if (side.shown < _SHOWN or side.contradicted) and _may_ask(side, policy)
+            if not side.votes.stands and _may_ask(side, policy)
         ]
     needed = _boots_needed(posterior, policy, gap)
     wanting += [
@@ -179,7 +169,7 @@ def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
     doubtful = []
     for place in (0, len(readings.kernels) - 1):
         here = share[readings.place == place]
-        if len(here) < _SHOWN and here.max() > _DOUBTFUL:
+        if len(here) < constants.IMAGES_THAT_SHOW and here.max() > _DOUBTFUL:
             doubtful.append(Lacking(place=place, anew=True))
     return doubtful
 
@@ -192,7 +182,7 @@ def ends_unproved(posterior: AveragedPosterior) -> list[Lacking]:
 
 
 def _may_ask(side: StepSide, policy: SearchPolicy) -> bool:
-    return policy.images and side.shown + side.denied < _MOST_IMAGES
+    return policy.images and side.votes.shown + side.votes.denied < _MOST_IMAGES
 
 
 def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> tuple[int, int]:

@@ -24,7 +24,8 @@ class Readings:
 
     `kernels` (m,) are positions; `values` (N,) are ln(value / median); `first_of_image` (I,)
     indexes values, `image` (I,) is the image's number, `place` (I,) indexes kernels,
-    `level_of_image` (I,) is the median of its values; `place_of_value` (N,) indexes kernels.
+    `boots_of_image` (I,) is how many values each has, `level_of_image` (I,) the median of them;
+    `place_of_value` (N,) indexes kernels.
     """
 
     kernels: IntArray
@@ -33,13 +34,9 @@ class Readings:
     first_of_image: IntArray
     image: IntArray
     place: IntArray
+    boots_of_image: IntArray
     level_of_image: FloatArray
     place_of_value: IntArray
-
-    @property
-    def boots_of_image(self) -> IntArray:
-        """How many values each image has, (I,)."""
-        return np.diff(np.append(self.first_of_image, len(self.values)))
 
     def next_image(self, place: int) -> int:
         """The first number that no image of this kernel has."""
@@ -69,6 +66,7 @@ def read(search_range: SearchRange, measurements: tuple[Measurement, ...]) -> Re
     positive = value[value > 0]
     unit = float(np.median(positive)) if len(positive) else 1.0
     values = np.log(np.maximum(value / unit, _LEAST_SHARE))
+    boots = np.diff(np.append(first, len(values)))
     return Readings(
         kernels=kernels,
         values=values,
@@ -76,14 +74,14 @@ def read(search_range: SearchRange, measurements: tuple[Measurement, ...]) -> Re
         first_of_image=first,
         image=image[first],
         place=place,
-        level_of_image=_medians(values, first),
-        place_of_value=np.repeat(place, np.diff(np.append(first, len(values)))),
+        boots_of_image=boots,
+        level_of_image=_medians(values, first, boots),
+        place_of_value=np.repeat(place, boots),
     )
 
 
-def _medians(values: FloatArray, first: IntArray) -> FloatArray:
-    """The median of each run of values (N,) that begins at `first` (I,)."""
-    count = np.diff(np.append(first, len(values)))
+def _medians(values: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
+    """The median of each run of `count` (I,) values (N,) that begins at `first` (I,)."""
     run = np.repeat(np.arange(len(first)), count)
     ordered = values[np.lexsort((values, run))]
     return np.asarray(0.5 * (ordered[first + (count - 1) // 2] + ordered[first + count // 2]))

@@ -1,4 +1,9 @@
-"""What was recorded of a lab, read from a file; what a boot would give that was not recorded."""
+"""What was recorded of a lab, read from a file; what a boot would give that was not recorded.
+
+A recorded kernel is known by the archive's name of it, r299288+D8526, and, where `patch` names the
+file of its patch (relative to the recording), by what a builder says that it built: the patch's
+SHA-256, r299288+patch:5ad1….
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,37 @@ import json
 import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.lab.files import sha256
 
 _PLAIN = re.compile(r"r?(\d{1,9})")
 _VARIANT = re.compile(r"r?(\d{1,9})[+.]?([A-Za-z].*)")
+PATCH = "patch:"
+"""Before a patch's SHA-256, as the farm's tables have it."""
 _IMPLICIT = "(implicit)"  # how the archive marks a workload that a directory's name leaves out
 
-Recorded = Mapping[str, Sequence[float]]
+_LONG = re.compile(f"({PATCH}[0-9a-f]{{12}})[0-9a-f]+")
+_MOST_NAMED = 8  # recorded kernels that a complaint lists
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """The values of a kernel's boots in pps, in the order measured, and where that was.
+
+    `series` is what the archive calls the campaign in which it measured.
+    """
+
+    values: tuple[float, ...]
+    dut: str = ""
+    series: str = ""
+
+
+Recorded = Mapping[str, Recording]
 
 
 def canonical_label(text: str) -> str | None:
@@ -30,31 +55,51 @@ def canonical_label(text: str) -> str | None:
 
 
 def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Recorded]:
-    """Recorded values in pps by workload and canonical revision.
+    """What was recorded, by workload and canonical name of the kernel.
+
+    Series of one workload are one recording as long as no kernel is in two of them.
 
     Raises:
         UsageError: For what is no recording; it names file and line.
     """
-    series: dict[str, Recorded] = {}
+    series: dict[str, dict[str, Recording]] = {}
     for number, row in _rows(path):
         try:
             if (dut and row["dut"] != dut) or (label and row["label"] != label):
                 continue
             workload = row["workload"].removesuffix(_IMPLICIT)
-            points = {_label(point): [float(v) for v in point["pps"]] for point in row["points"]}
+            points = dict(_points(row, path.parent))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"{path}:{number}: not a recorded series ({error!r})") from error
-        if workload in series:
+        except OSError as error:
+            raise UsageError(f"{path}:{number}: cannot read a patch: {error}") from error
+        known = series.setdefault(workload, {})
+        if twice := sorted(known.keys() & points.keys()):
             raise UsageError(
-                f"{path}:{number}: a second series of {workload}",
+                f"{path}:{number}: a second series of {workload} has {twice[0]}",
                 hint="choose one by `dut` and `label`",
             )
-        series[workload] = {name: values for name, values in points.items() if values}
+        known.update(points)
     if not series:
         raise UsageError(
             f"{path}: no series of DUT {dut!r}, label {label!r}", hint="see the names in that file"
         )
-    return series
+    return dict(series)
+
+
+def _points(row: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Recording]]:
+    for point in row["points"]:
+        values = tuple(float(value) for value in point["pps"])
+        if not values:
+            continue
+        recording = Recording(
+            values=values, dut=str(row.get("dut", "")), series=str(row.get("label", ""))
+        )
+        name = str(point["revision"])
+        label = canonical_label(name) or name
+        yield label, recording
+        if patch := point.get("patch"):
+            yield f"{label.split('+')[0]}+{PATCH}{sha256(directory / patch)}", recording
 
 
 def newest_recorded(recorded: Recorded, revision: str) -> str:
@@ -67,7 +112,14 @@ def newest_recorded(recorded: Recorded, revision: str) -> str:
         return revision
     number = _plain_number(revision)
     if number is None:
-        raise UntestableRevision(f"nothing was recorded of the variant {revision}")
+        base = revision.split("+", maxsplit=1)[0]
+        others = [name for name in recorded if name.startswith(f"{base}+") and PATCH not in name]
+        listed = ", ".join([base, *others][:_MOST_NAMED]) if base in recorded else "others"
+        variant = _LONG.sub(r"\1…", revision)
+        raise UntestableRevision(
+            f"nothing was recorded of the variant {variant}",
+            hint=f"recorded are {listed}; a patch is known by its SHA-256, not by its name",
+        )
     earlier = [
         (other, name)
         for name in recorded
@@ -105,13 +157,8 @@ def _rows(path: Path) -> Iterable[tuple[int, Any]]:
             continue
         try:
             yield number, json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}:{number}: not JSON: {error}") from error
-
-
-def _label(point: Mapping[str, Any]) -> str:
-    name = str(point["revision"])
-    return canonical_label(name) or name
 
 
 def _plain_number(label: str) -> int | None:

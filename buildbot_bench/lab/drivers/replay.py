@@ -1,16 +1,19 @@
 """A testbed that answers with recorded measurements; it knows no process, socket or kernel.
 
 The artefact is a text file whose first line names what was built: r311849, or r317849+VIMAGE for
-a variant. A recorded revision answers its first boots with the recorded iterations, in their
-order. Any further boot, and any revision between recorded ones, gets the level of the newest
-recorded revision that is not later, with noise drawn from that one's own residuals. The draw
-depends on revision, digest, workload and boot count alone: the same boots give the same values.
+a variant. Further lines may say what its builder added: `options VIMAGE`, or a patch's SHA-256. A
+recorded kernel answers its first boots with the recorded iterations, in their order, and the first
+boots of each sample anew. Any further boot, and any revision between recorded ones, gets the level
+of the newest recorded revision that is not later, with noise drawn from that one's own residuals.
+The draw depends on kernel, digest, workload and boot count alone: the same boots give the same
+values. Each boot says which of this it is. A variant that was not recorded is refused.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -19,9 +22,12 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
+from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.recording import (
+    PATCH,
     Recorded,
+    Recording,
     canonical_label,
     load_series,
     newest_recorded,
@@ -29,12 +35,18 @@ from buildbot_bench.lab.drivers.recording import (
 )
 from buildbot_bench.lab.files import check_digest, replace_text
 
-_FIRST_LINE_LIMIT = 200  # characters; a label has a few
+_LINE_LIMIT = 200  # characters; a label has a few
+_MOST_LINES = 100  # the first names the revision; a variant has up to 32 changes
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_OPTION = re.compile(r"options ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
+_NO_OPTION = re.compile(r"nooptions ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplaySettings:
     """Which recorded series answer; `dut` and `label` narrow a file that holds several.
+
+    Without them all of the file's are played, each boot saying on which machine it was.
 
     `captures` is a directory of what pmcstat -G printed: r311849.forwarding.pmc.graph.gz.
     """
@@ -59,6 +71,7 @@ class ReplayDriver:
         self._boots = home / "boots.json"
         self._revision = ""
         self._digest = ""
+        self._sample = ""
 
     def workloads(self) -> tuple[str, ...]:
         """The workloads of the recorded series."""
@@ -71,16 +84,23 @@ class ReplayDriver:
             recorded = self._series()
         except UsageError as error:
             return [CheckFinding(subject=subject, detail=error.message, remedy=error.hint)]
-        found = ", ".join(f"{name} ({len(points)})" for name, points in recorded.items())
-        return [CheckFinding(subject=subject, detail=f"recorded revisions: {found}")]
+        counts = {
+            name: sum(PATCH not in kernel for kernel in points) for name, points in recorded.items()
+        }
+        found = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        return [CheckFinding(subject=subject, detail=f"recorded kernels: {found}")]
 
     def facts(self) -> dict[str, str]:
-        """Where the values come from."""
-        return {
-            "dut": self._settings.dut,
-            "series": self._settings.label,
+        """Where the values come from; where it plays several machines, each boot names its own."""
+        told = {"dut": self._settings.dut, "series": self._settings.label}
+        return {name: value for name, value in told.items() if value} | {
             "source": "recorded: netbenches archive",
+            ONE_IMAGE: "one build of each kernel was recorded",
         }
+
+    def deal(self, sample: str) -> None:
+        """Have the next boots be those of a sample, which gets what was recorded from the first."""
+        self._sample = sample
 
     def prepare(self, workload: str) -> None:
         """All workloads have the same boots."""
@@ -93,14 +113,15 @@ class ReplayDriver:
         """
         check_digest(artefact, digest)
         with artefact.open(encoding="utf-8", errors="replace") as file:
-            line = file.readline(_FIRST_LINE_LIMIT).strip()
-        label = canonical_label(line)
+            first, *others = [file.readline(_LINE_LIMIT).strip() for _ in range(_MOST_LINES)]
+        label = canonical_label(first)
         if label is None:
             raise UntestableRevision(
-                f"the artefact's first line is {line[:60]!r}, which names no revision",
+                f"the artefact's first line is {first[:60]!r}, which names no revision",
                 hint="a replayed kernel is a text file that says r311849",
             )
-        self._revision, self._digest = label, digest
+        self._revision = "+".join([label, *filter(None, map(_change, others))])
+        self._digest = digest
 
     def tune(self, tunables: Sequence[str]) -> None:
         """Refuse them all: what was measured long ago cannot be set otherwise now.
@@ -124,18 +145,30 @@ class ReplayDriver:
         recorded = self._series()[workload]
         boots = self._boot_counts()
         # By revision, not by digest: a second build must not repeat the first one's values.
-        key = f"{workload} {self._revision}"
+        key = " ".join(filter(None, (workload, self._revision, self._sample)))
         boot = boots.get(key, 0)
         source = newest_recorded(recorded, self._revision)
-        if source == self._revision and boot < len(recorded[source]):
-            value, how = recorded[source][boot], "recorded"
+        found = recorded[source]
+        if source == self._revision and boot < len(found.values):
+            value, how = found.values[boot], "recorded"
         else:
             seed = f"{self._revision} {self._digest} {workload} {boot}"
-            value, how = redrawn(recorded[source], seed), f"redrawn from {source}"
+            value, how = redrawn(found.values, seed), f"redrawn from {source}"
         time.sleep(self._settings.delay_s)
         replace_text(self._boots, json.dumps(boots | {key: boot + 1}))
         log = f"{value:.1f} pps: boot {boot + 1} of {self._revision}, {how}\n"
-        return Blast(values={"pps": value}, log=log)
+        facts = {"dut": found.dut, "series": found.series}
+        if self._sample:
+            facts[RECORDED_BOOTS] = self._dealt(source, found, boot)
+        return Blast(values={"pps": value}, log=log, facts=facts)
+
+    def _dealt(self, source: str, found: Recording, boot: int) -> str:
+        """How a sample came by its boots so far."""
+        there = f"{len(found.values)} on {found.dut}"
+        if source != self._revision:
+            return f"none; redrawn from the {there} of {source}"
+        more = "" if boot < len(found.values) else "; what is more is redrawn from them"
+        return f"{there}, dealt in order{more}"
 
     def counter(self) -> str:
         """Whatever the recorded captures say that it was."""
@@ -177,3 +210,14 @@ class ReplayDriver:
         except ValueError as error:
             raise InfraError(f"{self._boots} is damaged", hint="remove it") from error
         return counts
+
+
+def _change(line: str) -> str | None:
+    """What a line of an artefact says that its builder added, as a variant's name has it."""
+    if _DIGEST.fullmatch(line):
+        return f"{PATCH}{line}"
+    if match := _OPTION.fullmatch(line):
+        return match[1]
+    if match := _NO_OPTION.fullmatch(line):
+        return f"nooptions:{match[1]}"
+    return None

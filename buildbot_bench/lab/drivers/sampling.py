@@ -42,7 +42,10 @@ def make_room(path: Path) -> None:
 
 
 def read_capture(path: Path, maps: str) -> Profile:
-    """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran."""
+    """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran.
+
+    Raises InfraError when the file is not as `make_room` made it: the program may have cut it.
+    """
     places = _Places(maps)
     counts = Counter(
         tuple(places.name(address) for address in reversed(chain))
@@ -53,7 +56,13 @@ def read_capture(path: Path, maps: str) -> Profile:
 
 
 def _chains(data: bytes) -> Iterator[tuple[int, ...]]:
-    """The addresses of each sample, innermost first; callers' are of the instruction after."""
+    """The addresses of each sample, innermost first; callers' are of the instruction after.
+
+    Raises:
+        InfraError: When these are no whole samples.
+    """
+    if len(data) % _SAMPLE.size:
+        raise InfraError(f"the file of samples has {len(data)} bytes: the program changed its size")
     for depth, *frames in _SAMPLE.iter_unpack(data):
         if not depth:
             return

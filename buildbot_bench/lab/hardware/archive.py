@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import tarfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from buildbot_bench.archives.members import DAMAGED, opened
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.lab.files import check_digest
 
-_DAMAGED = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 _PREFIX = "bench."
 
 
@@ -49,25 +47,23 @@ def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
     Another digest is an InfraError.
 
     Raises:
-        UntestableRevision: For what is no kernel archive.
+        UntestableRevision: For what is no kernel archive, or larger than its budget.
     """
     check_digest(artefact, digest)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(artefact) as source, tarfile.open(target, "w:gz", compresslevel=1) as out:
-            members = [member for member in source.getmembers() if member.isreg()]
-            directory = _directory_of_the_kernel(members)
-            kernel = b""
-            for member in members:
-                name = _name_below(directory, member.name)
-                if name is None:
+        directory = _directory_of_the_kernel(artefact)
+        kernel = b""
+        with opened(artefact) as (_, source), tarfile.open(target, "w:gz", compresslevel=1) as out:
+            for member in source:
+                name = _name_below(directory, member.info.name)
+                content = None if name is None else member.content()
+                if name is None or content is None:
                     continue
-                file = source.extractfile(member)
-                content = b"" if file is None else file.read()
                 if name == "kernel":
                     kernel = content
                 out.addfile(_plain(name, content), io.BytesIO(content))
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise UntestableRevision(
             f"the artefact is no kernel archive: {error}", hint="upload a tar file of /boot/kernel"
         ) from error
@@ -78,13 +74,15 @@ def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
     )
 
 
-def _directory_of_the_kernel(members: list[tarfile.TarInfo]) -> PurePosixPath:
+def _directory_of_the_kernel(artefact: Path) -> PurePosixPath:
     """Where the file `kernel` lies; the least deep one, if there are several.
 
     Raises:
         UntestableRevision: When there is none.
     """
-    paths = [PurePosixPath(member.name) for member in members if member.size]
+    with opened(artefact) as (_, source):
+        infos = [member.info for member in source]
+    paths = [PurePosixPath(info.name) for info in infos if info.isreg() and info.size]
     found = [path for path in paths if path.name == "kernel" and ".." not in path.parts]
     if not found:
         raise UntestableRevision(

@@ -46,6 +46,6 @@ class Monitor:
                     return str(answer["return"])
                 if "error" in answer:
                     raise InfraError(f"QEMU refuses {request}: {answer['error']}")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise Lost(f"QEMU's monitor does not answer: {error}") from error
         raise Lost("QEMU's monitor hung up")

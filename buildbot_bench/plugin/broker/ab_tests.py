@@ -1,14 +1,17 @@
-"""How comparisons advance: all variants are built, then booted in turns until all is measured."""
+"""How comparisons advance: all variants are built, then booted in turns until all is measured.
+
+Then further images of them, as long as the verdict needs some: `core.ab_test.further` says which.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from buildbot_bench.core.ab_test import Block, next_block
-from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import Priority, ask_probe, cancel_probes
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.broker.further_images import FurtherImages
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
@@ -20,7 +23,12 @@ from buildbot_bench.plugin.db.states import (
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons
-from buildbot_bench.plugin.queries.comparisons import SeriesName, boots_done
+from buildbot_bench.plugin.queries.compared_boots import SeriesName, boots_done, measured_by
+from buildbot_bench.plugin.queries.compared_images import (
+    known_images,
+    refused_kernels,
+    since_resumed,
+)
 
 # A series whose last so many probes were all lost to the lab is not going to end by itself.
 MAX_LOST = 3
@@ -37,6 +45,7 @@ class AbTests:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._further = FurtherImages(farm)
 
     async def advance(self) -> None:
         """Look at each comparison that has not ended."""
@@ -65,16 +74,13 @@ class AbTests:
             await self._conclude(ab_test, probes, aside)
             return
         if any(images[place].state != ImageState.BUILT for place in compared):
-            await self._release([images[place] for place in compared])
+            await self._further.release([images[place] for place in compared])
             return
-        measured = boots_done(ab_test, await self._farm.store.iterations_of_ab_test(ab_test.id))
-        missing = False
-        for testbed, workload in ab_test.series:
-            done = measured.get((testbed, workload), Counter())
-            counts = {place: done[place] for place in compared}
-            if await self._boot_next(ab_test, probes, (testbed, workload), counts):
-                missing = True
-        if not missing:
+        missing = [
+            await self._boot_next(ab_test, probes, series, images, compared)
+            for series in ab_test.series_names
+        ]
+        if not any(missing):
             await self._conclude(ab_test, probes, aside)
 
     async def _boot_next(
@@ -82,23 +88,31 @@ class AbTests:
         ab_test: AbTestRow,
         probes: Sequence[ProbeRow],
         series: SeriesName,
-        done: Mapping[int, int],
+        images: Sequence[ImageRow],
+        compared: Sequence[int],
     ) -> bool:
-        """Ask for what is missing of a series, of whose variants so many boots are done.
-
-        False when nothing is.
-        """
+        """Ask for what is missing of a series; False when nothing is."""
         asked = [probe for probe in probes if (probe.testbed, probe.workload) == series]
         if any(probe.state in OPEN_PROBES for probe in asked):
             return True
         if removal_reason(self._farm, *series):
             return False
-        block = next_block(list(done.values()), ab_test.iterations)
-        if block is None:
-            return False
-        wanted = Block(variant=list(done)[block.variant], iterations=block.iterations)
-        await self._ask(ab_test, series, wanted, serial=len(asked) + 1)
-        return True
+        known = await known_images(self._farm, ab_test)
+        plans = known.plans(*series)
+        if await self._further.are_awaited(ab_test, series, known, plans, compared):
+            return True
+        measured = boots_done(ab_test, await measured_by(self._farm, ab_test))[series]
+        block = next_block(
+            [measured[place] for place in compared], [plans[place].boots for place in compared]
+        )
+        if block is not None:
+            block = replace(block, variant=compared[block.variant])
+            await self._ask(ab_test, series, block, serial=len(asked) + 1)
+            return True
+        wanted = await self._further.wanted(ab_test, series, known, plans, compared)
+        grown = await self._further.want(ab_test, series, plans, wanted, images)
+        # Those that a search had built are booted at once.
+        return grown is not None and await self._boot_next(grown, probes, series, images, compared)
 
     async def _conclude(
         self, ab_test: AbTestRow, probes: list[ProbeRow], aside: dict[int, SetAside]
@@ -111,23 +125,20 @@ class AbTests:
         gone = in_one_line(removal_reasons(self._farm, ab_test.series))
         await self._end(ab_test, probes, state, detail="; ".join([*why, gone] if gone else why))
 
-    async def _release(self, images: Sequence[ImageRow]) -> None:
-        """One that runs is approved: so is what it needs. What was dropped it needs again."""
-        for image in images:
-            if image.state in {ImageState.HELD, ImageState.DROPPED}:
-                await self._farm.store.change_image(
-                    image, now=self._farm.now(), state=ImageState.WANTED
-                )
-
     async def _ask(
         self, ab_test: AbTestRow, series: SeriesName, block: Block, *, serial: int
     ) -> None:
         testbed, workload = series
         variant = ab_test.variants[block.variant]
+        further = {
+            one.number: one.image_id
+            for one in ab_test.further_of(testbed, workload)
+            if one.place == block.variant
+        }
         await ask_probe(
             self._farm,
             ProbeRequest(
-                image_id=variant.image_id,
+                image_id=further[block.image] if block.image else variant.image_id,
                 testbed=testbed,
                 workload=workload,
                 iterations=block.iterations,
@@ -153,11 +164,7 @@ def set_aside(
     ab_test: AbTestRow, probes: Sequence[ProbeRow], images: Sequence[ImageRow]
 ) -> dict[int, SetAside]:
     """By their places the variants that cannot be booted, or need not: the others go on."""
-    refused = {
-        (probe.image_id, probe.tunables): probe.failure
-        for probe in _since_resumed(ab_test, probes)
-        if probe.failure_kind == FailureKind.UNTESTABLE
-    }
+    refused = refused_kernels(ab_test, probes)
     kernels: dict[tuple[str, str], str] = {}
     aside: dict[int, SetAside] = {}
     for place, (variant, image) in enumerate(zip(ab_test.variants, images, strict=True)):
@@ -186,15 +193,10 @@ def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
     for series in ab_test.series:
         own = [
             probe
-            for probe in _since_resumed(ab_test, probes)
+            for probe in since_resumed(ab_test, probes)
             if [probe.testbed, probe.workload] == list(series)
         ]
         recent = own[-MAX_LOST:]
         if len(recent) == MAX_LOST and all(probe.state == ProbeState.LOST for probe in recent):
             return recent[-1].failure or "the lab does not answer"
     return ""
-
-
-def _since_resumed(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> list[ProbeRow]:
-    since = ab_test.resumed_at
-    return [probe for probe in probes if since is None or probe.created_at >= since]

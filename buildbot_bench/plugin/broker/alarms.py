@@ -24,6 +24,7 @@ from buildbot_bench.plugin.queries.incidents import (
     is_of,
     score_of,
 )
+from buildbot_bench.plugin.queries.marked import said_noise
 
 
 async def search_of(
@@ -38,9 +39,10 @@ async def search_of(
     """The search that is to explain an alarm on a branch.
 
     `key` names what asks, so that it starts one search; one with that key that was given up is
-    begun again under `key@again`. None of those in `but` explains it.
+    begun again under `key@again`. None of those in `but` explains it, nor does one that was noise.
     """
-    known = await _of_same_series(farm, alarm, branch, set(but))
+    but = {*but, *await said_noise(farm)}
+    known = await _of_same_series(farm, alarm, branch, but)
     if known is not None:
         return known
     incident = await incident_of(farm, alarm.on(branch), but=but)

@@ -28,6 +28,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
+from buildbot_bench.plugin.queries.incidents import is_of_improvement
 
 
 class Priority(IntEnum):
@@ -41,6 +42,7 @@ class Priority(IntEnum):
     AHEAD = 5
     SPARE = 2
     BACKFILL = 0
+    IMPROVEMENT = -1  # its search waits for a lab that idles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +178,7 @@ class Capacity:
     async def _awaited_images(self) -> set[int]:
         """The images that a probe or a comparison waits for."""
         ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
-        compared = {variant.image_id for ab_test in ab_tests for variant in ab_test.variants}
+        compared = {image_id for ab_test in ab_tests for image_id in ab_test.image_ids}
         return compared | {probe.image_id for probe in await self._open_probes()}
 
     async def _drop(self, image: ImageRow) -> None:
@@ -212,10 +214,15 @@ class Boots:
         serial: int,
         image: int = 0,
         iterations: int = 1,
-        priority: Priority = Priority.SEARCH,
+        priority: Priority | None = None,
         reason: ProbeReason = ProbeReason.SEARCH,
     ) -> None:
-        """Ask for iterations of a build of a position; `serial` counts the search's requests."""
+        """Ask for iterations of a build of a position; `serial` counts the search's requests.
+
+        They go first by what the search is about, unless a priority is named.
+        """
+        if priority is None:
+            priority = Priority.IMPROVEMENT if is_of_improvement(search) else Priority.SEARCH
         wanted = await built_for(self.farm, search, inputs.range.revisions[position])
         row = await ask_image(self.farm, wanted, image)
         await ask_probe(
@@ -231,11 +238,13 @@ class Boots:
                 serial=serial,
             ),
         )
-        if row.state == ImageState.WANTED:
+        if row.state == ImageState.WANTED and priority is not Priority.IMPROVEMENT:
             await self.capacity.make_room(build_s=inputs.costs.build_s)
 
     async def build_ahead(self, search: SearchRow, inputs: SearchInputs, wanted: Measure) -> None:
-        """Have the builders that idle make what the search will want."""
+        """Have the builders that idle make what the search will want, if it is in a hurry."""
+        if is_of_improvement(search):
+            return
         asked = {
             image.position - inputs.range.old.position
             for image in inputs.images.values()

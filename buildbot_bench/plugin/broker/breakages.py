@@ -48,6 +48,7 @@ from buildbot_bench.plugin.queries.breakages import (
     BreakageInputs,
     Watched,
     gather_breakage,
+    is_about,
     tried,
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
@@ -119,27 +120,25 @@ class Breakages:
         return broken_tip(before.trials)
 
     async def _is_open(self, watched: Watched) -> bool:
-        """Whether a breakage of the branch's builds, or of a testbed's boots, is told already."""
+        """Whether a breakage of the branch's builds, or of a series' boots, is told already."""
         there = {*_GOING_ON, SearchState.FOUND}
         return any(
-            (search.branch, search.testbed) == (watched.branch, watched.testbed)
-            and search.recovery is None
+            Watched.of(search) == watched and search.recovery is None
             for search in await self._farm.store.searches(states=there, kinds=(watched.kind,))
         )
 
     async def _is_known(self, watched: Watched, tip: BrokenTip) -> bool:
-        """Whether a search is, or was, about this stretch; a testbed has one such at a time.
+        """Whether a search is, or was, about this stretch; a series has one such at a time.
 
-        What another testbed's search found, or looks for, in the same commits is the same incident.
+        What another series' search found, or may yet find, is the same incident.
         """
         for search in await self._farm.store.searches(kinds=(watched.kind,)):
             if search.branch != watched.branch or search.recovery is not None:
                 continue
-            if search.testbed == watched.testbed:
-                about = search.new_position > tip.works
-            else:
-                about = _is_about(search, tip)
-            if about:
+            if Watched.of(search) == watched:
+                if search.new_position > tip.works:
+                    return True
+            elif await is_about(self._farm, search, tip):
                 return True
         return False
 
@@ -270,12 +269,3 @@ def _target(revision: Revision) -> BuildTarget:
 def _is_unknown(image: ImageRow) -> bool:
     """Whether an image that nobody builds now says nothing of its revision yet."""
     return image.state is ImageState.DROPPED and image.digest is None
-
-
-def _is_about(search: SearchRow, tip: BrokenTip) -> bool:
-    """Whether a search of another testbed found, or looks for, what broke this one."""
-    if search.ended_at is None:
-        return search.old_position < tip.broken and tip.works < search.new_position
-    if search.breakage is None or search.state is not SearchState.FOUND:
-        return False
-    return tip.works < search.old_position + search.breakage.new <= tip.broken

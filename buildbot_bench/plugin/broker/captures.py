@@ -13,7 +13,8 @@ from uuid import uuid4
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.db.states import (
     AbTestState,

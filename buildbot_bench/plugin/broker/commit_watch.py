@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from twisted.python import log
 
 from buildbot_bench.core.branches import MOST_BRANCHES
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.branches import BranchRow
 from buildbot_bench.plugin.db.rows import NewCommit
@@ -59,11 +60,35 @@ class CommitWatch:
         trunk, fork = await self._fork(branch, older)
         if before is None or (before.trunk, before.fork_position) != (trunk, fork):
             await farm.store.keep_branch(branch, trunk=trunk, fork_position=fork)
-        after = await self._newest_known(branch, before, trunk, fork)
+        parted = await self._forget_what_is_gone(branch)
+        after = await self._newest_known(branch, before, trunk, fork) or parted
         found = await farm.git(farm.history.since, branch, after)
         revisions = [revision for revision in found if revision.position > fork]
         if revisions:
             await self._add(branch, revisions, is_first=after is None)
+
+    async def _forget_what_is_gone(self, branch: str) -> Revision | None:
+        """Where a branch was moved back or replaced, what it had from there on is its no more.
+
+        Gives the commit from which it went on differently; None when it did not.
+        """
+        farm = self._farm
+        newest = await farm.store.newest_commit(branch)
+        if newest is None or branch in await farm.git(farm.history.carriers, newest.sha):
+            return None
+        try:
+            kept = await farm.git(farm.history.shared, branch, newest.sha)
+        except UsageError:  # the mirror lacks the commit: nothing is known to be shared
+            kept = 0
+        await farm.store.forget_commits(branch, kept)
+        log.msg(
+            f"bench: {branch} was moved back or replaced: it has no {newest.revision.label} any"
+            f" more, and what followed n{kept} is no part of its history"
+        )
+        tip = await farm.git(farm.history.tip, branch)
+        return (
+            await farm.git(farm.history.commit, branch, kept) if 0 < kept < tip.position else None
+        )
 
     async def _fork(self, branch: str, older: Sequence[BranchRow]) -> tuple[str | None, int]:
         """The branch with which this one shares most, of those watched before it, and how much."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from twisted.python import log
 
-from buildbot_bench.core.judge import Alarm
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.marks import take_up
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -19,7 +19,12 @@ from buildbot_bench.plugin.db.finding_rows import (
 )
 from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
-from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
+from buildbot_bench.plugin.db.states import (
+    JudgementState,
+    MarkKind,
+    ProbeReason,
+    SearchReason,
+)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
@@ -31,25 +36,26 @@ _BOOTS_AGAIN = 5
 
 
 async def search_for(
-    farm: Farm, alarm: Alarm, judgement: JudgementRow, unit: str
+    farm: Farm, judgement: JudgementRow, *, anchor: int, claimed: float, unit: str
 ) -> JudgementRow | None:
     """Start the search for what an alarm saw, or link the alarm to the search that saw it too.
 
+    `anchor` is a position before the change, `claimed` its effect in `unit`, a fraction.
     Gives the linked row; None when the anchor is unknown, or another master was quicker.
     """
     branch = await branch_of_judgement(farm, judgement)
-    anchor = await farm.store.image_at(branch, alarm.anchor)
-    if anchor is None:
+    before = await farm.store.image_at(branch, anchor)
+    if before is None:
         return None
     raised = RaisedAlarm(
         testbed=judgement.testbed,
         workload=judgement.workload,
         unit=unit,
-        old_sha=anchor.sha,
-        old_position=anchor.position,
+        old_sha=before.sha,
+        old_position=before.position,
         new_sha=judgement.new_sha,
         new_position=judgement.new_position,
-        claimed=alarm.effect,
+        claimed=claimed,
         judgement_id=judgement.id,
     )
     # Judged anew, and a master that dies here finds it again.
@@ -59,7 +65,7 @@ async def search_for(
 
 
 class Remeasuring:
-    """Sees to the marks that ask for it; what a master that dies has asked for, it asks no more."""
+    """Sees to what people say; what a master that dies has asked for, it asks no more."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
@@ -70,7 +76,9 @@ class Remeasuring:
 
     async def _see_to(self, mark: MarkRow) -> None:
         store = self._farm.store
-        if mark.search_id is not None:
+        if mark.kind is not MarkKind.AGAIN:
+            await take_up(self._farm, mark)
+        elif mark.search_id is not None:
             search = await store.search(mark.search_id)
             if search is not None and not self._is_removed(mark, search):
                 await self._search_again(mark, search)

@@ -27,7 +27,13 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, is_alike, relinks_among
-from buildbot_bench.plugin.queries.incidents import is_forsaken, is_of, series_as, step_within
+from buildbot_bench.plugin.queries.incidents import (
+    is_forsaken,
+    is_of,
+    is_of_slope,
+    series_as,
+    step_within,
+)
 
 # Requests of a series that all gave nothing: more of them would not, either.
 MAX_FRUITLESS = 3
@@ -50,6 +56,9 @@ class Incidents:
         if search is None or is_of(member, search.testbed, search.workload):
             return
         if why := removal_reason(self._farm, member.testbed, member.workload):
+            await self._end(member, Standing.UNCLEAR, why)
+        elif is_slope_alone(search, member):
+            why = f"it lies within the slope that search {search.id} found"
             await self._end(member, Standing.UNCLEAR, why)
         elif await is_forsaken(self._farm, search):
             why = f"search {search.id} found nothing: {search.detail or search.state}"
@@ -172,6 +181,12 @@ class Incidents:
                 return ""
             why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
         return why or "the lab gave no values"
+
+
+def is_slope_alone(search: SearchRow, member: IncidentSeriesRow) -> bool:
+    """Whether a series changed within a slope of a search, and at none of its steps."""
+    alarm = member.on(search.branch)
+    return step_within(search, alarm) is None and is_of_slope(search, alarm)
 
 
 def policy_there(inputs: SearchInputs, step: Step, unit: str) -> SearchPolicy:

@@ -121,12 +121,13 @@ class Issuer:
             if not await self._noops.spares(probe, image):
                 await self._issue_probe(probe, image)
         for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
-            urgency |= {variant.image_id: Priority.PERSON for variant in ab_test.variants}
+            urgency |= dict.fromkeys(ab_test.image_ids, Priority.PERSON)
         for image in images.values():
             await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
 
     async def _issue_image(self, image: ImageRow, priority: int) -> None:
-        options = parse_recipe(image.variant).option_lines
+        built = parse_recipe(image.variant)
+        options, patches = built.option_lines, "\n".join(built.patches)
         brid = await self.request(
             name=f"bench-image:{image.id}:{image.version}",
             builder=self._farm.workflow.build_job.name,
@@ -139,6 +140,7 @@ class Issuer:
                 "bench_label": image.label,
                 "bench_ordinal": image.ordinal,
                 **({"bench_options": options} if options else {}),
+                **({"bench_patches": patches} if patches else {}),
             },
         )
         if brid is not None:

@@ -28,7 +28,7 @@ from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
-from buildbot_bench.plugin.queries.judgements import settled_changes
+from buildbot_bench.plugin.queries.marked import noise_with_marks, settled_changes
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12
@@ -79,9 +79,9 @@ class Judging:
         new, history = split(samples, image)
         if new is None:
             return
-        noise = learn(history)
-        policy = await self._policy(image, branch, new, history, earlier)
         settled = await settled_changes(self._farm, testbed, workload, first, branch=branch)
+        noise = noise_with_marks(learn(history), history, settled)
+        policy = await self._policy(image, branch, new, history, earlier)
         verdict = judge(history, new, noise, policy, settled)
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(
@@ -110,7 +110,10 @@ class Judging:
             ):
                 verdict = replace(verdict, reason=f"{verdict.reason}; not searched: {why}")
             case Alarm(direction="regression"):
-                row = await search_for(self._farm, verdict, row, unit) or row
+                linked = await search_for(
+                    self._farm, row, anchor=verdict.anchor, claimed=verdict.effect, unit=unit
+                )
+                row = linked or row
             case Alarm() | Nothing() | Unfit():
                 pass
         await self._record(verdict, row, image, [probe.id for probe in probes if probe])
@@ -168,12 +171,13 @@ class Judging:
         self, verdict: Verdict, row: JudgementRow, image: ImageRow, probes: list[int]
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
+        marked = verdict.effect if isinstance(verdict, Nothing) else None
         await self._farm.store.change_judgement(
             row,
             now=self._farm.now(),
             state=state_of(verdict),
             rounds=row.rounds + 1,
-            effect=change.effect if change else None,
+            effect=change.effect if change else marked,
             low=change.low if change else None,
             high=change.high if change else None,
             probability=change.probability if change else None,
@@ -183,6 +187,7 @@ class Judging:
                 probes=tuple(probes),
                 reason=verdict.reason,
                 began=verdict.began if isinstance(verdict, Alarm | Nothing) else None,
+                anchor=verdict.anchor if isinstance(verdict, Alarm) else None,
             ),
         )
 

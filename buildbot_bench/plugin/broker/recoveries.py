@@ -18,6 +18,7 @@ from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchSt
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.queries.breakages import Watched, tried
+from buildbot_bench.plugin.queries.marked import said_settled
 
 
 class Recoveries:
@@ -34,7 +35,13 @@ class Recoveries:
         found = await self._farm.store.searches(states=(SearchState.FOUND,))
         still_open = [search for search in found if search.recovery is None]
         broken = [search for search in still_open if search.kind in KINDS]
-        slower = [search for search in still_open if search.kind is SearchKind.EFFECT]
+        # What was expected, or noise, is over by what people said of it.
+        over = await said_settled(self._farm)
+        slower = [
+            search
+            for search in still_open
+            if search.kind is SearchKind.EFFECT and search.id not in over
+        ]
         await for_each(broken, self._look_at_branch, "the end of breakage")
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
         self._better = sorted(better, key=lambda row: row.new_position)

@@ -19,7 +19,8 @@ from twisted.python import log
 
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, JudgementRow, QuarantineRow, SearchRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,

@@ -1,4 +1,8 @@
-"""When built kernels are deleted, and which must not be: the core decides the rest."""
+"""When built kernels are deleted, and which must not be: the core decides the rest.
+
+The list of the files that a build read goes with its kernel, unless new commits are held against
+it, a search needs it, or a report stands on it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import known_branches
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
 LOOK_EVERY_S = 24 * 3600.0
 # The lab does not wait for the deletion of thousands: the rest comes in the next cycles.
@@ -45,8 +51,29 @@ class Retention:
             await self._farm.store.release_artefact(one.digest)
             await self._farm.artefacts.delete(one.digest)
             await self._farm.store.forget_artefact(one.digest)
-        if len(found.expired) <= AT_ONCE:
+        lists = await self._old_lists()
+        if lists:
+            await self._farm.store.forget_read_files(lists[:AT_ONCE])
+        if max(len(found.expired), len(lists)) <= AT_ONCE:
             self._next_look_s = self._farm.now() + LOOK_EVERY_S
+
+    async def _old_lists(self) -> list[int]:
+        """The images whose lists of read files nobody needs any more, oldest first."""
+        farm, keep_days = self._farm, self._farm.workflow.artefacts.retention.keep_days
+        before = 0.0 if keep_days is None else farm.now() - keep_days * _DAY_S
+        places = await farm.store.lists_without_kernel(before)
+        if not places:
+            return []
+        wanted = await _wanted(farm)
+        for branch in await known_branches(farm):
+            if tip := await farm.store.newest_commit(branch):
+                wanted.spans.append((tip.position - WINDOW_COMMITS, tip.position))
+        needed = await farm.store.needed_images()
+        return sorted(
+            image
+            for image, position in places.items()
+            if image not in needed and not wanted.holds(position)
+        )
 
 
 async def inventory(farm: Farm) -> Inventory:
@@ -72,15 +99,31 @@ async def inventory(farm: Farm) -> Inventory:
     return Inventory(stored=stored, expired=expired(stored, policy, farm.now()))
 
 
-async def _needed(farm: Farm) -> set[int]:
-    """The images that somebody waits for, and those on which a report stands."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """The positions, and the spans of them, that searches need and reports stand on."""
+
+    positions: set[int]
+    spans: list[tuple[int, int]]
+
+    def holds(self, position: int) -> bool:
+        return position in self.positions or any(a <= position <= b for a, b in self.spans)
+
+
+async def _wanted(farm: Farm) -> _Wanted:
     positions: set[int] = set()
     spans: list[tuple[int, int]] = []
     for search in await farm.store.searches():
         if search.state in _RUNNING:
             spans.append((search.old_position, search.new_position))
         positions |= _of_report(search)
-    there = await farm.store.images_at(positions, spans)
+    return _Wanted(positions=positions, spans=spans)
+
+
+async def _needed(farm: Farm) -> set[int]:
+    """The images that somebody waits for, and those on which a report stands."""
+    wanted = await _wanted(farm)
+    there = await farm.store.images_at(wanted.positions, wanted.spans)
     return there | await farm.store.needed_images()
 
 

@@ -19,6 +19,7 @@ from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
+from buildbot_bench.plugin.broker.improvements import Improvements
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
@@ -27,6 +28,7 @@ from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
@@ -53,10 +55,13 @@ class Cycle:
             ("confirm", Incidents(farm).advance),
             ("compare", AbTests(farm).advance),
             ("queue", CommitQueue(farm).advance),
+            # Behind all that asks for something: nothing else is to be wanted.
+            ("improve", Improvements(farm).advance),
             ("issue", issuer.issue),
             ("capture", CaptureRequests(farm, scheduler.master, issuer).advance),
             ("mail", MailOutbox(farm).advance),
             ("retain", Retention(farm).advance),
+            ("expire", UnapprovedPatches(farm).advance),
             ("notify", NoticeOutbox(farm).advance),
         )
 

@@ -31,6 +31,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.incidents import is_of_improvement
 
 # A search whose last so many probes all gave nothing is not going to end by itself.
 MAX_FRUITLESS = 3
@@ -93,6 +94,8 @@ class Searching:
 
         A boot in between may settle the matter: then nothing is waited for any longer.
         """
+        if is_of_improvement(search):
+            return
         declared = testbed_of(self._farm, search.testbed)
         lab_idles = await self._capacity.idle_s(search.testbed) >= declared.boot_s + declared.run_s
         if not lab_idles and await self._capacity.free_builders() <= 0:

@@ -178,6 +178,7 @@ class BenchConfigurator(ConfiguratorBase):
             "BENCH_SHA": util.Property("revision"),
             "BENCH_IMAGE": util.Interpolate("%(prop:bench_ordinal)s"),
             "BENCH_OPTIONS": util.Property("bench_options", default=""),
+            "BENCH_PATCHES": util.Property("bench_patches", default=""),
         }
         return Compile(
             name=step.name,

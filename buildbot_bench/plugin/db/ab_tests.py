@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import AB_TEST, AB_TEST_VARIANT, ITERATION, PROBE
-from buildbot_bench.plugin.db.sql import fetch_all, swapped, values_of
-from buildbot_bench.plugin.db.states import AbTestState
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
+from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
+    AB_TEST_IMAGE,
+    AB_TEST_VARIANT,
+    IMAGE,
+    ITERATION,
+    PROBE,
+)
+from buildbot_bench.plugin.db.sql import ensure, fetch_all, swapped, values_of
+from buildbot_bench.plugin.db.states import AbTestState, ProbeReason
 
 
 def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:
@@ -43,7 +51,51 @@ def _with_variants(conn: sa.Connection, query: sa.Select[Any]) -> list[AbTestRow
             image_id=row.image_id, tunables=row.tunables, variant=row.variant, label=row.label
         )
         variants.setdefault(row.ab_test_id, []).append(variant)
-    return [AbTestRow(**row, variants=tuple(variants[row["id"]])) for row in found]
+    further = _further(conn, [row["id"] for row in found])
+    return [
+        AbTestRow(
+            **row,
+            variants=tuple(variants[row["id"]]),
+            further=tuple(further.get(row["id"], ())),
+        )
+        for row in found
+    ]
+
+
+_IMAGE_COLUMNS = ("place", "testbed", "workload", "number", "image_id", "boots")
+
+
+def _further(conn: sa.Connection, ab_test_ids: Collection[int]) -> dict[int, list[AbTestImage]]:
+    columns = [AB_TEST_IMAGE.c.ab_test_id, *(AB_TEST_IMAGE.c[name] for name in _IMAGE_COLUMNS)]
+    query = sa.select(*columns).where(AB_TEST_IMAGE.c.ab_test_id.in_(ab_test_ids))
+    in_order = (AB_TEST_IMAGE.c.place, AB_TEST_IMAGE.c.number, AB_TEST_IMAGE.c.id)
+    images: dict[int, list[AbTestImage]] = {}
+    for row in conn.execute(query.order_by(*in_order)).mappings():
+        image = AbTestImage(**{name: row[name] for name in _IMAGE_COLUMNS})
+        images.setdefault(row["ab_test_id"], []).append(image)
+    return images
+
+
+def want_images(
+    conn: sa.Connection, ab_test_id: int, wanted: Iterable[AbTestImage]
+) -> AbTestRow | None:
+    """Ask for boots of further images; nobody takes back what was asked for."""
+    for one in wanted:
+        key = {"ab_test_id": ab_test_id} | {
+            name: getattr(one, name) for name in ("place", "testbed", "workload", "number")
+        }
+        others = {"image_id": one.image_id, "boots": one.boots}
+        row = ensure(conn, AB_TEST_IMAGE, _StoredImage, key, others)
+        if row.boots < one.boots:
+            update = sa.update(AB_TEST_IMAGE).where(AB_TEST_IMAGE.c.id == row.id)
+            conn.execute(update.values(boots=one.boots))
+    return ab_test(conn, ab_test_id)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _StoredImage(AbTestImage):
+    id: int
+    ab_test_id: int
 
 
 def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
@@ -86,6 +138,41 @@ def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[Iteratio
         sa.select(ITERATION)
         .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
         .where(PROBE.c.ab_test_id == ab_test_id, ITERATION.c.is_primary, ~in_doubt())
+        .order_by(ITERATION.c.at_s, ITERATION.c.id)
+    )
+    return fetch_all(conn, query, IterationRow)
+
+
+def images_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ImageRow]:
+    """The images that a comparison boots, the variants' first ones and further ones."""
+    images = sa.union(
+        *(
+            sa.select(table.c.image_id).where(table.c.ab_test_id == ab_test_id)
+            for table in (AB_TEST_VARIANT, AB_TEST_IMAGE)
+        )
+    )
+    query = sa.select(IMAGE).where(IMAGE.c.id.in_(images)).order_by(IMAGE.c.id)
+    return fetch_all(conn, query, ImageRow)
+
+
+def known_iterations(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:
+    """What others measured of its further images before a comparison began, in the order measured.
+
+    As `iterations_of_ab_test` gives its own. Those of control images are the lab's witnesses.
+    """
+    further = sa.select(AB_TEST_IMAGE.c.image_id).where(AB_TEST_IMAGE.c.ab_test_id == ab_test_id)
+    begun = sa.select(AB_TEST.c.created_at).where(AB_TEST.c.id == ab_test_id).scalar_subquery()
+    query = (
+        sa.select(ITERATION)
+        .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+        .where(
+            ITERATION.c.image_id.in_(further),
+            sa.or_(PROBE.c.ab_test_id.is_(None), PROBE.c.ab_test_id != ab_test_id),
+            PROBE.c.reason != ProbeReason.CONTROL,
+            PROBE.c.created_at < begun,
+            ITERATION.c.is_primary,
+            ~in_doubt(),
+        )
         .order_by(ITERATION.c.at_s, ITERATION.c.id)
     )
     return fetch_all(conn, query, IterationRow)

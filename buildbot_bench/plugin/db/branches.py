@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.schema import BRANCH, COMMIT, IMAGE, JUDGEMENT
+from buildbot_bench.plugin.db.schema import BRANCH, COMMIT, DROPPED_COMMIT, IMAGE, JUDGEMENT
 from buildbot_bench.plugin.db.sql import Lock, fetch_all, insert_unless_known, serialise
 
 
@@ -115,7 +115,21 @@ def _of_segment(one: Segment) -> sa.ColumnElement[bool]:
     )
     is_its = (IMAGE.c.branch == one.branch, IMAGE.c.branch.is_(None))
     came = _came(one, IMAGE.c.sha, IMAGE.c.position)
-    return sa.and_(*one.holds(IMAGE.c.position), sa.or_(*is_its, came), ~displaced.exists())
+    return sa.and_(
+        *one.holds(IMAGE.c.position),
+        sa.or_(*is_its, came),
+        ~displaced.exists(),
+        ~_dropped(one, IMAGE.c.sha),
+    )
+
+
+def _dropped(one: Segment, sha: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Whether a branch had a commit before it was moved back or replaced, and has it no more."""
+    return (
+        sa.select(DROPPED_COMMIT.c.id)
+        .where(DROPPED_COMMIT.c.branch == one.branch, DROPPED_COMMIT.c.sha == sha)
+        .exists()
+    )
 
 
 def judgements_of(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
@@ -123,7 +137,11 @@ def judgements_of(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
     return sa.or_(
         JUDGEMENT.c.branch.is_(None),
         *(
-            sa.and_(JUDGEMENT.c.branch == one.branch, *one.holds(JUDGEMENT.c.new_position))
+            sa.and_(
+                JUDGEMENT.c.branch == one.branch,
+                *one.holds(JUDGEMENT.c.new_position),
+                ~_dropped(one, JUDGEMENT.c.new_sha),
+            )
             for one in line
         ),
         *(_came(one, JUDGEMENT.c.new_sha, JUDGEMENT.c.new_position) for one in line[1:]),

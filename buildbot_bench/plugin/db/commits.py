@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
-from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, PROBE
-from buildbot_bench.plugin.db.sql import Lock, fetch, fetch_all, serialise
+from buildbot_bench.plugin.db.schema import COMMIT, DROPPED_COMMIT, IMAGE, PROBE
+from buildbot_bench.plugin.db.sql import Lock, fetch, fetch_all, insert_unless_known, serialise
 from buildbot_bench.plugin.db.states import ProbeState
 
 
@@ -31,8 +31,9 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
     rewritten = [row.position for row in rows if known.get(row.position, row.sha) != row.sha]
     if rewritten:
         fork = min(rewritten)
-        conn.execute(sa.delete(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.position >= fork))
+        _drop(conn, branch, fork)
         known = {position: sha for position, sha in known.items() if position < fork}
+    _take_back(conn, branch, [row.sha for row in rows])
     new = [{"branch": branch, **asdict(row)} for row in rows if row.position not in known]
     if new:
         conn.execute(sa.insert(COMMIT), new)
@@ -40,9 +41,34 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
 
 
 def forget_commits(conn: sa.Connection, branch: str, after: int) -> None:
-    """Forget what came to a branch behind a position: it was rewritten from there on."""
+    """Forget what came to a branch behind a position: it was moved back, or rewritten from there.
+
+    Images and samples of the forgotten commits stay, and are no part of its history any more.
+    """
     serialise(conn, Lock.COMMITS)
-    conn.execute(sa.delete(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.position > after))
+    _drop(conn, branch, after + 1)
+
+
+def _drop(conn: sa.Connection, branch: str, first: int) -> None:
+    """Take what a branch had from a position on out of its line, also what was only measured."""
+    measured = sa.select(IMAGE.c.sha).where(
+        IMAGE.c.variant == IMAGE.c.sha,
+        IMAGE.c.position >= first,
+        sa.or_(IMAGE.c.branch == branch, IMAGE.c.branch.is_(None)),
+    )
+    came = sa.and_(COMMIT.c.branch == branch, COMMIT.c.position >= first)
+    gone = measured.union(sa.select(COMMIT.c.sha).where(came))
+    for sha in conn.execute(gone).scalars().all():
+        insert_unless_known(conn, DROPPED_COMMIT, {"branch": branch, "sha": sha})
+    conn.execute(sa.delete(COMMIT).where(came))
+
+
+def _take_back(conn: sa.Connection, branch: str, shas: Sequence[str]) -> None:
+    """Have commits on the line again that it once had and has now."""
+    of_branch = DROPPED_COMMIT.c.branch == branch
+    dropped = set(conn.execute(sa.select(DROPPED_COMMIT.c.sha).where(of_branch)).scalars())
+    for sha in dropped.intersection(shas):
+        conn.execute(sa.delete(DROPPED_COMMIT).where(of_branch, DROPPED_COMMIT.c.sha == sha))
 
 
 def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[int, str]:

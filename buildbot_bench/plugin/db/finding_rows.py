@@ -1,4 +1,4 @@
-"""A row of what follows from measurements: judgements, searches, comparisons, mails, and opinions.
+"""A row of what follows from measurements: judgements, searches, mails, and opinions.
 
 Field names, times and `version` are those of rows; the rows know no SQL and take no decision.
 """
@@ -13,7 +13,6 @@ from buildbot_bench.core.incident import Breakage
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import (
-    AbTestState,
     JudgementState,
     MarkKind,
     ReportState,
@@ -30,13 +29,14 @@ class VerdictGrounds:
     `probes` are the ids of the latter's requests; `reason` is for a reader. `began` is the first
     position at the level that an alarm told of, or since which the lab stands elsewhere, when fresh
     boots denied a change of the code there; None: the level is what it was, or an older judge's
-    alarm.
+    alarm. `anchor` is a position before the change that an alarm told of.
     """
 
     image: int | None = None
     probes: tuple[int, ...] = ()
     reason: str = ""
     began: int | None = None
+    anchor: int | None = None
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:
@@ -46,6 +46,7 @@ class VerdictGrounds:
             probes=tuple(stored.get("probes", ())),
             reason=stored.get("reason", ""),
             began=stored.get("began"),
+            anchor=stored.get("anchor"),
         )
 
 
@@ -181,62 +182,6 @@ class ReportRow:
     created_at: float
     sent_at: float | None
     version: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AbTestVariant:
-    """One of a comparison's variants: the image, and what is set when it runs.
-
-    `variant` is as it was written, its base's name in the usual form; `label` what it is called.
-    """
-
-    image_id: int
-    tunables: str
-    variant: str
-    label: str
-
-    @property
-    def kernel(self) -> tuple[int, str]:
-        """What two variants of a comparison never have in common."""
-        return self.image_id, self.tunables
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewAbTest:
-    """Variants to be compared, the base first, so many `iterations` of each.
-
-    `series` are pairs of testbed and workload.
-    """
-
-    variants: Sequence[AbTestVariant]
-    series: Sequence[Sequence[str]]
-    iterations: int
-    confidence: float
-    min_effect: float
-    requester: str
-    state: AbTestState = AbTestState.RUNNING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AbTestRow(NewAbTest):
-    """A comparison of variants, as stored.
-
-    `decided_by` is who approved or rejected the patches; None when nobody had to. `resumed_at` is
-    when it was extended last: what failed before is forgiven.
-    """
-
-    id: int
-    detail: str | None
-    created_at: float
-    ended_at: float | None
-    version: int
-    decided_by: str | None = None
-    resumed_at: float | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing will change any more."""
-        return self.ended_at is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

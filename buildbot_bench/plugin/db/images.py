@@ -1,8 +1,7 @@
-"""Queries on images, on where their kernels lie, and on patches; builds and reads none of them."""
+"""Queries on images and on where their kernels lie; builds and reads none of them."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,13 +9,13 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow, PatchRow
+from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow
 from buildbot_bench.plugin.db.schema import (
+    AB_TEST_IMAGE,
     AB_TEST_VARIANT,
     ARTEFACT,
     IMAGE,
     ITERATION,
-    PATCH,
     PROBE,
     PROFILE,
 )
@@ -199,6 +198,7 @@ def needed_images(conn: sa.Connection) -> set[int]:
         sa.select(PROBE.c.image_id).where(sa.or_(open_probes, of_control)),
         sa.select(PROFILE.c.image_id).where(open_profiles),
         sa.select(AB_TEST_VARIANT.c.image_id),
+        sa.select(AB_TEST_IMAGE.c.image_id),
     )
     return {image for query in queries for image in conn.execute(query).scalars()}
 
@@ -211,21 +211,3 @@ def images_at(conn: sa.Connection, positions: set[int], spans: list[tuple[int, i
         for row in conn.execute(query)
         if row.position in positions or any(old <= row.position <= new for old, new in spans)
     }
-
-
-def add_patch(
-    conn: sa.Connection, *, body: bytes, origin: str, requester: str, now: float
-) -> PatchRow:
-    """Keep a patch; the same bytes stay with whoever brought them first."""
-    return ensure(
-        conn,
-        PATCH,
-        PatchRow,
-        {"digest": hashlib.sha256(body).hexdigest()},
-        {"body": body, "origin": origin, "requester": requester, "fetched_at": now},
-    )
-
-
-def patch(conn: sa.Connection, digest: str) -> PatchRow | None:
-    """The patch with that SHA-256 in hexadecimal."""
-    return fetch(conn, sa.select(PATCH).where(PATCH.c.digest == digest), PatchRow)

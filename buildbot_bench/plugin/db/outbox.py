@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchReason, SearchState
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"
@@ -99,11 +99,24 @@ def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
     return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
 
 
-def untold_breakages(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
-    """Breakages that were found since then and of which nobody was told yet, oldest first."""
+def undecided_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
+    """Searches for an alarm's change that ended since then without one, and have no report."""
     written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
     query = sa.select(SEARCH).where(
-        SEARCH.c.state == SearchState.FOUND,
+        SEARCH.c.state.in_([SearchState.INCONCLUSIVE, SearchState.NOT_REPRODUCED]),
+        SEARCH.c.kind == SearchKind.EFFECT,
+        SEARCH.c.reason == SearchReason.ALARM,
+        SEARCH.c.ended_at >= ended_since,
+        ~written.exists(),
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+def untold_breakages(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
+    """Breakages found, or left without a culprit, since then, untold as yet; oldest first."""
+    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+    query = sa.select(SEARCH).where(
+        SEARCH.c.state.in_((SearchState.FOUND, SearchState.INCONCLUSIVE)),
         SEARCH.c.kind != SearchKind.EFFECT,
         SEARCH.c.ended_at >= ended_since,
         ~written.exists(),

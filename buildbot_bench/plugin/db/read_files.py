@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow
-from buildbot_bench.plugin.db.schema import CAPTURE, COMMIT, IMAGE, PROFILE, READ_FILES
+from buildbot_bench.plugin.db.schema import ARTEFACT, CAPTURE, COMMIT, IMAGE, PROFILE, READ_FILES
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
-from buildbot_bench.plugin.db.states import ProfileState
+from buildbot_bench.plugin.db.states import ImageState, ProfileState
 
 
 def keep_read_files(conn: sa.Connection, body: bytes) -> str:
@@ -63,6 +63,35 @@ def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> li
         ~asked.exists(),
     )
     return fetch_all(conn, query.order_by(COMMIT.c.position), CommitRow)
+
+
+def lists_without_kernel(conn: sa.Connection, untestable_before: float) -> dict[int, int]:
+    """The positions of images that keep a list though their kernel was deleted, by image.
+
+    Kernels that are untestable are deleted early: their lists count from a time on.
+    """
+    there = sa.select(ARTEFACT.c.id).where(ARTEFACT.c.digest == IMAGE.c.digest)
+    is_old = sa.and_(IMAGE.c.state == ImageState.UNTESTABLE, IMAGE.c.changed_at < untestable_before)
+    query = sa.select(IMAGE.c.id, IMAGE.c.position).where(
+        IMAGE.c.read_files.is_not(None),
+        sa.or_(IMAGE.c.state == ImageState.DROPPED, is_old),
+        ~there.exists(),
+    )
+    return {row.id: row.position for row in conn.execute(query)}
+
+
+def forget_read_files(conn: sa.Connection, images: Collection[int]) -> None:
+    """Take the lists from these images, and delete those of them that no other image has.
+
+    A list that a build keeps anew at this moment may go with them: it is then not known.
+    """
+    listed = sa.select(IMAGE.c.read_files).where(IMAGE.c.id.in_(images))
+    digests = {row.read_files for row in conn.execute(listed) if row.read_files}
+    taken = sa.update(IMAGE).where(IMAGE.c.id.in_(images))
+    conn.execute(taken.values(read_files=None, version=IMAGE.c.version + 1))
+    used = sa.select(IMAGE.c.id).where(IMAGE.c.read_files == READ_FILES.c.digest)
+    unused = sa.delete(READ_FILES).where(READ_FILES.c.digest.in_(digests), ~used.exists())
+    conn.execute(unused)
 
 
 def presumed_no_ops(conn: sa.Connection, branch: str, limit: int | None = None) -> list[CommitRow]:

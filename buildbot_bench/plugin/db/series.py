@@ -123,6 +123,53 @@ def _by_image(testbed: str, workload: str) -> sa.Subquery:
     )
 
 
+def measured_by(conn: sa.Connection, sha: str) -> list[tuple[str, str]]:
+    """The testbeds and workloads on which a plain revision gave a value, by name."""
+    query = (
+        sa.select(ITERATION.c.testbed, ITERATION.c.workload)
+        .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
+        .where(
+            IMAGE.c.variant == sha,
+            ITERATION.c.value.is_not(None),
+            ITERATION.c.tunables == "",
+        )
+        .distinct()
+        .order_by(ITERATION.c.testbed, ITERATION.c.workload)
+    )
+    return [(row.testbed, row.workload) for row in conn.execute(query)]
+
+
+def measured_before(
+    conn: sa.Connection,
+    *,
+    testbed: str,
+    workload: str,
+    branch: str,
+    first: int,
+    before: int,
+    unit: str,
+    epoch: str,
+) -> int | None:
+    """The last position in [first, before) of a branch's commits with a value in unit and epoch."""
+    value = sa.select(ITERATION.c.id).where(
+        *_of(testbed, workload),
+        ITERATION.c.image_id == IMAGE.c.id,
+        ITERATION.c.value.is_not(None),
+        ITERATION.c.unit == unit,
+        ITERATION.c.epoch == epoch,
+        ~in_doubt(),
+        ~of_control(testbed),
+    )
+    query = sa.select(IMAGE.c.position).where(
+        IMAGE.c.position >= first,
+        IMAGE.c.position < before,
+        images_of_history(line_of(conn, branch)),
+        value.exists(),
+    )
+    found: int | None = conn.execute(query.order_by(IMAGE.c.position.desc()).limit(1)).scalar()
+    return found
+
+
 def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[ExportRow]:
     """Every iteration on plain revisions, those that failed or are in doubt too, by position."""
     query = (

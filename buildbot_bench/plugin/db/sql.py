@@ -39,6 +39,7 @@ class Lock(IntEnum):
 
     UPGRADE = 1
     COMMITS = 2
+    PATCHES = 3
 
 
 class Versioned(Protocol):
@@ -228,6 +229,18 @@ def is_current(conn: sa.Connection) -> bool:
     context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
     script = ScriptDirectory.from_config(_config())
     return set(context.get_current_heads()) == set(script.get_heads())
+
+
+def version_of(conn: sa.Connection) -> str | None:
+    """The last migration that the tables have seen; None where there are no such tables."""
+    context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+def is_known(version: str) -> bool:
+    """Whether this release has the migration of that name."""
+    script = ScriptDirectory.from_config(_config())
+    return version in {one.revision for one in script.walk_revisions()}
 
 
 def _config() -> Config:

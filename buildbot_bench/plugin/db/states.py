@@ -115,12 +115,16 @@ class ReportState(StrEnum):
 
 
 class MarkKind(StrEnum):
-    """What a person says of a report or a verdict; `again` asks for fresh boots instead."""
+    """What a person says of a report or a verdict; `again` asks for fresh boots instead.
+
+    `withdrawn` takes back what was said before: nothing counts as said.
+    """
 
     EXPECTED = "expected"
     NOISE = "noise"
     FIXED = "fixed"
     AGAIN = "again"
+    WITHDRAWN = "withdrawn"
 
 
 class ProfileState(StrEnum):

@@ -11,7 +11,9 @@ from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
+from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
+from buildbot_bench.plugin.db import patches as patch_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import read_files as read_queries
@@ -54,6 +56,8 @@ class BenchStore(PooledStore):
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
+    lists_without_kernel = reading(read_queries.lists_without_kernel)
+    forget_read_files = writing(read_queries.forget_read_files)
     listed_images = reading(read_queries.listed_images)
     newest_listed = reading(read_queries.newest_listed)
     unbuilt_commits = reading(read_queries.unbuilt_commits)
@@ -79,6 +83,8 @@ class BenchStore(PooledStore):
 
     newest_iterations = reading(series_queries.newest_iterations)
     measured_series = reading(series_queries.measured_series)
+    measured_by = reading(series_queries.measured_by)
+    measured_before = reading(series_queries.measured_before)
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
@@ -92,6 +98,9 @@ class BenchStore(PooledStore):
     ensure_judgement = writing(judgement_queries.ensure_judgement)
     judgement = reading(judgement_queries.judgement)
     judgements = reading(judgement_queries.judgements)
+    judgements_of_commit = reading(judgement_queries.judgements_of_commit)
+    judgements_of_search = reading(judgement_queries.judgements_of_search)
+    unsearched_improvements = reading(judgement_queries.unsearched_improvements)
     alarms_over = reading(judgement_queries.alarms_over)
     closed_judgements = reading(judgement_queries.closed_judgements)
     change_judgement = writing(judgement_queries.change_judgement)
@@ -120,13 +129,18 @@ class BenchStore(PooledStore):
     needed_images = reading(image_queries.needed_images)
     images_at = reading(image_queries.images_at)
 
-    add_patch = writing(image_queries.add_patch)
-    patch = reading(image_queries.patch)
+    add_patch = writing(patch_queries.add_patch)
+    patch = reading(patch_queries.patch)
+    patch_bytes = reading(patch_queries.patch_bytes)
+    forget_patches = writing(patch_queries.forget_patches)
 
     add_ab_test = writing(ab_test_queries.add_ab_test)
     ab_test = reading(ab_test_queries.ab_test)
     ab_tests = reading(ab_test_queries.ab_tests)
     change_ab_test = writing(ab_test_queries.change_ab_test)
+    want_images = writing(ab_test_queries.want_images)
+    images_of_ab_test = reading(ab_test_queries.images_of_ab_test)
+    known_iterations = reading(ab_test_queries.known_iterations)
     newest_epoch = reading(ab_test_queries.newest_epoch)
     probes_of_ab_test = reading(ab_test_queries.probes_of_ab_test)
     iterations_of_ab_test = reading(ab_test_queries.iterations_of_ab_test)
@@ -156,6 +170,7 @@ class BenchStore(PooledStore):
     mails_sent_since = reading(outbox_queries.mails_sent_since)
     report_of_search = reading(outbox_queries.report_of_search)
     unreported_searches = reading(outbox_queries.unreported_searches)
+    undecided_searches = reading(outbox_queries.undecided_searches)
     untold_breakages = reading(outbox_queries.untold_breakages)
     untold_recoveries = reading(outbox_queries.untold_recoveries)
     withheld_reports = reading(outbox_queries.withheld_reports)
@@ -163,13 +178,14 @@ class BenchStore(PooledStore):
     due_reports = reading(outbox_queries.due_reports)
     change_report = writing(outbox_queries.change_report)
 
-    add_mark = writing(judgement_queries.add_mark)
-    marks_of_search = reading(judgement_queries.marks_of_search)
-    marks_of_judgement = reading(judgement_queries.marks_of_judgement)
-    newest_marks = reading(judgement_queries.newest_marks)
-    pending_marks = reading(judgement_queries.pending_marks)
-    opinions = reading(judgement_queries.opinions)
-    change_mark = writing(judgement_queries.change_mark)
+    add_mark = writing(mark_queries.add_mark)
+    marks_of_search = reading(mark_queries.marks_of_search)
+    marks_of_judgement = reading(mark_queries.marks_of_judgement)
+    marks_on_series = reading(mark_queries.marks_on_series)
+    newest_marks = reading(mark_queries.newest_marks)
+    pending_marks = reading(mark_queries.pending_marks)
+    opinions = reading(mark_queries.opinions)
+    change_mark = writing(mark_queries.change_mark)
 
     add_notices = writing(outbox_queries.add_notices)
     notices_of_search = reading(outbox_queries.notices_of_search)

@@ -34,6 +34,11 @@ async def first_branch(farm: Farm) -> str:
     return next(iter(await watched_branches(farm)), UNWATCHED)
 
 
+async def branch_to_name(farm: Farm, branch: str) -> str:
+    """How readers are told of a branch: by its name, or, where it is the only one, not at all."""
+    return branch if len(await watched_branches(farm)) > 1 else ""
+
+
 async def branch_of_commit(farm: Farm, sha: str) -> str:
     """The branch that has a commit; of several the one that was watched first."""
     came = await farm.store.branch_of(sha)

@@ -9,6 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
+from twisted.python import log
 
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.history import MirrorHistory, Progress
@@ -23,7 +24,13 @@ class Mirroring:
     """One farm's mirror, from its first clone on."""
 
     def __init__(self, path: Path, url: str, *, branches: Sequence[str], reactor: Any) -> None:
-        self.history = MirrorHistory(path, url, branches=branches, on_progress=self._take_progress)
+        self.history = MirrorHistory(
+            path,
+            url,
+            branches=branches,
+            on_progress=self._take_progress,
+            on_warning=lambda line: log.msg(f"bench: {line}"),
+        )
         self._reactor = reactor
         self._is_ready = self._has_looked = self._is_looking = False
         self._trouble: InfraError | None = None

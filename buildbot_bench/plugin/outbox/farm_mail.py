@@ -1,4 +1,4 @@
-"""The mails about no single search: each quarantine, a week's improvements, the farm is alive."""
+"""The mails about no search: each quarantine, and once a week that the farm is alive."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 
 from twisted.internet.threads import deferToThread
-from twisted.python import log
 
-from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.health import Chart
-from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
     QuarantineReport,
@@ -20,15 +17,15 @@ from buildbot_bench.core.report.farm_mails import (
     harmless_quarantine,
     harmless_week,
 )
-from buildbot_bench.plugin.db.finding_rows import QuarantineRow, ReportRow
+from buildbot_bench.core.weekly import WEEK_S
+from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
-from buildbot_bench.plugin.db.states import ProbeState, ReportState, SearchState
+from buildbot_bench.plugin.db.states import ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
-from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
-from buildbot_bench.render.message import compose_digest, parse_address
+from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control
@@ -138,49 +135,6 @@ async def _searches(farm: Farm, row: QuarantineRow) -> tuple[str, ...]:
             report = await farm.store.report_of_search(search.id)
             lines.append(f"search {search.id}" + (f": {report.subject}" if report else ""))
     return tuple(lines)
-
-
-WEEK_S = 7 * 24 * 3600.0
-
-
-async def write_digest(farm: Farm, mail: Mail) -> None:
-    """When the oldest untold improvement is a week old, write the mail about all of them."""
-    withheld = await farm.store.withheld_reports()
-    now = farm.now()
-    if not withheld or now - withheld[0].created_at < WEEK_S:
-        return
-    reports = [report for row in withheld if (report := await _report(farm, row))]
-    if not reports:
-        for row in withheld:
-            await farm.store.change_report(row, state=ReportState.DIGESTED)
-        return
-    domain = parse_address(mail.from_).domain
-    envelope = Envelope(
-        sender=mail.from_,
-        recipients=mail.to,
-        reply_to=mail.reply_to,
-        message_id=f"<bench.digest.{withheld[-1].id}.{int(now)}@{domain}>",
-        date=datetime.fromtimestamp(now, tz=UTC),
-    )
-    message = compose_digest(reports, envelope)
-    await farm.store.digest_reports(
-        withheld,
-        message_id=envelope.message_id,
-        subject=str(message["Subject"]),
-        recipients=list(mail.to),
-        message=message.as_bytes(),
-        now=now,
-    )
-
-
-async def _report(farm: Farm, row: ReportRow) -> Report | None:
-    """What an improvement's search found; None when its range is gone and nobody can tell."""
-    search = await farm.store.search(row.search_id) if row.search_id else None
-    try:
-        return None if search is None else await report_of(farm, search)
-    except BenchError:
-        log.err(None, f"bench: the digest leaves out the improvement of search {row.search_id}")
-        return None
 
 
 # A farm that got its mail settings today tells nobody of what was over long ago.

@@ -25,7 +25,10 @@ from buildbot_bench.workflow import Mail
 
 
 async def write_breakages(farm: Farm, mail: Mail) -> None:
-    """Write the mail of each breakage that was found and has none."""
+    """Write the mail of each breakage that was searched to the end and has none.
+
+    Where no culprit was separated nobody is held to be one: author and committer are not told.
+    """
     for search in await farm.store.untold_breakages(farm.now() - NEWS_S):
         report = await breakage_report(farm, search)
         if report is None:
@@ -36,7 +39,7 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
         now = farm.now()
         envelope = Envelope(
             sender=mail.from_,
-            recipients=recipients_among(report.suspects, mail, known),
+            recipients=recipients_among(report.suspects if report.proved else (), mail, known),
             reply_to=mail.reply_to,
             message_id=_message_id(mail, f"{search.id}.{int(now)}"),
             date=datetime.fromtimestamp(now, tz=UTC),

@@ -21,7 +21,8 @@ from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
-from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_digest, write_quarantines
+from buildbot_bench.plugin.outbox.digest_mail import write_digest, write_undecided
+from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantines
 from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
@@ -31,6 +32,7 @@ from buildbot_bench.workflow import Mail
 
 _LOGIN_WANTED = 530  # of the 5yz codes the one that another setting mends
 _HINT = "the mail is kept and tried again; look at the farm's mail settings if this lasts"
+_AGAIN_HINT = "it is sent again with the same Message-ID, by which a second copy is known"
 _REFUSED_HINT = "look at the recipients and at the sender in the farm's mail settings"
 
 _Answer = tuple[bytes, int, bytes]  # a recipient, and what the server said to it
@@ -71,8 +73,10 @@ class _WholeMessage(BytesIO):
     """A message that is read in one piece, whatever was asked for.
 
     Twisted doubles the dot at the start of a line piece by piece, so it misses one that opens a
-    piece; the server would take it for the end of the mail.
+    piece; the server would take it for the end of the mail. `is_sent`: the server has all of it.
     """
+
+    is_sent = False
 
     def read(self, _size: int | None = -1, /) -> bytes:
         """All that is left."""
@@ -84,6 +88,11 @@ class _Sender(smtp.ESMTPSender):
 
     Its own would tell an outcome that was told already, and log that as an error.
     """
+
+    def finishedFileTransfer(self, lastsent: bytes) -> None:
+        """Note that the server has all of the mail, whatever it says of it."""
+        self.factory.file.is_sent = True
+        super().finishedFileTransfer(lastsent)
 
     def sendError(self, exc: Exception) -> None:
         """End the attempt, unless it has ended well."""
@@ -106,7 +115,8 @@ async def send(
     if not recipients:
         raise UsageError("a mail without recipients", hint="name one in bench.yml under mail")
     mailboxes = {parse_address(recipient).addr_spec: recipient for recipient in recipients}
-    attempt = _start(message, settings, parse_address(sender).addr_spec, list(mailboxes))
+    body = _WholeMessage(message.replace(b"\r\n", b"\n"))  # Twisted ends the lines itself
+    attempt = _start(body, settings, parse_address(sender).addr_spec, list(mailboxes))
     attempt.addTimeout(settings.deadline_s, reactor)
     server = f"the mail server {settings.host}:{settings.port}"
     try:
@@ -119,19 +129,24 @@ async def send(
             raise MailRefused(refused, hint=_REFUSED_HINT) from None
         later = f"{server} does not take the mail now: {reason}"
         raise InfraError(later, hint=_HINT) from None
-    except smtp.SMTPClientError as failure:
+    except (smtp.SMTPClientError, error.ConnectionClosed) as failure:
+        if body.is_sent:
+            lost = f"{server} closed the connection after the message was sent: it may have arrived"
+            raise InfraError(lost, hint=_AGAIN_HINT) from None
+        if isinstance(failure, error.ConnectionClosed):
+            raise InfraError(f"{server} does not answer: {failure}", hint=_HINT) from failure
         words = _told(failure.code, failure.resp)
         raise InfraError(f"{server} does not let us in: {words}", hint=_HINT) from None
     except defer.TimeoutError:
         late = f"{server} did not take the mail within {settings.deadline_s:g} s"
         raise InfraError(late, hint=_HINT) from None
-    except (error.ConnectError, error.ConnectionClosed, OSError) as failure:
+    except (error.ConnectError, OSError) as failure:
         raise InfraError(f"{server} does not answer: {failure}", hint=_HINT) from failure
     return _sort(answers, mailboxes)
 
 
 def _start(
-    message: bytes, settings: SmtpSettings, sender: str, recipients: list[str]
+    body: _WholeMessage, settings: SmtpSettings, sender: str, recipients: list[str]
 ) -> defer.Deferred[tuple[int, list[_Answer]]]:
     """Begin one attempt; cancelling it drops the connection."""
 
@@ -148,7 +163,7 @@ def _start(
         None if settings.password is None else settings.password.encode(),
         sender,
         recipients,
-        _WholeMessage(message.replace(b"\r\n", b"\n")),  # Twisted ends the lines itself
+        body,
         outcome,
         retries=0,
         timeout=settings.silence_s,
@@ -226,6 +241,7 @@ class MailOutbox:
         for write in (
             write_breakages,
             write_recoveries,
+            write_undecided,
             write_digest,
             write_quarantines,
             write_alive,

@@ -24,6 +24,7 @@ from buildbot_bench.plugin.db.states import ReportState, SearchReason, SearchSta
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
 from buildbot_bench.plugin.queries.history import marks_of
+from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.message import compose_message, new_message_id, parse_address
 from buildbot_bench.render.picture import Picture
@@ -194,7 +195,7 @@ async def write_search_mail(farm: Farm, mail: Mail, search: SearchRow) -> None:
     now = farm.now()
     date = datetime.fromtimestamp(now, tz=UTC)
     report = await report_of(farm, search)
-    failed = search.state == SearchState.FAILED
+    failed = search.state == SearchState.FAILED and not is_of_improvement(search)
     if failed:
         report, recipients = replace(report, subject=failed_subject(report)), operators(mail)
     else:

@@ -161,14 +161,14 @@ def _throttled(headers: Headers) -> bool:
 def _json(text: str, site: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InfraError(f"{site} does not answer with JSON", hint=HINT) from None
 
 
 def _words(text: str) -> str:
     try:
         return one_line(str(json.loads(text)["message"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return "no reason given"
 
 

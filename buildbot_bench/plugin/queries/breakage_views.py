@@ -13,6 +13,7 @@ from buildbot_bench.core.incident import (
     Ending,
     Trial,
     TrialOutcome,
+    bracket,
     plan_breakage,
 )
 from buildbot_bench.core.report.incident_mails import (
@@ -28,7 +29,12 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import ImageState, SearchKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.breakages import BreakageInputs, gather_breakage
+from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.queries.breakages import (
+    BreakageInputs,
+    gather_breakage,
+    series_that_broke,
+)
 
 Json = dict[str, Any]
 
@@ -49,12 +55,19 @@ def search_url(farm: Farm, search: SearchRow) -> str:
 
 
 async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | None:
-    """What is to be said of a breakage that was found; None of a search that found none."""
+    """What is to be said of a breakage; None while it is searched, and of one that is mended.
+
+    Of a search that did not separate the culprit it is what all trials tell of its place.
+    """
     answer = search.breakage
-    if answer is None or answer.ending is not Ending.BROKEN:
+    if answer is None or answer.ending is Ending.MENDED:
         return None
     inputs = await gather_breakage(farm, search)
     revisions = inputs.range.revisions
+    proved = answer.ending is Ending.BROKEN
+    old, new = answer.old, answer.new
+    if not proved:
+        old, new = bracket(inputs.range.n, inputs.evidence)
     mail = farm.workflow.mail
     return harmless_breakage(
         BreakageReport(
@@ -63,17 +76,33 @@ async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | Non
             builds=search.kind is SearchKind.BUILD,
             testbed=search.testbed,
             workload=search.workload,
-            works=revisions[answer.old],
-            broken=revisions[answer.new],
-            suspects=revisions[answer.old + 1 : answer.new + 1],
-            reason=answer.reason,
+            works=revisions[old],
+            broken=revisions[new],
+            suspects=revisions[old + 1 : new + 1],
+            reason=answer.reason or _said_of(new, inputs),
+            also=tuple(
+                f"{one.workload} on {one.testbed}" for one in await series_that_broke(farm, search)
+            ),
+            proved=proved,
+            detail=answer.detail,
             tried=tuple(_tried(search, inputs)),
             again="" if answer.before is None else revisions[answer.before].label,
-            console=await _console(farm, search, revisions[answer.new]),
+            console=await _console(farm, search, revisions[new]),
             url=search_url(farm, search),
             operator=(mail.reply_to or "") if mail else "",
+            branch=await branch_to_name(farm, search.branch),
         )
     )
+
+
+def _said_of(position: int, inputs: BreakageInputs) -> str:
+    """What the last trial of a broken position said."""
+    failures = [
+        trial
+        for trial in inputs.evidence.trials
+        if trial.position == position and trial.outcome is TrialOutcome.BROKEN
+    ]
+    return failures[-1].reason if failures else ""
 
 
 def _tried(search: SearchRow, inputs: BreakageInputs) -> Iterator[TriedRevision]:
@@ -123,6 +152,7 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
             found=found,
             difference=recovery.difference,
             url=search_url(farm, search),
+            branch=await branch_to_name(farm, search.branch),
         )
     )
 
@@ -210,11 +240,7 @@ def _culprits(search: SearchRow, inputs: BreakageInputs) -> list[Json]:
 async def breakage_suspects(farm: Farm, search: SearchRow) -> list[Json]:
     """Between which revisions a running search knows the breakage to lie; nothing says where."""
     inputs = await gather_breakage(farm, search)
-    evidence = inputs.evidence
-    works = {t.position for t in evidence.trials if t.outcome is TrialOutcome.WORKS}
-    broken = {t.position for t in evidence.trials if t.outcome is TrialOutcome.BROKEN} - works
-    old = max(works, default=0)
-    new = min((position for position in broken if position > old), default=inputs.range.n)
+    old, new = bracket(inputs.range.n, inputs.evidence)
     labels = [revision.label for revision in inputs.range.revisions]
     return [{"old": labels[old], "new": labels[new], "probability": 1.0, "effect": -1.0}]
 

@@ -11,14 +11,28 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from buildbot_bench.core.build_failure import fails_each_time
-from buildbot_bench.core.incident import BreakageEvidence, Trial, TrialOutcome
+from buildbot_bench.core.incident import (
+    BreakageEvidence,
+    BrokenTip,
+    Trial,
+    TrialOutcome,
+    bracket,
+    broken_tip,
+)
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, SearchKind
+from buildbot_bench.plugin.db.states import (
+    ImageState,
+    ProbeReason,
+    ProbeState,
+    SearchKind,
+    SearchState,
+)
 from buildbot_bench.plugin.db.trials import BootRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.queries.evidence import span_of
 
 
@@ -85,6 +99,40 @@ async def gather_breakage(farm: Farm, search: SearchRow) -> BreakageInputs:
         same_as_previous=frozenset(p for p, k in kernels.items() if kernels.get(p - 1) == k),
     )
     return BreakageInputs(range=span, evidence=evidence, images=images)
+
+
+async def is_about(farm: Farm, search: SearchRow, tip: BrokenTip) -> bool:
+    """Whether a search of another series found, or may yet find, what broke this one.
+
+    One that runs may while what it knows of the breakage's place and the tip share a commit. One
+    that ended without an answer would not have another where it began from the same commit.
+    """
+    if search.ended_at is None:
+        known = await gather_breakage(farm, search)
+        old, new = bracket(known.range.n, known.evidence)
+        first = search.old_position
+        return first + old < tip.broken and tip.works < first + new
+    if search.state is SearchState.FOUND and search.breakage is not None:
+        return tip.works < search.old_position + search.breakage.new <= tip.broken
+    return search.old_position <= tip.works < search.new_position
+
+
+async def series_that_broke(farm: Farm, search: SearchRow) -> list[Watched]:
+    """The other series whose boots the culprit of a search broke, too; none of a build."""
+    if search.kind is not SearchKind.BOOT or search.breakage is None:
+        return []
+    newest = await farm.store.newest_commit(search.branch)
+    last = max(search.new_position, newest.position if newest else 0)
+    searched, broken = Watched.of(search), []
+    for series in all_series(farm.workflow.bench_jobs):
+        other = replace(searched, testbed=series.testbed, workload=series.workload)
+        if other == searched:
+            continue
+        known = await tried(farm, other, search.old_position, last)
+        tip = broken_tip(known.trials)
+        if tip is not None and await is_about(farm, search, tip):
+            broken.append(other)
+    return broken
 
 
 def _built(image: ImageRow) -> Trial | None:

@@ -15,7 +15,8 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile import Profile, parse_folded
 from buildbot_bench.core.report import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, SearchRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
 from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState, SearchState
 from buildbot_bench.plugin.farm import Farm

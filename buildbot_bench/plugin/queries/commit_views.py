@@ -9,6 +9,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.commit_contrasts import contrast_json, contrast_of
 from buildbot_bench.plugin.queries.evidence import span_of
 from buildbot_bench.plugin.queries.history import revision_json
 
@@ -24,8 +25,10 @@ async def measured_commit(
         return None
     revision = await farm.git(_known, farm, images[-1].sha)
     named = revision_json(revision) if revision else {"label": images[-1].label}
-    named |= {"position": position}
-    return named | await _values(farm, testbed, workload, images)
+    named |= {"sha": images[-1].sha, "position": position}
+    held = await contrast_of(farm, images[-1], branch, testbed, workload)
+    values = await _values(farm, testbed, workload, images)
+    return named | values | {"contrast": contrast_json(held)}
 
 
 async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -12,13 +11,10 @@ from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.ab_test import (
     AbTestReport,
-    BootLog,
     ComparedVariant,
     SeriesValues,
     compose_ab_test,
-    left_out,
     markdown,
-    of_newest_epoch,
     outcome,
     parts,
     published_series,
@@ -29,52 +25,24 @@ from buildbot_bench.core.ab_test import (
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model import Noise
-from buildbot_bench.core.run_logs import split_logs
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
 from buildbot_bench.core.variant import parse_recipe
-from buildbot_bench.lab.pktgen import Unusable, parse_receiver
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import IterationRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import first_branch
+from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
+from buildbot_bench.plugin.queries.compared_boots import (
+    SeriesName,
+    boots_done,
+    boots_of,
+    measured_by,
+    series_values,
+)
+from buildbot_bench.plugin.queries.compared_images import KnownImages, known_images
 from buildbot_bench.plugin.queries.history import read_series
 
-SeriesName = tuple[str, str]
-
 _OUTCOMES_KEPT = 256
-
-
-def boots_done(
-    ab_test: AbTestRow, iterations: Sequence[IterationRow]
-) -> dict[SeriesName, Counter[int]]:
-    """How many boots of each variant, by its place, gave a value in the newest epoch of a series.
-
-    Those of earlier epochs are to be made again: the lab was another one.
-    """
-    return {
-        series: Counter(place_of(ab_test, row) for row in of_newest_epoch(rows)[0])
-        for series, rows in _by_series(iterations).items()
-    }
-
-
-def _by_series(iterations: Sequence[IterationRow]) -> dict[SeriesName, list[IterationRow]]:
-    """Those that gave a value, in the order measured."""
-    found: dict[SeriesName, list[IterationRow]] = {}
-    for row in iterations:
-        if row.value is not None:
-            found.setdefault((row.testbed, row.workload), []).append(row)
-    return found
-
-
-def place_of(ab_test: AbTestRow, row: IterationRow) -> int:
-    """Which variant an iteration measured: any two differ in image or in tunables."""
-    return next(
-        place
-        for place, variant in enumerate(ab_test.variants)
-        if variant.kernel == (row.image_id, row.tunables)
-    )
 
 
 Json = dict[str, Any]
@@ -85,7 +53,7 @@ class ComparisonViews:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
-        self._noises: dict[SeriesName, Noise | None] = {}
+        self._noises: dict[tuple[SeriesName, str, frozenset[int]], Noise | None] = {}
 
     async def describe(self, ab_test_id: int) -> Json | None:
         """A comparison as it stands, with its report when it has ended."""
@@ -106,7 +74,10 @@ class ComparisonViews:
 
     async def summarise(self, ab_test: AbTestRow) -> Json:
         """The part of a comparison's description that costs little."""
-        measured = await self._farm.store.iterations_of_ab_test(ab_test.id)
+        measured = await measured_by(self._farm, ab_test)
+        known = await known_images(self._farm, ab_test)
+        wanted = {series: known.wanted(*series) for series in ab_test.series_names}
+        done = boots_done(ab_test, measured)
         return {
             "comparisonid": ab_test.id,
             "state": str(ab_test.state),
@@ -114,23 +85,31 @@ class ComparisonViews:
             "variants": variants_of(ab_test),
             "series": [list(series) for series in ab_test.series],
             "iterations": ab_test.iterations,
-            "boots_done": sum(c.total() for c in boots_done(ab_test, measured).values()),
-            "boots": len(ab_test.variants) * ab_test.iterations * len(ab_test.series),
-            "now": ab_test.detail or ("" if ab_test.ended else await self._activity(ab_test)),
+            "images": ab_test.images,
+            "boots_done": sum(
+                min(boots, wanted[series][place].get(image, 0))
+                for series, by_place in done.items()
+                for place, images in enumerate(by_place)
+                for image, boots in images.items()
+            ),
+            "boots": sum(sum(own.values()) for by_place in wanted.values() for own in by_place),
+            "now": ab_test.detail
+            or ("" if ab_test.ended else await self._activity(ab_test, known.images)),
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
             "requester": ab_test.requester,
-            "outcome": await self._outcome(ab_test, measured) if ab_test.ended else "",
+            "outcome": await self._outcome(ab_test, measured, known) if ab_test.ended else "",
         }
 
     async def report(self, ab_test: AbTestRow) -> AbTestReport:
         """What a comparison came to so far."""
-        rows = await self._farm.store.iterations_of_ab_test(ab_test.id)
+        rows = await measured_by(self._farm, ab_test)
+        known = await known_images(self._farm, ab_test)
         graphs = await flame_graphs_of(self._farm, ab_test)
         return compose_ab_test(
             [
                 replace(values, flame_graphs=graphs.get((values.testbed, values.workload), {}))
-                for values in await self._measured(ab_test, rows)
+                for values in await self._measured(ab_test, rows, known)
             ],
             comparison_id=ab_test.id,
             variants=[
@@ -138,6 +117,7 @@ class ComparisonViews:
                 for variant in ab_test.variants
             ],
             iterations=ab_test.iterations,
+            images=ab_test.images,
             confidence=ab_test.confidence,
             min_effect=ab_test.min_effect,
             detail=ab_test.detail or "",
@@ -145,8 +125,10 @@ class ComparisonViews:
             url=f"{self._farm.master.config.buildbotURL}api/v2/bench/comparisons/{ab_test.id}",
         )
 
-    async def _outcome(self, ab_test: AbTestRow, rows: Sequence[IterationRow]) -> str:
-        measured = await self._measured(ab_test, rows)
+    async def _outcome(
+        self, ab_test: AbTestRow, rows: Sequence[IterationRow], known: KnownImages
+    ) -> str:
+        measured = await self._measured(ab_test, rows, known)
         return await deferToThread(
             _cached_outcome,
             tuple(measured),
@@ -155,24 +137,49 @@ class ComparisonViews:
             ab_test.min_effect,
         )
 
-    async def _measured(
-        self, ab_test: AbTestRow, rows: Sequence[IterationRow]
-    ) -> list[SeriesValues]:
-        return [
-            replace(
-                _series_values(ab_test, rows, (testbed, workload)),
-                images=tuple(variant.image_id for variant in ab_test.variants),
-                noise=await self._noise((testbed, workload)),
-            )
-            for testbed, workload in ab_test.series
-        ]
+    async def values(
+        self, ab_test: AbTestRow, series: SeriesName, known: KnownImages
+    ) -> SeriesValues:
+        """What was measured of one series."""
+        return await self._values(ab_test, await measured_by(self._farm, ab_test), series, known)
 
-    async def _noise(self, series: SeriesName) -> Noise | None:
-        """What the trunk's history of a series tells of boots and layout; None without one."""
-        if series not in self._noises:
-            history = await read_series(self._farm, *series, await first_branch(self._farm))
-            self._noises[series] = history.noise if history.points else None
-        return self._noises[series]
+    async def _measured(
+        self, ab_test: AbTestRow, rows: Sequence[IterationRow], known: KnownImages
+    ) -> list[SeriesValues]:
+        return [await self._values(ab_test, rows, series, known) for series in ab_test.series_names]
+
+    async def _values(
+        self,
+        ab_test: AbTestRow,
+        rows: Sequence[IterationRow],
+        series: SeriesName,
+        known: KnownImages,
+    ) -> SeriesValues:
+        values = series_values(ab_test, rows, series)
+        return replace(
+            values,
+            kernels=tuple(variant.image_id for variant in ab_test.variants),
+            single=known.single(values),
+            noise=await self.noise(series, known),
+        )
+
+    async def noise(self, series: SeriesName, known: KnownImages) -> Noise | None:
+        """What the base's branch's history of a series tells of boots and layout, or None.
+
+        Commits that are held against each other teach nothing: they may differ.
+        """
+        branch = await self._branch_of_base(known.ab_test)
+        key = (series, branch, known.plain_positions)
+        if key not in self._noises:
+            history = await read_series(self._farm, *series, branch, without=known.plain_positions)
+            self._noises[key] = history.noise if history.points else None
+        return self._noises[key]
+
+    async def _branch_of_base(self, ab_test: AbTestRow) -> str:
+        """The branch whose history tells the noise; the first, of a base that none has."""
+        base = await self._farm.store.image(ab_test.variants[0].image_id)
+        of_base = base and (base.branch or await branch_of_commit(self._farm, base.sha))
+        return of_base or await first_branch(self._farm)
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""
@@ -181,8 +188,8 @@ class ComparisonViews:
             for digest in await self._held(ab_test):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    shown = {"digest": digest, "text": spelled_out(patch.body)}
-                    found.append({"origin": patch.origin, **shown})
+                    text: str = await deferToThread(spelled_out, patch.body)
+                    found.append({"origin": patch.origin, "digest": digest, "text": text})
         return found
 
     async def _held(self, ab_test: AbTestRow) -> list[str]:
@@ -191,18 +198,19 @@ class ComparisonViews:
         held = [image.variant for image in images if image and image.state == ImageState.HELD]
         return list(dict.fromkeys(d for variant in held for d in parse_recipe(variant).patches))
 
-    async def _activity(self, ab_test: AbTestRow) -> str:
+    async def _activity(self, ab_test: AbTestRow, images: Sequence[ImageRow]) -> str:
         """What is done for a comparison at this moment, in a few words."""
         if ab_test.state == AbTestState.AWAITING:
             return "its patches await approval"
-        for variant in ab_test.variants:
-            image = await self._farm.store.image(variant.image_id)
-            if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
-                return f"building {image.label}"
+        for image in images:
+            if image.state in {ImageState.WANTED, ImageState.BUILDING}:
+                further = f", image {image.ordinal}" if image.ordinal else ""
+                return f"building {image.label}{further}"
+        by_id = {image.id: image for image in images}
         for probe in await self._farm.store.probes_of_ab_test(ab_test.id):
-            image = await self._farm.store.image(probe.image_id)
-            if probe.state in OPEN_PROBES and image is not None:
-                return f"measuring {image.label}: {probe.workload} on {probe.testbed}"
+            if probe.state in OPEN_PROBES and probe.image_id in by_id:
+                label = by_id[probe.image_id].label
+                return f"measuring {label}: {probe.workload} on {probe.testbed}"
         return "planning"
 
 
@@ -228,71 +236,6 @@ def _cached_outcome(
 def variants_of(ab_test: AbTestRow) -> list[Json]:
     """The variants as JSON has them, the base first."""
     return [{"label": one.label, "variant": one.variant} for one in ab_test.variants]
-
-
-def _series_values(
-    ab_test: AbTestRow, iterations: Sequence[IterationRow], series: SeriesName
-) -> SeriesValues:
-    """The values of one series and epoch, in the unit in which most of them are."""
-    rows, others = of_newest_epoch(_by_series(iterations).get(series, []))
-    units = [row.unit for row in rows]
-    unit = max(units, key=units.count, default=PPS.unit)
-    counted = [(place_of(ab_test, row), row) for row in rows if row.unit == unit]
-    epoch = rows[0].epoch if rows else ""
-    labels = [variant.label for variant in ab_test.variants]
-    note = left_out(((labels[place_of(ab_test, row)], row.epoch) for row in others), epoch)
-    again = f"; measure what is missing by `bench-compare --extend {ab_test.id}`"
-    lacking = len({place for place, _ in counted}) < len(labels)
-    testbed, workload = series
-    return SeriesValues(
-        testbed=testbed,
-        workload=workload,
-        metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
-        values=tuple(
-            tuple(row.value for at, row in counted if at == place and row.value is not None)
-            for place in range(len(labels))
-        ),
-        order=tuple(place for place, _ in counted),
-        epoch=epoch,
-        facts=dict(rows[0].facts) if rows else {},
-        note=note + (again if note and lacking else ""),
-    )
-
-
-async def boots_of(farm: Farm, ab_test: AbTestRow) -> list[BootLog]:
-    """The boots that count; those of a variant and series are numbered in the order measured.
-
-    An iteration that was counted in several units is one boot.
-    """
-    boots: list[BootLog] = []
-    measured = await farm.store.iterations_of_ab_test(ab_test.id)
-    for (testbed, workload), rows in _by_series(measured).items():
-        counts: Counter[int] = Counter()
-        known: set[tuple[int, int]] = set()
-        for row in of_newest_epoch(rows)[0]:
-            if row.value is None or (row.probe_id, row.ordinal) in known:
-                continue
-            known.add((row.probe_id, row.ordinal))
-            place = place_of(ab_test, row)
-            counts[place] += 1
-            boots.append(
-                BootLog(
-                    testbed=testbed,
-                    workload=workload,
-                    variant=place,
-                    ordinal=counts[place],
-                    log=row.log,
-                    whole=row.unit != PPS.unit or _gives(row.log, row.value),
-                    facts={name: str(value) for name, value in row.facts.items()},
-                )
-            )
-    return boots
-
-
-def _gives(log: str, value: float) -> bool:
-    """Whether a log does not contradict its boot's value: earlier releases kept its end alone."""
-    reading = parse_receiver(split_logs(log).receiver)
-    return isinstance(reading, Unusable) or reading.median_pps == value
 
 
 async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:

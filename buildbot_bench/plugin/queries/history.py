@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import hypot
@@ -57,11 +57,18 @@ class SeriesPoints:
         return self.points[0].unit if self.points else PPS.unit
 
 
-async def read_series(farm: Farm, testbed: str, workload: str, branch: str) -> SeriesPoints:
-    """The series on a branch as it is now; one without points when there is none of that name."""
+async def read_series(
+    farm: Farm, testbed: str, workload: str, branch: str, *, without: Collection[int] = ()
+) -> SeriesPoints:
+    """The series on a branch as it is now; one without points when there is none of that name.
+
+    `without` the commits at some positions: they teach nothing of the noise.
+    """
     rows = await farm.store.points(testbed, workload, branch)
+    rows = [row for row in rows if row.position not in without]
     points = await deferToThread(_in_newest_unit, rows)
-    return SeriesPoints(points=points, noise=await _noise(farm, testbed, workload, branch, points))
+    noise = await _noise(farm, testbed, workload, branch, points, without=without)
+    return SeriesPoints(points=points, noise=noise)
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
@@ -70,7 +77,13 @@ def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
 
 
 async def _noise(
-    farm: Farm, testbed: str, workload: str, branch: str, points: Sequence[PointRow]
+    farm: Farm,
+    testbed: str,
+    workload: str,
+    branch: str,
+    points: Sequence[PointRow],
+    *,
+    without: Collection[int],
 ) -> Noise:
     recent = points[-_NOISE_FROM:]
     samples = await farm.store.samples(
@@ -80,7 +93,8 @@ async def _noise(
         last_position=recent[-1].position if recent else 0,
         history_of=branch,
     )
-    return await deferToThread(lambda: learn(comparable_samples(samples)))
+    others = [sample for sample in samples if sample.position not in without]
+    return await deferToThread(lambda: learn(comparable_samples(others)))
 
 
 # Nineteen of twenty points of an unchanged level lie within two standard deviations of it.
@@ -150,7 +164,8 @@ _ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 class Mark:
     """A commit that changed the level: found by a search, or an alarm without one.
 
-    `effect` is a fraction of the old level; `searchid` is None for an alarm.
+    `effect` is a fraction of the old level; `searchid` is None for an alarm. `sha` is empty where
+    no image tells it.
     """
 
     kind: str
@@ -158,6 +173,7 @@ class Mark:
     label: str
     effect: float | None
     searchid: int | None
+    sha: str = ""
 
 
 async def series_list(farm: Farm) -> list[Json]:
@@ -240,7 +256,7 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
                 alarms[row.new_position] = Mark(
                     kind="alarm",
                     position=row.new_position,
-                    label=await _label(farm, row.branch or branch, row.new_position),
+                    **await _name(farm, row.branch or branch, row.new_position),
                     effect=row.effect,
                     searchid=row.search_id,
                 )
@@ -257,7 +273,7 @@ async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) 
         Mark(
             kind="culprit",
             position=search.old_position + step.new,
-            label=await _label(farm, search.branch, search.old_position + step.new),
+            **await _name(farm, search.branch, search.old_position + step.new),
             effect=step.effect,
             searchid=search.id,
         )
@@ -265,7 +281,9 @@ async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) 
     ]
 
 
-async def _label(farm: Farm, branch: str, position: int) -> str:
-    """The name of the revision there; it was measured, else nobody would speak of it."""
+async def _name(farm: Farm, branch: str, position: int) -> dict[str, str]:
+    """Label and hash of the revision there; it was measured, else nobody would speak of it."""
     images = await farm.store.images_of_history(branch, position, position)
-    return images[-1].label if images else f"#{position}"
+    if not images:
+        return {"label": f"#{position}"}
+    return {"label": images[-1].label, "sha": images[-1].sha}

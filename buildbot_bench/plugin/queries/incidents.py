@@ -5,6 +5,7 @@ An incident is named by its search: the search's own series, and those that join
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from buildbot_bench.core.incident import (
 from buildbot_bench.core.judge import Direction
 from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.core.search import Step
+from buildbot_bench.core.search import Slope, Step
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.states import (
@@ -55,6 +56,12 @@ def alarmed_by(search: NewSearch) -> AlarmedSeries:
     )
 
 
+def is_of_improvement(search: NewSearch) -> bool:
+    """Whether an alarm that something became better began a search: it gives way to all else."""
+    alarmed = search.reason is SearchReason.ALARM and search.claimed is not None
+    return alarmed and not is_worse(search.claimed or 0.0, search.unit)
+
+
 def explains(search: SearchRow, alarm: AlarmedSeries) -> bool:
     """Whether a search is about the change that an alarm saw: in its range, in its direction.
 
@@ -64,7 +71,7 @@ def explains(search: SearchRow, alarm: AlarmedSeries) -> bool:
         return False
     if search.ended_at is None:
         return may_share_a_change(alarmed_by(search), alarm)
-    return bool(_steps_within(search, alarm)) or _is_within_a_slope(search, alarm)
+    return bool(_steps_within(search, alarm)) or bool(_slopes_around(search, alarm))
 
 
 def step_within(search: SearchRow, alarm: AlarmedSeries) -> Step | None:
@@ -83,17 +90,30 @@ def _steps_within(search: SearchRow, alarm: AlarmedSeries) -> list[Step]:
     ]
 
 
-def _is_within_a_slope(search: SearchRow, alarm: AlarmedSeries) -> bool:
-    """Whether all of an alarm's range lies in a stretch that changed that way little by little.
+def _slopes_around(search: SearchRow, alarm: AlarmedSeries) -> list[Slope]:
+    """The stretches that changed that way little by little and hold all of an alarm's range.
 
     The kernels that a search measured there are judged too, and each may be an alarm.
     """
     worse = is_worse(alarm.effect, alarm.unit)
-    return any(
-        search.old_position + slope.whole.old <= alarm.old
+    return [
+        slope
+        for slope in (search.answer.slopes if search.answer else ())
+        if search.old_position + slope.whole.old <= alarm.old
         and alarm.new <= search.old_position + slope.whole.new
         and is_worse(slope.whole.effect, search.unit) is worse
-        for slope in (search.answer.slopes if search.answer else ())
+    ]
+
+
+def is_of_slope(search: SearchRow, alarm: AlarmedSeries) -> bool:
+    """Whether an ended search found a slope that an alarm of a related series is a part of.
+
+    What changed by more than the whole slope and min_effect is more than a part of it.
+    """
+    seen, least = abs(math.log1p(max(alarm.effect, -0.99))), math.log1p(search.min_effect)
+    return search.ended_at is not None and any(
+        seen <= abs(math.log1p(max(slope.whole.effect, -0.99))) + least
+        for slope in _slopes_around(search, alarm)
     )
 
 
@@ -109,7 +129,8 @@ async def incident_of(
         running = search.ended_at is None
         if search.id in passed or not explains(search, alarm):
             continue
-        if not running and step_within(search, alarm) is None:
+        is_about = step_within(search, alarm) is not None or is_of_slope(search, alarm)
+        if not (running or is_about):
             continue
         members = await farm.store.series_of_incident(search.id)
         if not any(is_denied(member, alarm) for member in members):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.judge import Settled
 from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
@@ -27,8 +26,8 @@ def mark_json(mark: MarkRow) -> Json:
 
 
 def opinion_of(marks: list[MarkRow]) -> Opinion | None:
-    """The last word."""
-    if not marks:
+    """The last word; None when it was withdrawn."""
+    if not marks or marks[-1].kind is MarkKind.WITHDRAWN:
         return None
     last = marks[-1]
     return Opinion(
@@ -37,21 +36,6 @@ def opinion_of(marks: list[MarkRow]) -> Opinion | None:
         at_s=last.at_s,
         fixed_by=last.fixed_label or "",
     )
-
-
-async def settled_changes(
-    farm: Farm, testbed: str, workload: str, first_position: int, *, branch: str
-) -> list[Settled]:
-    """The changes of a series on a branch that were dealt with: alarms, and what boots denied.
-
-    An alarm of before the tables kept where the level began counts from the revision judged.
-    """
-    rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
-    return [
-        Settled(began=row.grounds.began or row.new_position, judged=row.new_position)
-        for row in rows
-        if row.grounds.began is not None or row.state != JudgementState.NOTHING
-    ]
 
 
 async def track_record(farm: Farm) -> TrackRecord:
@@ -93,12 +77,13 @@ async def verdicts(farm: Farm, limit: int) -> list[Json]:
     newest = sorted(rows, key=lambda row: row.id, reverse=True)[:limit]
     marks = {mark.judgement_id: mark_json(mark) for mark in await farm.store.newest_marks()}
     return [
-        _verdict(row) | {"mark": marks.get(row.id)} | await farm.git(_named, farm, row)
+        verdict_json(row) | {"mark": marks.get(row.id)} | await farm.git(_named, farm, row)
         for row in newest
     ]
 
 
-def _verdict(row: JudgementRow) -> Json:
+def verdict_json(row: JudgementRow) -> Json:
+    """What was made of a sample, as the pages show it."""
     return {
         "judgementid": row.id,
         "testbed": row.testbed,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from twisted.python import log
 
 from buildbot_bench import extensions
+from buildbot_bench.core.judge import Said
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import AddedSection, ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.sample import PPS
@@ -15,9 +16,11 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
+from buildbot_bench.plugin.queries.marked import marked_changes, marks_told
 
 # A section is for a reader of a mail; what is longer belongs on a page of its own.
 MOST_ADDED_LINES = 100
@@ -28,6 +31,12 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
     inputs = await gather(farm, search)
     images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
     answer, probes = answer_of(search), await probe_records(farm, search)
+    series = (search.testbed, search.workload, search.branch)
+    expected = {
+        one.judged - search.old_position: one.author
+        for one in await marked_changes(farm, *series)
+        if one.said is Said.EXPECTED
+    }
     report = compose(
         range=inputs.range,
         answer=answer,
@@ -35,6 +44,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         setting=replace(
             _setting(farm, search, inputs),
             carried=await applied_fix(farm, search, inputs.images.values()),
+            branch=await branch_to_name(farm, search.branch),
         ),
         probes=probes,
         untestable={
@@ -46,6 +56,8 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             await context_of(farm, search, inputs, answer, probes),
             opinion=opinion_of(await farm.store.marks_of_search(search.id)),
             record=await track_record(farm),
+            expected=expected,
+            marked=await marks_told(farm, *series, search.new_position),
         ),
     )
     return replace(report, added=tuple(added_sections(report)))

@@ -19,11 +19,12 @@ from buildbot_bench.core.ab_test import (
     result_files,
 )
 from buildbot_bench.core.profile import Profile
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.states import ProfileState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.captures import taken
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, Json, boots_of
+from buildbot_bench.plugin.queries.compared_boots import boots_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, Json
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from buildbot_bench.render.plots import Format, MedianGroup, medians
 

@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from buildbot_bench.core.ab_test import Identity, check_identities, check_written, title_of
+from buildbot_bench.core.ab_test import (
+    DEFAULT_IMAGES,
+    Identity,
+    check_identities,
+    check_written,
+)
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import Series, all_series, testbed_of
-from buildbot_bench.plugin.queries.comparisons import variants_of
+from buildbot_bench.plugin.farm.series import Series, all_series
+from buildbot_bench.plugin.requests.comparison_costs import announced
 from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
+from buildbot_bench.plugin.requests.quota import refuse_one_too_many
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
@@ -29,7 +35,8 @@ class ComparisonQuestion:
     """A comparison that a person thinks of; empty testbeds or workloads mean all of them.
 
     `variants` are as people write them, the base first; `labels` what some of them are to be
-    called, by what is written. `patches` holds the bytes of each file that a variant names, by its
+    called, by what is written. There are `iterations` boots of each one's first image, and at most
+    `images` of each. `patches` holds the bytes of each file that a variant names, by its
     name.
     """
 
@@ -38,6 +45,7 @@ class ComparisonQuestion:
     testbeds: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     iterations: int = DEFAULT_ITERATIONS
+    images: int = DEFAULT_IMAGES
     min_effect: float | None = None
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -46,12 +54,14 @@ class ComparisonQuestion:
 class Extension:
     """What a comparison is to have more: `more` boots of each or `iterations` in all, variants.
 
+    `images` is how many of each there may be, None for as many as it has.
     With none of these it goes on where it was cancelled, or failed.
     """
 
     variants: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     iterations: int | None = None
+    images: int | None = None
     more: int = 0
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -68,12 +78,13 @@ class ComparisonRequests:
         """Start one and say how many boots it takes.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
-        Raises UsageError for a variant that cannot be understood, for two that are the same, and
-        for labels that do not fit.
+        Raises UsageError for a variant that cannot be understood, for two that are the same, for
+        labels that do not fit, and for more than somebody who is not trusted may have.
         """
         check_written(question.variants, question.labels)
         wanted = self._series_of_job(question)
-        found = await self._variants(question, requester)
+        await refuse_one_too_many(self._farm, requester, trusted=trusted)
+        found = await self._variants(question, requester, trusted=trusted)
         check_identities([_identity(*one) for one in found])
         rows, held = await self._rows(found, trusted=trusted)
         ab_test = await self._farm.store.add_ab_test(
@@ -81,6 +92,7 @@ class ComparisonRequests:
                 variants=rows,
                 series=[(series.testbed, series.workload) for series in wanted],
                 iterations=question.iterations,
+                images=question.images,
                 confidence=self._farm.workflow.regression.confidence,
                 min_effect=question.min_effect or self._min_effect(wanted),
                 requester=requester,
@@ -89,8 +101,7 @@ class ComparisonRequests:
             now=self._farm.now(),
         )
         self._farm.wake()
-        boots = len(rows) * ab_test.iterations
-        return self._announced(ab_test, boots, boots)
+        return await announced(self._farm, ab_test, known=0)
 
     async def extend(
         self, ab_test_id: int, asked: Extension, requester: str, *, trusted: bool = True
@@ -108,11 +119,13 @@ class ComparisonRequests:
             raise UsageError(
                 f"comparison {ab_test_id} is {ab_test.state}", hint="start another one"
             )
-        iterations = _iterations(ab_test, asked)
+        iterations, images = _iterations(ab_test, asked), _images(ab_test, asked)
         known = [variant.variant for variant in ab_test.variants]
         check_written(asked.variants, asked.labels, known=known)
         await refuse_other_epoch(self._farm, ab_test, asked.variants)
-        found = await self._variants(asked, requester)
+        if ab_test.ended:
+            await refuse_one_too_many(self._farm, requester, trusted=trusted)
+        found = await self._variants(asked, requester, trusted=trusted)
         there = [await self._known(variant) for variant in ab_test.variants]
         check_identities([*there, *(_identity(*one) for one in found)])
         rows, held = await self._rows(found, trusted=trusted)
@@ -121,6 +134,7 @@ class ComparisonRequests:
             ab_test,
             more=rows,
             iterations=iterations,
+            images=images,
             state=AbTestState.AWAITING if held else AbTestState.RUNNING,
             detail=None,
             ended_at=None,
@@ -129,18 +143,21 @@ class ComparisonRequests:
         if extended is None:
             raise UsageError(f"comparison {ab_test_id} has just changed", hint="ask again")
         self._farm.wake()
-        boots = len(extended.variants) * iterations
-        missing = boots - len(ab_test.variants) * ab_test.iterations
-        return self._announced(extended, boots, missing)
+        there_are = len(ab_test.variants) * ab_test.iterations
+        return await announced(self._farm, extended, known=there_are)
 
     async def _variants(
-        self, asked: ComparisonQuestion | Extension, requester: str
+        self, asked: ComparisonQuestion | Extension, requester: str, *, trusted: bool
     ) -> list[tuple[Variant, str]]:
         """What each name means, and what it is to be called."""
         found = []
         for written in asked.variants:
             variant = await find_variant(
-                self._farm, written, patches=asked.patches, requester=requester
+                self._farm,
+                written,
+                patches=asked.patches,
+                requester=requester,
+                trusted=trusted,
             )
             found.append((variant, asked.labels.get(written, variant.label)))
         return found
@@ -175,28 +192,14 @@ class ComparisonRequests:
     async def _ask_again(self, ab_test: AbTestRow, *, trusted: bool) -> bool:
         """What failed is built anew; whether any is held and not to be approved by who asks."""
         held = False
-        for variant in ab_test.variants:
-            image = await self._farm.store.image(variant.image_id)
-            if image is not None and image.state == ImageState.HELD:
+        for image in await self._farm.store.images_of_ab_test(ab_test.id):
+            if image.state == ImageState.HELD:
                 held |= not trusted
-            elif image is not None and image.state == ImageState.FAILED:
+            elif image.state == ImageState.FAILED:
                 await self._farm.store.change_image(
                     image, now=self._farm.now(), state=ImageState.WANTED, attempt=0
                 )
         return held
-
-    def _announced(self, ab_test: AbTestRow, boots: int, missing: int) -> Json:
-        """What is answered: `boots` of each series in all, of which so many are `missing`."""
-        variants = variants_of(ab_test)
-        return {
-            "comparisonid": ab_test.id,
-            "state": str(ab_test.state),
-            "title": title_of([variant["label"] for variant in variants]),
-            "variants": variants,
-            "series": [list(series) for series in ab_test.series],
-            "boots": boots * len(ab_test.series),
-            "hours": self._hours(ab_test, missing),
-        }
 
     def _min_effect(self, wanted: Sequence[Series]) -> float:
         """That of its testbeds when they have one in common, else the farm's."""
@@ -257,14 +260,6 @@ class ComparisonRequests:
             raise UsageError("none of these testbeds runs any of these workloads")
         return fitting
 
-    def _hours(self, ab_test: AbTestRow, boots: int) -> float:
-        """How long the busiest testbed boots and blasts; builds come before."""
-        spent: dict[str, float] = {}
-        for name, _ in ab_test.series:
-            testbed = testbed_of(self._farm, name)
-            spent[name] = spent.get(name, 0.0) + boots * (testbed.boot_s + testbed.run_s)
-        return max(spent.values()) / 3600
-
 
 def _identity(variant: Variant, label: str) -> Identity:
     return Identity(
@@ -291,5 +286,21 @@ def _iterations(ab_test: AbTestRow, asked: Extension) -> int:
         raise UsageError(
             f"{wanted} boots of each are too many: {MOST_ITERATIONS} are the most",
             hint=f"comparison {ab_test.id} has {ab_test.iterations}",
+        )
+    return wanted
+
+
+def _images(ab_test: AbTestRow, asked: Extension) -> int:
+    """How many images of each there may be.
+
+    Raises:
+        UsageError: Fewer than there are.
+    """
+    wanted = asked.images or ab_test.images
+    known = 1 + max((one.number for one in ab_test.further), default=0)
+    if wanted < known:
+        raise UsageError(
+            f"comparison {ab_test.id} has {known} images of a variant, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
         )
     return wanted

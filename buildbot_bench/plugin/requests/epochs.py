@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from buildbot_bench.core.ab_test import epoch_name, of_newest_epoch
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.db.finding_rows import AbTestRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.farm import Farm
 
 

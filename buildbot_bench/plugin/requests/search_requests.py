@@ -29,6 +29,7 @@ from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.history import revision_json
+from buildbot_bench.plugin.requests.quota import keep_patch
 
 Json = dict[str, Any]
 
@@ -137,9 +138,8 @@ class SearchRequests:
         body = await farm.git(farm.history.patch, fix)
         name = f"commit:{fix.short_sha}"
         check_patch(body, name)
-        kept = await farm.store.add_patch(
-            body=body, origin=name, requester=requester, now=farm.now()
-        )
+        # It is a commit of the repository that is watched: as trusted as that.
+        kept = await keep_patch(farm, body=body, origin=name, requester=requester, trusted=True)
         return fix.sha, kept.digest
 
     def _resolve(self, question: SearchQuestion) -> tuple[Revision, Revision]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections import Counter
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -17,9 +18,20 @@ from typing import Any
 from buildbot.www.auth import CustomAuth
 from buildbot.www.authz import Authz, Forbidden
 from buildbot.www.authz.endpointmatchers import EndpointMatcherBase, Match
-from twisted.internet.defer import Deferred, succeed
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import deferLater
+from twisted.python import log
+
+from buildbot_bench.core.legible import one_line
 
 APPROVE = "approve"
+
+# Chosen: who mistypes waits for a moment, who guesses tries some 8000 passwords a day.
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 10.0
+# Answers that wait at a time, and names whose mistakes are counted: they take memory.
+MOST_WAITING, MOST_NAMES = 100, 1000
 
 _USER = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
@@ -27,9 +39,41 @@ _USER = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 class BenchAuth(CustomAuth):
     """HTTP Basic against the files `<directory>/<user>.login`, each with one password."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clock: Any = reactor) -> None:
         super().__init__()
         self._directory = directory
+        self._clock = clock
+        self._wrong: Counter[bytes] = Counter()
+        self._waiting = 0
+
+    def requestAvatarId(self, cred: Any) -> Deferred[bytes]:
+        """As Buildbot does; a wrong password is named in the log, and answered later each time.
+
+        Those who guess by many connections at once are refused when too many wait.
+        """
+        user = cred.username if _USER.fullmatch(cred.username) else b""
+        if self._waiting < MOST_WAITING and self.check_credentials(cred.username, cred.password):
+            del self._wrong[user]
+            return succeed(cred.username)
+        name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
+        log.msg(f"bench: a log-in as {name!r} was refused")
+        if self._waiting >= MOST_WAITING:
+            return fail(UnauthorizedLogin())
+        if len(self._wrong) >= MOST_NAMES:
+            self._wrong.clear()
+        self._wrong[user] += 1
+        self._waiting += 1
+        pause_s = min(FIRST_PAUSE_S * 2 ** min(self._wrong[user] - 1, 20), MOST_PAUSE_S)
+        return deferLater(self._clock, pause_s, self._refuse)
+
+    def _refuse(self) -> None:
+        """Answer a wrong password.
+
+        Raises:
+            UnauthorizedLogin: Always.
+        """
+        self._waiting -= 1
+        raise UnauthorizedLogin
 
     def check_credentials(self, username: bytes, password: bytes) -> bool:
         """Whether the user's file has that password."""

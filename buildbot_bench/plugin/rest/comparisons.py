@@ -7,6 +7,7 @@ from typing import Any
 
 from buildbot.data import base, types
 
+from buildbot_bench.core.ab_test import DEFAULT_IMAGES, MOST_IMAGES
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
@@ -55,6 +56,7 @@ def question_of(args: dict[str, Any]) -> ComparisonQuestion:
             default=DEFAULT_ITERATIONS,
             hint=f"Student's t needs {MIN_ITERATIONS}; {DEFAULT_ITERATIONS} are usual",
         ),
+        images=number(args, "images", least=1, most=MOST_IMAGES, default=DEFAULT_IMAGES),
         min_effect=fraction(args, "min_effect"),
         patches=files(args, "patches", most=MOST_PATCHES),
     )
@@ -69,6 +71,9 @@ def extension_of(args: dict[str, Any]) -> Extension:
         iterations=None
         if iterations is None
         else number(args, "iterations", least=MIN_ITERATIONS, most=MOST_ITERATIONS, default=0),
+        images=None
+        if args.get("images") is None
+        else number(args, "images", least=1, most=MOST_IMAGES, default=1),
         more=number(args, "more", least=0, most=MOST_ITERATIONS, default=0),
         patches=files(args, "patches", most=MOST_PATCHES),
     )

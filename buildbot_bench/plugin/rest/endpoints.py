@@ -23,6 +23,7 @@ from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2Ro
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.limits import LISTED_ROWS
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
@@ -233,9 +234,17 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """What is there; None, which Buildbot answers by 404, when there is nothing."""
+        """What is there; None, which Buildbot answers by 404, when there is nothing.
+
+        A list has at most LISTED_ROWS; its `meta` says how many there are in all.
+        """
         refuse_nonsense(resultSpec)
-        return await self.show(resultSpec, kwargs) if _possible(kwargs) else None
+        if not _possible(kwargs):
+            return None
+        found = await self.show(resultSpec, kwargs)
+        if self.kind is base.EndpointKind.COLLECTION and resultSpec.limit is None:
+            resultSpec.limit = LISTED_ROWS  # cut by Buildbot, after it has filtered and sorted
+        return found
 
     @async_to_deferred
     async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
@@ -267,6 +276,11 @@ def refuse_nonsense(spec: Any) -> None:
         number = getattr(spec, name)
         if number is not None and number < 0:
             raise InvalidQueryParameter(f"{name}={number}: it must be 0 or more")
+    if spec.limit is not None and spec.limit > LISTED_ROWS:
+        asked = one_line(str(spec.limit), columns=40)
+        raise InvalidQueryParameter(
+            f"limit={asked}: it must be at most {LISTED_ROWS}; offset= shows the others"
+        )
     for one in spec.filters:
         if one.op == "contains" and not all(isinstance(value, str) for value in one.values):
             raise InvalidQueryParameter(f"{one.field}__contains: a number contains nothing")

@@ -1,8 +1,9 @@
 """The resources that the web pages read, under /api/v2/bench; all of them only read.
 
-`series` · `history/TESTBED/WORKLOAD/POSITION` · `samples/TESTBED/WORKLOAD/csv` ·
-`searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` · `gates` · `noops` · `kernels` ·
-`reports` · `verdicts` · `record` · `mirror`; whole series are the pages' own.
+`series` · `commits/REVISION` · `history/TESTBED/WORKLOAD/POSITION` ·
+`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` ·
+`gates` · `noops` · `kernels` · `reports` · `verdicts` · `record` · `mirror`; whole series are the
+pages' own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import fields
 from typing import Any
 
 from buildbot.data import base, types
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.gate import Ruling
 from buildbot_bench.plugin.broker.commit_queue import said_of
@@ -23,7 +26,14 @@ from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import Series, all_series
-from buildbot_bench.plugin.queries import commit_views, history, judgements, lab, searches
+from buildbot_bench.plugin.queries import (
+    commit_contrasts,
+    commit_views,
+    history,
+    judgements,
+    lab,
+    searches,
+)
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, newest
 
@@ -107,8 +117,13 @@ _COLUMNS = [field.name for field in fields(ExportRow)]
 
 
 async def samples_csv(farm: Farm, testbed: str, workload: str, branch: str) -> str:
-    """One line an iteration on a branch, under a line that names the columns."""
-    return as_csv(await farm.store.export(testbed, workload, branch))
+    """One line an iteration on a branch, under a line that names the columns.
+
+    A series of years takes seconds to write, during which the reactor answers others.
+    """
+    rows = await farm.store.export(testbed, workload, branch)
+    written: str = await deferToThread(as_csv, rows)
+    return written
 
 
 def as_csv(rows: list[ExportRow]) -> str:
@@ -151,6 +166,13 @@ class SeriesEndpoint(_Reading):
     read = history.series_list
 
 
+class CommitEndpoint(_Reading):
+    """One commit on all series, each against what was measured before it."""
+
+    pathPatterns = ["/bench/commits/s:revision"]
+    read = commit_contrasts.commit
+
+
 class PointEndpoint(BenchEndpoint):
     """One commit of a series."""
 
@@ -171,6 +193,11 @@ class SamplesEndpoint(BenchEndpoint):
     pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
     takes_branch = True
 
+    def __init__(self, rtype: Any, master: Any) -> None:
+        super().__init__(rtype, master)
+        # Threads that write thousands of rows at once take the interpreter from the reactor.
+        self._one_at_a_time = DeferredLock()
+
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The file of a series that is or was measured: its name goes into a header."""
         farm = farm_of(self.master)
@@ -182,7 +209,9 @@ class SamplesEndpoint(BenchEndpoint):
         if asked["branch"] != await first_branch(farm):
             name = f"{asked['branch'].replace('/', '-')}-{name}"
         return {
-            "raw": await samples_csv(farm, **asked),
+            "raw": await self._one_at_a_time.run(
+                lambda: Deferred.fromCoroutine(samples_csv(farm, **asked))
+            ),
             "mime-type": "text/csv",
             "filename": f"{name}.csv",
         }
@@ -275,6 +304,7 @@ class BenchView(base.ResourceType):
     plural = "views"
     endpoints = [
         SeriesEndpoint,
+        CommitEndpoint,
         PointEndpoint,
         SamplesEndpoint,
         StripEndpoint,

@@ -131,6 +131,7 @@ def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
         f"--iterations={probe.iterations}",
         f"--job={probe.token}",
         *(f"--sysctl={setting}" for setting in probe.tunables.split()),
+        *([] if probe.ab_test_id is None else [f"--sample=comparison-{probe.ab_test_id}"]),
     ]
 
 

@@ -11,10 +11,11 @@ from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.archives.apart import contents_apart
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
@@ -131,14 +132,16 @@ class KeepReadFiles(Restartable, FileUpload):
 class Upload(Restartable, FileUpload):
     """Uploads the file that the job made and records the image as built."""
 
-    def __init__(self, *, path: str) -> None:
+    def __init__(self, *, path: str, budget: ArchiveBudget = KERNEL_ARCHIVE) -> None:
         super().__init__(
             name="upload-artefact",
             workersrc=path,
             masterdest="",
+            maxsize=budget.total_bytes,
             blocksize=BLOCK_BYTES,
             haltOnFailure=True,
         )
+        self._budget = budget
 
     async def work(self) -> int:
         """Upload, take the digest, and tell the tables."""
@@ -149,10 +152,15 @@ class Upload(Restartable, FileUpload):
         image = await image_of(self)
         if results != SUCCESS:
             if results == FAILURE and self.build.stopped_reason is None:
-                await self._is_untestable(farm, image, f"the build made no {self.workersrc}")
+                size = await _size_on_worker(self, f"{self.workdir}/{self.workersrc}")
+                most = self._budget.total_bytes
+                too_large = f"{self.workersrc} has more than {spoken(most)}"
+                missing = f"the build made no {self.workersrc}"
+                reason = too_large if (size or 0) > most else missing
+                await self._is_untestable(farm, image, reason)
             return results
         try:
-            held = await deferToThread(contents, incoming)
+            held = await deferToThread(contents_apart, incoming, self._budget)
         except UntestableRevision as error:
             incoming.unlink()
             await self._is_untestable(farm, image, f"{self.workersrc} is no kernel: {error}")

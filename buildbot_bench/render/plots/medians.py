@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.sample import Metric
 from buildbot_bench.render.plots.canvas import BAND, INK, MUTED, NEW, OLD, Format, draw, named
 from buildbot_bench.render.plots.units import scale
@@ -18,7 +19,10 @@ _ALL_WIDTHS = 0.72  # of the boxes of one workload; the rest of the way to the n
 # Okabe and Ito's, the base's and the new one's first; hatched when they begin anew.
 _COLOURS = (OLD, NEW, "#009e73", BAND, "#e69f00", "#cc79a7", "#f0e442", MUTED)
 _HATCHES = ("", "///")
+_NAME_COLUMNS = 40  # letters of an image's name
 _LEGEND_COLUMNS = 4
+# Of a name in the legend, at 9 points, with the box and the air beside it; of a row of names.
+_LETTER_IN, _BESIDE_IN, _LINE_IN = 0.085, 0.6, 0.19
 _COMFORTABLE = 12  # boxes that fit into the usual width
 _BOX_IN = 0.45
 
@@ -43,22 +47,29 @@ def medians(
 
     At least one value must be there. The axis begins at 0, for a box's height is its value.
     """
+    boxes = len(groups) * len(images)
+    width_in = min(7.6 + _BOX_IN * max(boxes - _COMFORTABLE, 0), 15.2)
+    names = [one_line(image, columns=_NAME_COLUMNS) for image in images]
+    columns = _legend_columns(names, width_in)
 
     def paint(axes: Axes) -> None:
-        for number, image in enumerate(images):
-            _boxes(axes, groups, number, len(images), named(image))
+        for number, name in enumerate(names):
+            _boxes(axes, groups, number, len(images), name)
         axes.set_xticks(range(len(groups)), [named(group.workload) for group in groups])
         axes.tick_params(axis="x", length=0)
         top = max(value for group in groups for values in group.values for value in values)
-        # Room for the names of the images, row by row.
-        rows = -(-len(images) // _LEGEND_COLUMNS)
-        axes.set_ylim(0, (1.15 + 0.1 * rows) * top or 1.0)
-        axes.legend(loc="upper right", ncols=min(len(images), _LEGEND_COLUMNS))
+        axes.set_ylim(0, 1.08 * top or 1.0)
+        axes.figure.legend(loc="outside lower center", ncols=columns)
         scale(axes, metric)
 
-    boxes = len(groups) * len(images)
-    width_in = 7.6 + _BOX_IN * max(boxes - _COMFORTABLE, 0)
-    return draw(paint, form=form, title=title, width_in=min(width_in, 15.2))
+    height_in = 3.6 + _LINE_IN * -(-len(images) // columns)
+    return draw(paint, form=form, title=title, width_in=width_in, height_in=height_in)
+
+
+def _legend_columns(names: Sequence[str], width_in: float) -> int:
+    """How many names beside each other fit below the boxes."""
+    column_in = _BESIDE_IN + _LETTER_IN * max(map(len, names))
+    return max(1, min(len(names), _LEGEND_COLUMNS, int(width_in / column_in)))
 
 
 def _boxes(axes: Axes, groups: Sequence[MedianGroup], number: int, of: int, label: str) -> None:

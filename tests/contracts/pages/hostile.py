@@ -26,6 +26,7 @@ NAMES = (
 REFUSED = (
     *(f"{name}={number}" for name in ("limit", "offset") for number in ("-1", "abc", "", "1.5")),
     *(f"{name}=-{number}" for name in ("limit", "offset") for number in LARGE),
+    *(f"limit={number}" for number in ("2001", "99999999", *LARGE)),
     *("limit=%FF", "limit=%00", "offset=%ED%A0%80", "limit=" + "9" * 5000),
     *("order=nonsense", "order=-nonsense", "order=", "order=-", "order=%FF", "order=%ED%A0%80"),
     *("field=nonsense", "field=", "field=%FF", "nonsense=1", "%FF=1", "%ED%A0%80=1"),
@@ -64,13 +65,14 @@ _PARAMETERS = {
         "variants": ["r9"],
         "labels": {"r9": "x"},
         "iterations": 6,
+        "images": 4,
         "more": 1,
         "patches": {},
     },
 }
 _COMPARISON = {"variants": ["r3", "r3+VIMAGE"], "labels": {"r3": "x"}}
 _COMPARISON |= {"testbeds": ["apu"], "workloads": ["forwarding"]}
-_COMPARISON |= {"iterations": 3, "min_effect": 0.02, "patches": {}}
+_COMPARISON |= {"iterations": 3, "images": 2, "min_effect": 0.02, "patches": {}}
 
 
 def queries(pattern: str) -> Iterator[str]:

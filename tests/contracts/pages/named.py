@@ -11,7 +11,14 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.schema import AB_TEST, BRANCH, JUDGEMENT, PROFILE, SEARCH
+from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
+    BRANCH,
+    IMAGE,
+    JUDGEMENT,
+    PROFILE,
+    SEARCH,
+)
 from buildbot_bench.plugin.db.states import ProfileState
 from tests.fakes.served import API, PAGES
 
@@ -19,6 +26,7 @@ from tests.fakes.served import API, PAGES
 RESOURCES: Mapping[str, str] = {
     "bench/judgements": "judgements",
     "bench/judgements/n:judgementid": "judgements",
+    "bench/commits/s:revision": "views",
     "bench/gates": "views",
     "bench/history/s:testbed/s:workload/n:position": "views",
     "bench/kernels": "views",
@@ -94,12 +102,14 @@ def places(
     Each of the testbeds of `series` runs each of the workloads; `positions` are measured ones.
     """
     taken = sa.select(PROFILE.c.id).where(PROFILE.c.state == ProfileState.DONE)
+    plain = sa.select(IMAGE.c.label).distinct().where(IMAGE.c.variant == IMAGE.c.sha)
     queries = {
         "n:searchid": sa.select(SEARCH.c.id),
         "n:judgementid": sa.select(JUDGEMENT.c.id),
         "n:comparisonid": sa.select(AB_TEST.c.id),
         "{profile}": taken,
         "{branch}": sa.select(BRANCH.c.name),
+        "s:revision": plain.where(IMAGE.c.position.in_(positions)),
     }
     with engine.connect() as conn:
         found = {

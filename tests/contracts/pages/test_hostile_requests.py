@@ -44,6 +44,8 @@ async def test_a_refusal_says_what_is_wrong(served):
     for name, number in (("limit", "-1"), ("offset", "-7")):
         answer = await farm.get(f"{API}bench/searches?{name}={number}")
         assert answer.json["error"] == f"{name}={number}: it must be 0 or more"
+    answer = await farm.get(f"{API}bench/searches?limit=99999999")
+    assert "it must be at most 2000; offset= shows the others" in answer.json["error"]
 
 
 async def test_pages_for_programs_are_not_found_by_other_names(served):

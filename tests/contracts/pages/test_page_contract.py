@@ -17,6 +17,7 @@ from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm import SERVICE_NAME
 from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.plugin.rest import endpoints
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint
 from tests.contracts.pages.named import (
     COLLECTIONS,
@@ -175,6 +176,20 @@ async def test_a_list_that_is_cut_is_a_part_of_the_whole(served, there):
             for offset in range(min(len(whole), 4))
         ]
         assert parts == [[one] for one in whole[:4]], pattern
+
+
+async def test_no_list_has_more_rows_than_its_most(served, there, monkeypatch):
+    farm = await served()
+    monkeypatch.setattr(endpoints, "LISTED_ROWS", 2)
+    known = there()
+    for pattern in COLLECTIONS:
+        target, name = next(targets(pattern, known)), RESOURCES[pattern]
+        answer = (await farm.get(target)).json
+        assert len(answer[name]) <= 2, pattern
+        assert (await farm.get(f"{target}?limit=3")).status == 400
+        assert len((await farm.get(f"{target}?limit=2")).json[name]) == min(
+            2, answer["meta"]["total"]
+        ), pattern
 
 
 async def test_what_is_sorted_or_filtered_is_so_before_it_is_cut(served):

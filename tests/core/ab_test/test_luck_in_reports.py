@@ -44,7 +44,7 @@ def composed(
         workload="forwarding",
         metric=metric,
         values=(boots(0.0), boots(change)),
-        images=images,
+        kernels=images,
         noise=noise,
     )
     return compose_ab_test(

@@ -65,7 +65,7 @@ class Played:
     def _series(self, workload: str, wanted: int) -> SeriesValues:
         values: tuple[list[float], ...] = ([], [])
         order: list[int] = []
-        while block := next_block([len(own) for own in values], wanted):
+        while block := next_block([{0: len(own)} for own in values], [{0: wanted}] * 2):
             for _ in range(block.iterations):
                 blast = self._boot(block.variant, workload)
                 values[block.variant].append(blast.values["pps"])

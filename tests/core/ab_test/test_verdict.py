@@ -76,6 +76,34 @@ def test_two_images_of_each_side_show_that_nine_percent_is_worse() -> None:
     assert found.student.significant
 
 
+def test_students_verdict_says_which_sign_is_proven_where_the_size_is_not() -> None:
+    base, scatter = {0: [100.0, 100.4, 99.6]}, (0.0, 0.6, -0.6)
+    more = compare_sides(base, {0: [101.4 + off for off in scatter]}, None, ONE_IMAGE)
+    assert isinstance(more.verdict, Undecided)
+    assert (more.verdict.student, more.verdict.least) == ("better", 0.02)
+    assert more.verdict.needs is not None
+    less_is_better = replace(ONE_IMAGE, higher_is_better=False)
+    other = compare_sides(base, {0: [101.4 + off for off in scatter]}, None, less_is_better)
+    assert isinstance(other.verdict, Undecided)
+    assert other.verdict.student == "worse"
+    open_ = compare_sides(base, {0: [101.0 + 2 * off for off in scatter]}, None, ONE_IMAGE)
+    assert isinstance(open_.verdict, Undecided)
+    assert open_.verdict.student == "no sign"
+
+
+@given(seed=SEEDS, effect=EFFECTS)
+@settings(max_examples=25)
+def test_of_a_recording_no_further_boots_are_asked_for(seed: int, effect: float) -> None:
+    base, new = drawn(seed, effect)
+    recorded = replace(ONE_IMAGE, boots=False)
+    for noise in (None, LEARNT):
+        verdict = compare_sides(base, new, noise, recorded).verdict
+        more = compare_sides(base, new, noise, ONE_IMAGE).verdict
+        assert type(verdict) is type(more)
+        if isinstance(verdict, Undecided | WithinLayoutLuck) and sum(map(len, new.values())) > 2:
+            assert verdict.needs is None or sum(map(len, base.values())) <= 2
+
+
 def test_where_less_is_better_less_is_better() -> None:
     terms = replace(TERMS, higher_is_better=False)
     assert compare_sides(side(0.0, 0.01), side(-0.1, -0.09), LEARNT, terms).verdict == Better()

@@ -35,6 +35,16 @@ from buildbot_bench.core.ab_test.verdict_text import verdict_text
             "undecided: needs about 1 more boot of each",
         ),
         (
+            Undecided(needs=None, student="worse", least=0.1),
+            False,
+            "undecided whether by 10% or more, worse by Student's t",
+        ),
+        (
+            Undecided(needs=None, student="no sign", least=0.02),
+            False,
+            "undecided, no difference proven",
+        ),
+        (
             Undecided(needs=MoreOfEach(boots=MOST, images=MOST)),
             True,
             "undecided: needs 99 more boots or yet more of each, on 99 more images or yet more",

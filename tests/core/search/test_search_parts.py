@@ -15,11 +15,12 @@ from scipy.stats import norm
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.information import mixture_information
+from buildbot_bench.core.search.level_grid import level_grid
 from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.partition import StepPrior, clustering_of, partition_posterior
+from buildbot_bench.core.search.partition import StepPrior, clustering_of, partition_posteriors
 from buildbot_bench.core.search.readings import Readings, read
 from buildbot_bench.core.search.search_range import build_range
-from buildbot_bench.core.search.segments import _grid, segment_evidence
+from buildbot_bench.core.search.segments import Normal, segment_evidence
 
 
 def readings(rows: list[tuple[int, int, float]]) -> Readings:
@@ -29,6 +30,14 @@ def readings(rows: list[tuple[int, int, float]]) -> Readings:
     )
     ground = build_range(max(p for p, _, _ in rows), Evidence(), SearchPolicy())
     return read(ground, measurements)
+
+
+def evidence_of(
+    seen: Readings, noise: SearchNoise, prior_sd: float, claimed: float = 0.0
+) -> tuple[Normal, np.ndarray]:
+    """Of each stretch, under one hypothesis of the noise."""
+    levels, log_evidence = segment_evidence(seen, [noise], np.array([prior_sd]), claimed)
+    return Normal(mean=levels.mean[0], variance=levels.variance[0]), log_evidence[0]
 
 
 def density(away: Any, sd: float) -> Any:
@@ -48,7 +57,7 @@ def test_the_evidence_of_a_stretch_is_the_integral_over_its_level():
         return float(likelihood * norm.pdf(level, loc=middle, scale=prior_sd))
 
     expected = quad(integrand, -0.06, 0.06, points=list(seen.values), limit=500)[0]
-    _, log_evidence = segment_evidence(seen, noise, prior_sd)
+    _, log_evidence = evidence_of(seen, noise, prior_sd)
     assert log_evidence[0, 3] == pytest.approx(np.log(expected), abs=0.02)
 
 
@@ -69,8 +78,9 @@ def test_many_boots_and_kernels_are_weighed_as_if_one_by_one(kernels, seed):
         ]
     )
     noise, prior_sd = SearchNoise(run=0.005, build=0.0), 0.1
-    stretches, log_evidence = segment_evidence(seen, noise, prior_sd)
-    levels, width = _grid(seen, noise)
+    stretches, log_evidence = evidence_of(seen, noise, prior_sd)
+    grid = level_grid(seen, noise)
+    levels, width = grid.levels, grid.width
     middle = 0.5 * (seen.values.min() + seen.values.max())
     of_value = np.log(density(seen.values[:, None] - levels, noise.run))
     prior = norm.logpdf(levels, loc=middle, scale=prior_sd) + np.log(width)
@@ -104,7 +114,7 @@ def test_two_boots_of_an_image_share_its_offset():
 
     both = image(seen.values[:2]) * image(seen.values[2:])
     expected = float(both @ norm.pdf(levels, loc=middle, scale=prior_sd) * step)
-    stretches, log_evidence = segment_evidence(seen, noise, prior_sd)
+    stretches, log_evidence = evidence_of(seen, noise, prior_sd)
     assert log_evidence[0, 0] == pytest.approx(np.log(expected), abs=0.1)
     # Four boots of two images know the level no better than two images allow.
     assert np.sqrt(stretches.variance[0, 0]) == pytest.approx(0.015 / np.sqrt(2), rel=0.1)
@@ -112,7 +122,7 @@ def test_two_boots_of_an_image_share_its_offset():
 
 def test_an_outlier_moves_the_level_little():
     seen = readings([(0, 0, 0.0), (1, 0, 0.1), (2, 0, -0.1), (3, 0, -12.0)])
-    stretches, _ = segment_evidence(seen, SearchNoise(run=0.005, build=0.0), 0.05)
+    stretches, _ = evidence_of(seen, SearchNoise(run=0.005, build=0.0), 0.05)
     assert stretches.mean[0, 3] == pytest.approx(np.median(seen.values), abs=0.003)
 
 
@@ -121,8 +131,8 @@ def test_the_posterior_of_partitions_is_the_sum_over_all_of_them():
     m = 5
     log_evidence = np.where(np.tri(m, k=-1) > 0, -np.inf, rng.normal(0, 2, (m, m)))
     gap_prior = np.array([0.1, 0.2, 0.3, 0.4])
-    result = partition_posterior(
-        log_evidence, StepPrior(gap_prior=gap_prior, clustering=np.zeros((m, m)), none=0.4)
+    (result,) = partition_posteriors(
+        log_evidence[None], StepPrior(gap_prior=gap_prior, clustering=np.zeros((m, m)), none=0.4)
     )
     total, step = 0.0, np.zeros(m - 1)
     for cuts in product([False, True], repeat=m - 1):
@@ -157,7 +167,7 @@ def test_a_claim_says_how_far_apart_the_ends_lie_and_nothing_of_a_single_level()
     seen = readings([(0, 0, 0.4), (4, 0, 0.1), (8, 0, -0.6)])
     noise = SearchNoise(run=0.005, build=0.0)
     (_, plain), (levels, told) = (
-        segment_evidence(seen, noise, 0.05, claimed) for claimed in (0.0, -0.01)
+        evidence_of(seen, noise, 0.05, claimed) for claimed in (0.0, -0.01)
     )
     upper = np.triu_indices(3)
     gain = np.zeros((3, 3))

@@ -96,6 +96,14 @@ async def test_the_scripts_are_told_the_kernels_options(start, farm, master):
     assert given == [None, "nooptions INVARIANTS\noptions VIMAGE"]
 
 
+async def test_the_scripts_are_told_the_patches_by_their_digests(start, farm, master):
+    body = b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
+    await start(new="r4+file:my.patch", patches={"my.patch": body})
+    await Issuer(farm, master).issue()
+    given = [request.properties.get("bench_patches") for request in master.requests]
+    assert given == [None, hashlib.sha256(body).hexdigest()]
+
+
 async def test_boots_alternate_until_there_are_enough_of_each(ab_tests, start, past, farm):
     ab_test_id = await start()
     asked = await run(farm, past, ab_tests)

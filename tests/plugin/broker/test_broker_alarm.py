@@ -5,28 +5,11 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.incident import AlarmedSeries
-from buildbot_bench.core.judge import Alarm
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.queries.incidents import explains
 from tests.fakes.past import Past
 from tests.plugin.farm.test_series import TWINS
-
-
-def alarm(anchor: int = 5) -> Alarm:
-    return Alarm(
-        comparison=None,
-        reason="the level changed",
-        anchor=anchor,
-        effect=-0.1,
-        low=-0.11,
-        high=-0.09,
-        probability=0.99,
-        direction="regression",
-        first=anchor + 1,
-        began=anchor + 1,
-    )
-
 
 SEEN = AlarmedSeries(
     testbed="apu", workload="forwarding", unit="pps", configuration="main",
@@ -45,7 +28,7 @@ async def raised(past, farm, *, anchor: int = 5, new: int = 10) -> int | None:
     await past.commits(*range(1, 13))
     await past.image(anchor)
     row = await past.judgement(anchor, new)
-    await search_for(farm, alarm(anchor), row, "pps")
+    await search_for(farm, row, anchor=anchor, claimed=-0.1, unit="pps")
     return (await farm.store.judgement(row.id)).search_id
 
 
@@ -59,7 +42,7 @@ async def test_an_alarm_starts_a_search_from_its_anchor_to_the_revision_that_was
 async def test_the_same_alarm_raised_again_after_a_crash_starts_no_second_search(past, farm):
     await raised(past, farm)
     (row,) = await farm.store.judgements()
-    await search_for(farm, alarm(), row, "pps")
+    await search_for(farm, row, anchor=5, claimed=-0.1, unit="pps")
     assert len(await farm.store.searches()) == 1
 
 
@@ -146,5 +129,5 @@ async def test_an_alarm_of_a_busy_testbed_is_searched_by_an_idle_one_of_its_kind
     search = await farm.store.search(await raised(past, farm))
     assert (search.testbed, search.old_position, search.new_position) == ("xeon", 5, 10)
     (row,) = await farm.store.judgements()
-    await search_for(farm, alarm(), row, "pps")
+    await search_for(farm, row, anchor=5, claimed=-0.1, unit="pps")
     assert len(await farm.store.searches()) == 2

@@ -7,12 +7,14 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.unapproved import LOOK_EVERY_S, UnapprovedPatches
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
 )
 
+DAY_S = 24 * 3600.0
 PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
 
 
@@ -133,3 +135,69 @@ async def test_of_two_who_decide_at_once_one_is_told(ask, farm, monkeypatch):
     monkeypatch.setattr(farm.store, "ab_test", stale)
     with pytest.raises(UsageError, match="somebody else was quicker"):
         await ComparisonRequests(farm).decide(ab_test_id, "bob", approved=True)
+
+
+LARGE = PATCH + b"+" + b"x" * 3000 + b"\n"
+
+
+def a_patch(number: int) -> bytes:
+    return PATCH.replace(b"rm -rf /", f"rm -rf /{number}".encode())
+
+
+async def wants(farm, number, *, trusted=False, by="guest", body=None):
+    question = ComparisonQuestion(
+        variants=("r4", "r4+file:p"), patches={"p": body or a_patch(number)}
+    )
+    return await ComparisonRequests(farm).start(question, by, trusted=trusted)
+
+
+async def test_a_guest_has_so_many_comparisons_at_a_time(make_farm):
+    farm = make_farm(("\nmail:", "\nuntrusted: {comparisons: 2}\n\nmail:"))
+    first, _ = [await wants(farm, number) for number in range(2)]
+    with pytest.raises(UsageError, match=r"2 of your comparisons .* 2 are the most"):
+        await wants(farm, 2)
+    await wants(farm, 2, by="other")
+    await wants(farm, 3, by="ann", trusted=True)
+    await ComparisonRequests(farm).decide(first["comparisonid"], "ann", approved=False)
+    await wants(farm, 4)
+
+
+@pytest.mark.both_databases
+async def test_a_guests_patches_have_a_quota_of_bytes(make_farm):
+    farm = make_farm(("\nmail:", "\nuntrusted: {patch-mib: 0.001}\n\nmail:"))
+    for number in range(2):
+        await wants(farm, 0)  # the same bytes are kept once
+        await wants(farm, number, body=a_patch(number) + b"+" + b"x" * 300 + b"\n")
+    kept = await farm.store.patch_bytes("guest")
+    assert kept > 600
+    with pytest.raises(UsageError, match=r"of your patches already.*1.02 KiB|after 14 days"):
+        await wants(farm, 9, body=a_patch(9) + b"+" + b"y" * 500 + b"\n")
+    assert await farm.store.patch_bytes("guest") == kept
+    await wants(farm, 9, by="ann", trusted=True, body=LARGE)
+    assert await farm.store.patch_bytes("ann") == len(LARGE)
+
+
+@pytest.mark.both_databases
+async def test_what_nobody_approves_is_rejected_and_deleted(farm, ask, turns, master):
+    ab_test_id = await ask()
+    taken_back = (await wants(farm, 7))["comparisonid"]
+    await ComparisonRequests(farm).cancel(taken_back)
+    approved = (await wants(farm, 8, trusted=True, by="ann"))["comparisonid"]
+    await turns()
+    waits = UnapprovedPatches(farm)
+    master.reactor.advance(13 * DAY_S)
+    await waits.advance()
+    assert (await farm.store.ab_test(ab_test_id)).state == "awaiting approval"
+    master.reactor.advance(DAY_S + LOOK_EVERY_S)
+    await waits.advance()
+    for number in (ab_test_id, taken_back):
+        ab_test = await farm.store.ab_test(number)
+        assert (ab_test.state, ab_test.detail) == (
+            "rejected",
+            "nobody approved its patches within 14 days",
+        )
+    assert await farm.store.patch_bytes("guest") == 0
+    assert (await farm.store.ab_test(approved)).state == "running"
+    assert await farm.store.patch_bytes("ann") == len(a_patch(8))
+    assert (await wants(farm, 7))["state"] == "awaiting approval"
+    assert await farm.store.patch_bytes("guest") == len(a_patch(7))

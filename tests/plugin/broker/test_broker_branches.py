@@ -14,6 +14,12 @@ from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past, boots
 from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
@@ -239,3 +245,60 @@ async def test_a_farm_of_one_branch_may_watch_more(make_farm, source):
     assert (await asked(one), await own_rows(one, "stable/14")) == ([], ["r11", "r12"])
     await measure_all(one, past, lambda _: USUAL)
     assert (await one.store.images())[: len(before)] == before
+
+
+async def measured_on(farm: Farm, past: Past, branch: str, spread: float) -> list[int]:
+    """Twelve commits of a branch, whose images lie up to `spread` off either way; their images."""
+    images = []
+    newest = await farm.store.newest_commit(branch)
+    for position in range(newest.position - 11, newest.position + 1):
+        commit = await farm.store.commit_at(branch, position)
+        image = await farm.store.ensure_image(
+            sha=commit.sha,
+            variant=commit.sha,
+            ordinal=0,
+            position=position,
+            label=commit.revision.label,
+            branch=branch,
+            now=farm.now(),
+        )
+        built = {"state": "built", "digest": f"{image.id:x}".ljust(64, "0"), "size": 9}
+        await farm.store.change_image(image, now=farm.now(), **built)
+        off = 1 + spread * (-1) ** position * (1 + position % 3) / 3
+        await past.measured(await farm.store.image(image.id), boots(USUAL * off, series=position))
+        images.append(image.id)
+    return images
+
+
+async def test_a_comparison_learns_its_noise_from_the_branch_of_its_base(farm, source):
+    """What is a change on main is within what images of stable/14 differ by."""
+    past = Past(farm, {})
+    await CommitWatch(farm).advance()
+    add_commits(source, numbered(4, 18))
+    branch_off(source, "stable/14", 31, 45, at="main~15")
+    await CommitWatch(farm).advance()
+    found = {}
+    for branch, spread in (("main", 0.0), ("stable/14", 0.1)):
+        await measured_on(farm, past, branch, spread)
+        base, new = ("r17", "r18") if branch == "main" else ("r44", "r45")
+        asked = ComparisonQuestion(variants=(base, new), iterations=5)
+        number = (await ComparisonRequests(farm).start(asked, "ann"))["comparisonid"]
+        ab_test = await farm.store.ab_test(number)
+        for place, variant in enumerate(ab_test.variants):
+            image = await farm.store.image(variant.image_id)
+            values = boots(USUAL * (1 - 0.15 * place), series=place)
+            await past.measured(image, values, reason="person", ab_test_id=number)
+        report = await ComparisonViews(farm).report(ab_test)
+        (change,) = report.series[0].changes
+        found[branch] = change.verdict
+    assert found["main"] == "worse"
+    assert found["stable/14"] != "worse"
+
+
+async def test_readers_are_told_of_the_branch_where_a_farm_watches_several(make_farm, farm, source):
+    one = make_farm(repository=source)
+    branch_off(source, "stable/14", 11, 12, at="main")
+    for watching in (one, farm):
+        await CommitWatch(watching).advance()
+    assert await branch_to_name(one, "main") == ""
+    assert await branch_to_name(farm, "main") == "main"

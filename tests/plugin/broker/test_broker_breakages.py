@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from email import message_from_bytes, policy
+
 import pytest
 
 from buildbot_bench.core.incident import Ending
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.db.states import SearchKind
+from buildbot_bench.plugin.outbox.incident_mail import write_breakages
+from buildbot_bench.plugin.queries.breakage_views import breakage_report
+from buildbot_bench.render.incident_mails import breakage_text
 from tests.fakes.breaking_lab import ERROR, PANIC, Lab, broken_since
 from tests.fakes.past import Past
 
@@ -223,3 +228,66 @@ async def test_two_testbeds_that_the_same_commit_broke_are_one_incident(make_far
         await lab._answer(await past.probe(image, testbed="xeon", state="issued", brid=1))
     await lab.settle()
     assert (await the_search(farm)).breakage.new == 5
+
+
+async def two_workloads(make_farm, published, since: int):
+    """forwarding breaks at r7; ipfw works on r2 and up to the commit before `since`."""
+    farm = make_farm(("[forwarding]", "[forwarding, ipfw]"))
+    past = Past(farm, published[2])
+    lab = Lab(past, broken_since(7))
+    await past.commits(*range(2, 17))
+    await lab.came(2, 14, 15, 16)
+    truth, lab.truth = lab.truth, broken_since(since)
+    for position in (2, 12, 14, 15, 16):
+        image = await farm.store.image_at("main", position) or await past.image(position)
+        await lab._answer(await past.probe(image, workload="ipfw", state="issued", brid=1))
+    lab.truth = truth
+    return farm, lab
+
+
+async def test_a_workload_that_broke_at_the_same_tip_joins_at_once(make_farm, published):
+    farm, lab = await two_workloads(make_farm, published, since=7)
+    await Breakages(farm).advance()
+    search = await the_search(farm)
+    await lab.settle()
+    assert (await the_search(farm)).id == search.id
+    report = await breakage_report(farm, await the_search(farm))
+    assert report.also == ("ipfw on apu",)
+    assert "It broke ipfw on apu, too." in " ".join(breakage_text(report).split())
+
+
+async def test_a_workload_that_broke_elsewhere_gets_a_search_before_the_first_ends(
+    make_farm, published
+):
+    """ipfw works on r12: once forwarding is known to be broken before it, these are two."""
+    farm, lab = await two_workloads(make_farm, published, since=13)
+    assert await lab.turn()
+    running = {}
+    while len(running) < 2 and await lab.turn():
+        running = {s.workload: s.state for s in await farm.store.searches(kinds=(SearchKind.BOOT,))}
+    assert running == {"forwarding": "running", "ipfw": "running"}
+
+
+@pytest.mark.both_databases
+async def test_what_could_not_be_separated_is_told_once_in_plain_words(make_farm, published):
+    farm = make_farm()
+    past = Past(farm, published[2])
+    lab = Lab(past, broken_since(7, "error"))
+    await past.commits(*range(2, 17))
+    await lab.came(2, 14, 15, 16)
+    lab.truth = lambda _: "error"
+    await lab.settle()
+    search = await the_search(farm)
+    assert search.state == "inconclusive"
+    for _ in range(2):
+        await write_breakages(farm, farm.workflow.mail)
+    (row,) = await farm.store.due_reports(farm.now())
+    assert row.search_id == search.id
+    assert row.subject.startswith("[bench] does not build since r3, culprit not separated: ")
+    assert list(row.recipients) == list(farm.workflow.mail.to)
+    mail = message_from_bytes(row.message, policy=policy.default)
+    told = " ".join(mail.get_body(("plain",)).get_content().split())
+    assert "the last that worked is r2, the first that fails r3." in told
+    assert "what worked before does not any more" in told
+    assert "r16 does not build (1 attempt)" in told
+    assert "one more mail" not in told

@@ -12,7 +12,8 @@ from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
 from tests.fakes.database import rows_of
-from tests.gitrepo import Commit, add_commits, make_repository, numbered
+from tests.fakes.past import Past
+from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
 
 
 @pytest.fixture
@@ -91,6 +92,65 @@ async def test_a_forced_push_replaces_what_the_branch_had_from_there_on(farm, so
     await CommitWatch(farm).advance()
     rows = await rows_of(farm.store, COMMIT, CommitRow, branch="main")
     assert [row.sha for row in rows][1:] == [shas[0], *rewritten]
+
+
+async def test_a_branch_that_is_moved_back_has_what_it_has_now_at_once(farm, source):
+    await CommitWatch(farm).advance()
+    shas = add_commits(source, numbered(4, 6))
+    await CommitWatch(farm).advance()
+    git(source, "update-ref", "refs/heads/main", shas[0])
+    await CommitWatch(farm).advance()
+    assert await known(farm) == ["r3", "r4"]
+    git(source, "update-ref", "refs/heads/main", shas[2])
+    await CommitWatch(farm).advance()
+    assert await known(farm) == ["r3", "r4", "r5", "r6"]
+
+
+async def test_a_branch_that_is_moved_back_behind_all_that_is_known_has_its_tip(farm, source):
+    await CommitWatch(farm).advance()
+    git(source, "update-ref", "refs/heads/main", "main~1")
+    await CommitWatch(farm).advance()
+    assert await known(farm) == ["r2"]
+
+
+async def test_no_commit_of_a_branch_that_was_replaced_by_a_shorter_one_stays(farm, source):
+    """Only the tip was known, and no row is where the new commits are."""
+    add_commits(source, numbered(4, 9))
+    await CommitWatch(farm).advance()
+    rewritten = add_commits(source, [Commit(files={"sys/k.c": "other"})], on="main~4")
+    await CommitWatch(farm).advance()
+    rows = await rows_of(farm.store, COMMIT, CommitRow, branch="main")
+    assert [row.sha for row in rows] == rewritten
+
+
+async def test_a_branch_of_another_history_replaces_it(farm, source):
+    await CommitWatch(farm).advance()
+    root = git(source, "commit-tree", "-m", "from nothing", "main^{tree}")
+    git(source, "update-ref", "refs/heads/main", root)
+    await CommitWatch(farm).advance()
+    rows = await rows_of(farm.store, COMMIT, CommitRow, branch="main")
+    assert [row.sha for row in rows] == [root]
+
+
+async def test_what_was_measured_of_dropped_commits_stays_and_is_no_history(farm, source):
+    await CommitWatch(farm).advance()
+    shas = add_commits(source, numbered(4, 6))
+    await CommitWatch(farm).advance()
+    past = Past(farm, dict(enumerate(shas, start=4)))
+    for position in (4, 5, 6):
+        await past.measured(position, [100.0, 101.0])
+
+    async def history() -> list[int]:
+        rows = await farm.store.export("apu", "forwarding", "main")
+        return sorted({row.position for row in rows})
+
+    assert await history() == [4, 5, 6]
+    git(source, "update-ref", "refs/heads/main", shas[0])
+    await CommitWatch(farm).advance()
+    assert await history() == [4]
+    git(source, "update-ref", "refs/heads/main", shas[2])
+    await CommitWatch(farm).advance()
+    assert await history() == [4, 5, 6]
 
 
 async def test_a_branch_that_was_cut_back_gets_its_next_commits_all_the_same(farm, source):

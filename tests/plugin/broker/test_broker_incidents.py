@@ -9,7 +9,7 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.incident import Standing
-from buildbot_bench.core.judge import Alarm
+from buildbot_bench.core.search import Answer, Slope, SlopePart
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.broker.incidents import Incidents
@@ -51,11 +51,7 @@ async def alarm(
         old, new, workload=workload, testbed=testbed, effect=effect,
         low=1.1 * effect, high=0.9 * effect,
     )  # fmt: skip
-    seen = Alarm(
-        comparison=None, reason="", anchor=old, effect=effect, low=1.1 * effect,
-        high=0.9 * effect, probability=0.99, direction="regression", first=old + 1, began=old + 1,
-    )  # fmt: skip
-    await search_for(farm, seen, row, unit)
+    await search_for(farm, row, anchor=old, claimed=effect, unit=unit)
     return (await farm.store.judgement(row.id)).search_id
 
 
@@ -377,3 +373,54 @@ async def test_rest_shows_each_series_with_its_confirmation(past, farm):
     own, other = await incident_json(farm, await farm.store.search(first))
     assert (own["searched"], own["standing"], own["workload"]) == (True, "found", "forwarding")
     assert (other["standing"], other["boots"], other["workload"]) == ("confirmed", 6, "pf")
+
+
+async def end_as_slope(past: Past, search_id: int, effect: float) -> None:
+    """What the search of an alarm over (2, 12] came to: all of it, little by little."""
+    whole = SlopePart(old=0, new=10, effect=effect, low=effect - 0.01, high=effect + 0.01)
+    slope = Slope(whole=whole, parts=(whole,))
+    answer = Answer(steps=(), reproduced=True, unresolved=(), reason="", slopes=(slope,))
+    store, ended_at = past.farm.store, past.farm.now()
+    search = await store.search(search_id)
+    await store.change_search(search, state="slope", answer=answer, ended_at=ended_at)
+
+
+async def a_slope(past: Past) -> int:
+    """A search that found one of 10 % on forwarding."""
+    first = await alarm(past, "forwarding", effect=-0.1)
+    await end_as_slope(past, first, -0.1)
+    return first
+
+
+async def test_an_alarm_of_another_series_within_a_slope_joins_and_is_not_searched(past, farm):
+    first = await a_slope(past)
+    assert await alarm(past, "pf", old=4, new=9, effect=-0.06) == first
+    await Incidents(farm).advance()
+    (row,) = await farm.store.series_of_incident(first)
+    assert (row.standing, row.own_search_id) == (Standing.UNCLEAR, None)
+    assert row.reason == f"it lies within the slope that search {first} found"
+    assert len(await farm.store.searches()) == 1
+    assert await farm.store.probes(state="new") == []
+
+
+async def test_a_series_that_joined_before_the_slope_was_found_is_not_searched_either(past, farm):
+    first = await alarm(past, "forwarding", effect=-0.1)
+    assert await alarm(past, "pf", old=2, new=12, effect=-0.1) == first
+    await end_as_slope(past, first, -0.1)
+    await Incidents(farm).advance()
+    assert await members(farm, first) == {"pf": "unclear"}
+    assert len(await farm.store.searches()) == 1
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"old": 4, "new": 14, "effect": -0.06},  # it goes on behind the slope
+        {"old": 4, "new": 9, "effect": -0.25},  # more than all of the slope
+        {"old": 4, "new": 9, "effect": 0.06},
+    ],
+)
+async def test_what_is_no_part_of_a_slope_is_searched(past, farm, about):
+    first = await a_slope(past)
+    assert await alarm(past, "pf", **about) != first
+    assert len(await farm.store.searches()) == 2

@@ -124,7 +124,7 @@ async def test_an_image_that_nobody_waits_for_yet_is_built_ahead_of_backfill_onl
     assert Priority.BACKFILL < Priority.AHEAD < Priority.COMMIT
 
 
-def test_people_go_before_controls_searches_confirmations_commits_and_backfill_last():
+def test_people_go_before_controls_searches_confirmations_commits_and_improvements_last():
     order = sorted(Priority, reverse=True)
     assert [one.name for one in order] == [
         "PERSON",
@@ -135,4 +135,5 @@ def test_people_go_before_controls_searches_confirmations_commits_and_backfill_l
         "AHEAD",
         "SPARE",
         "BACKFILL",
+        "IMPROVEMENT",
     ]

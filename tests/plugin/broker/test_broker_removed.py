@@ -113,7 +113,7 @@ async def test_an_alarm_is_kept_and_no_search_begins(past, farm, reconfigure, tm
 
 
 async def started(farm, **asked) -> int:
-    question = ComparisonQuestion(variants=("r4", "r5"), **asked)
+    question = ComparisonQuestion(variants=("r4", "r5"), images=1, **asked)
     return (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
 
 

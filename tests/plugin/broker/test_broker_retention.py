@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.artefacts import ArtefactMissingError
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
@@ -203,3 +204,65 @@ async def test_what_would_go_can_be_seen_before(farm, store_kernel, past):
     assert (found["count"], found["bytes"], found["needed"]) == (2, 2 * SIZE, 1)
     assert (found["expired"], found["expired_bytes"]) == (1, SIZE)
     assert len(await farm.store.artefacts()) == 2
+
+
+@pytest.fixture
+def with_list(farm, store_kernel):
+    """A kernel whose build read a file, by its image."""
+
+    async def store(position: int, name: str = ""):
+        read = ReadFiles(names=frozenset({name or f"sys/net/{position}.c"}))
+        image = await store_kernel(position)
+        digest = await farm.store.keep_read_files(pack_read_files(read))
+        return await farm.store.change_image(image, now=farm.now(), read_files=digest)
+
+    return store
+
+
+@pytest.mark.both_databases
+async def test_the_list_of_what_a_build_read_goes_with_its_kernel(farm, with_list):
+    old = await with_list(3)
+    shared = [await with_list(4, "sys/net/if.c")]
+    later(farm, 100)
+    shared.append(await with_list(5, "sys/net/if.c"))
+    young = await with_list(6)
+    await Retention(farm).advance()
+    one, other = [(await farm.store.image(image.id)).read_files for image in shared]
+    assert (one, other) == (None, shared[0].read_files)
+    lists = [image.read_files for image in (old, young, *shared)]
+    assert set(await farm.store.read_files(lists)) == {young.read_files, other}
+
+
+async def test_lists_stay_that_a_search_or_a_report_needs(farm, with_list, past):
+    lists = {p: (await with_list(p)).read_files for p in (1, 3, 5, 8, 12)}
+    await past.search(old=5, new=11)
+    found = await past.search(old=1, new=4, state="found", answer=Answer(
+        steps=(), reproduced=True, unresolved=(), reason="",
+    ))  # fmt: skip
+    assert found.old_position == 1
+    for image in await farm.store.images():
+        await farm.artefacts.delete(image.digest)
+        await farm.store.release_artefact(image.digest)
+        await farm.store.forget_artefact(image.digest)
+    later(farm, 100)
+    await Retention(farm).advance()
+    kept = await farm.store.read_files(list(lists.values()))
+    assert [position for position, digest in lists.items() if digest in kept] == [1, 5, 8]
+
+
+async def test_lists_stay_that_new_commits_are_held_against(farm, with_list, past):
+    old = (await with_list(3)).read_files
+    await past.commits(*range(1, 12))
+    later(farm, 100)
+    await Retention(farm).advance()
+    assert set(await farm.store.read_files([old])) == {old}
+
+
+async def test_the_list_of_a_kernel_that_does_not_boot_stays_as_long_as_others(farm, with_list):
+    image = await with_list(3)
+    await farm.store.change_image(image, now=farm.now(), state="untestable")
+    digest = image.read_files
+    for days, kept in ((2, {digest}), (100, set())):
+        later(farm, days)
+        await Retention(farm).advance()
+        assert set(await farm.store.read_files([digest])) == kept

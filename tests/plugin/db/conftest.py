@@ -6,18 +6,21 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 
+from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
-from buildbot_bench.plugin.db.states import ProbeReason, SearchReason
+from buildbot_bench.plugin.db.states import ProbeReason, ProbeState, SearchReason, SearchState
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
 from tests.fakes.database import DirectPool, sha
+from tests.fakes.whole_farm import ANSWER, BOOTS, DIGEST, KERNEL, WORKFLOW, WholeFarm, boot
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -137,3 +140,55 @@ def a_search(store) -> Callable[..., Awaitable[SearchRow]]:
         return await store.add_search(NewSearch(**values | columns), now=now)
 
     return make
+
+
+@pytest.fixture
+def farm_place(engine, tmp_path) -> FarmPlace:
+    directory = tmp_path.resolve()
+    return FarmPlace(
+        directory=directory,
+        master=directory / "master",
+        db=engine.url,
+        workflow=directory / "bench.yml",
+        states=(directory / "lab" / "state",),
+    )
+
+
+@pytest.fixture
+def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFarm]:
+    """Image 1 is built, probe 1 done, search 1 found and mailed; whole in every respect."""
+    planted = WholeFarm(place=farm_place, engine=engine, token=uuid4().hex)
+    planted.kernel.parent.mkdir(parents=True)
+    planted.kernel.write_bytes(KERNEL)
+    planted.place.workflow.write_text(WORKFLOW)
+
+    async def past() -> None:
+        probe = await a_probe(token=planted.token, iterations=BOOTS)
+        image = await store.image(probe.image_id)
+        await store.keep_artefact(digest=DIGEST, size=len(KERNEL), now=4.0)
+        await store.change_image(image, now=4.0, state="built", digest=DIGEST)
+        for ordinal in range(BOOTS):
+            measured = boot(ordinal)
+            await store.add_iteration(
+                probe=probe,
+                ordinal=ordinal,
+                unit="pps",
+                value=measured.values["pps"],
+                failure=None,
+                at_s=5.0,
+                duration_s=1.0,
+            )
+        await store.change_probe(probe, state=ProbeState.DONE, ended_at=9.0)
+        search = await a_search()
+        await store.change_search(search, state=SearchState.FOUND, answer=ANSWER, ended_at=10.0)
+        mail = await store.add_report(
+            search.id, message_id="<1@x>", subject="s", recipients=["a@x"], message=b"", now=11.0
+        )
+        await store.change_report(mail, state="sent", sent_at=12.0)
+
+    asyncio.run(past())
+    planted.tell(*(boot(ordinal) for ordinal in range(BOOTS)))
+    requests = "CREATE TABLE buildrequests (id integer, complete integer, complete_at integer)"
+    planted.change(requests)
+    yield planted
+    planted.change("DROP TABLE buildrequests")

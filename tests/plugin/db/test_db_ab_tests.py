@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from buildbot_bench.plugin.db import sql
-from buildbot_bench.plugin.db.finding_rows import AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock
 

@@ -57,10 +57,11 @@ async def test_only_reports_that_named_a_culprit_say_how_often_the_robot_is_righ
     assert await store.opinions() == {"expected": 1, "noise": 1, "fixed": 1}
 
 
-async def test_a_request_for_fresh_boots_is_pending_until_somebody_sees_to_it(store, a_search):
+@pytest.mark.parametrize("kind", ["again", "noise", "expected", "withdrawn"])
+async def test_what_bears_on_the_farm_is_pending_until_it_is_seen_to(store, a_search, kind):
     search = await a_search()
-    mark = await store.add_mark(search_id=search.id, kind="again", author="ann", now=1.0)
-    await store.add_mark(search_id=search.id, kind="noise", author="ann", now=2.0)
+    mark = await store.add_mark(search_id=search.id, kind=kind, author="ann", now=1.0)
+    await store.add_mark(search_id=search.id, kind="fixed", author="ann", now=2.0)
     assert await store.pending_marks() == [mark]
     assert await store.change_mark(mark, pending=False)
     assert await store.change_mark(mark, pending=False) is None

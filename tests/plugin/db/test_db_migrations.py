@@ -233,7 +233,10 @@ _RENAMED_COLUMNS = {
 # What is now a row of its own of each of a comparison's variants, which were two.
 _OF_A_SIDE = ("image_id", "tunables", "label")
 # What an old farm has none of.
-_NEW_TABLES = ("bench_read_files", "bench_incident_series")
+_NEW_TABLES = (
+    *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
+    "bench_dropped_commit",
+)
 Rows = list[dict[str, object]]
 
 
@@ -307,6 +310,7 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     after = _rows(empty)
     assert after.pop("bench_ab_test_variant") == _variants(before["bench_trial"])
     assert {ab_test.pop("resumed_at") for ab_test in after["bench_ab_test"]} == {None}
+    assert {ab_test.pop("images") for ab_test in after["bench_ab_test"]} == {1}
     for probe in after["bench_probe"]:
         assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
     assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)

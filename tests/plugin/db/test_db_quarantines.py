@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.finding_rows import AbTestVariant, NewAbTest, ReportRow
+from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION, REPORT

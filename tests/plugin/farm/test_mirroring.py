@@ -53,7 +53,7 @@ async def test_who_asks_during_the_clone_is_told_how_far_it_is_and_then_answered
     for ask in (
         SearchRequests(farm).forecast(ASKED),
         SearchRequests(farm).start(ASKED, "ann"),
-        find_variant(farm, "r1", patches={}, requester="ann"),
+        find_variant(farm, "r1", patches={}, requester="ann", trusted=True),
     ):
         with pytest.raises(NotYetError, match=r"^cloning freebsd-src: \d+ % received"):
             await ask

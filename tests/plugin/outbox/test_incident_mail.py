@@ -202,3 +202,41 @@ async def test_the_outbox_writes_both_and_takes_a_breakage_for_no_culprit(make_f
         f"search:{search.id}",
         f"recovery:{search.id}",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "begun", "over"),
+    [
+        ("boot", "does not boot on apu since r6", "boots on apu again since r15"),
+        ("build", "does not build since r6", "builds again since r15"),
+    ],
+)
+async def test_a_farm_of_several_branches_names_the_branch(make_farm, published, kind, begun, over):
+    farm = make_farm(("branches: [main]", "branches: [main, stable/14]"))
+    await farm.store.keep_branch("main", trunk=None, fork_position=0)
+    await farm.store.keep_branch("stable/14", trunk="main", fork_position=3)
+    search = await broken(Past(farm, published[2]), kind=kind)
+    await write_breakages(farm, farm.workflow.mail)
+    await farm.store.change_search(search, recovery=ended(Past(farm, published[2])))
+    await write_recoveries(farm, farm.workflow.mail)
+    (_, first), (_, second) = await mails(farm)
+    assert first["Subject"] == f"[bench] main: {begun}: panic: page fault"
+    assert f"On main a {kind} " in words(first)
+    assert second["Subject"] == f"[bench] main: {over}"
+    assert f"The branch main {over}" in words(second)
+
+
+async def test_the_mail_of_a_culprit_names_the_branch_of_one_of_several(make_farm, published):
+    farm = make_farm(("branches: [main]", "branches: [main, stable/14]"))
+    await farm.store.keep_branch("main", trunk=None, fork_position=0)
+    await farm.store.keep_branch("stable/14", trunk="main", fork_position=3)
+    past = Past(farm, published[2])
+    await past.commits(*range(1, 20))
+    for position, level in ((1, 1e6), (5, 1e6), (6, 9e5), (11, 9e5)):
+        await past.measured(position, boots(level, series=position))
+    step = Step(old=4, new=5, effect=-0.1, low=-0.11, high=-0.09, probability=0.999)
+    answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
+    await write_search_mail(farm, farm.workflow.mail, await past.answered(answer))
+    ((_, mail),) = await mails(farm)
+    assert mail["Subject"].startswith("[bench] main: r6 (")
+    assert "The throughput of forwarding on apu (main) fell by 10.0%" in words(mail)

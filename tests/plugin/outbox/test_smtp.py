@@ -71,6 +71,15 @@ class TakenCapture(unittest.TestCase):
         assert delivery.accepted == (ANN,)
         assert self.flushLoggedErrors() == []
 
+    async def test_a_server_that_hangs_up_after_the_message_may_have_it(self):
+        postmaster = Postmaster(dropping=True)
+        with running(postmaster) as port:
+            with pytest.raises(InfraError) as dropped:
+                await sent(port)
+            assert "after the message was sent: it may have arrived" in str(dropped.value)
+            assert "the same Message-ID" in str(dropped.value)
+        assert len(postmaster.mails) == 1
+
     async def test_each_recipient_is_told_apart(self):
         postmaster = Postmaster(
             recipients={"bob@example.org": "451 later", "cat@example.org": "550 unknown"}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
+from twisted.python.threadable import isInIOThread
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
@@ -116,3 +118,20 @@ def test_hostile_words_stay_words_in_the_badge():
     picture = ET.fromstring(badge_svg("bench", words, Tone.CALM))
     assert picture.attrib["aria-label"] == f"bench: {words}"
     assert not picture.findall(".//{*}script")
+
+
+async def test_a_file_of_samples_is_written_while_the_reactor_answers_others():
+    reading: list[bool] = []
+
+    class Rows(list):
+        def __iter__(self):
+            reading.append(isInIOThread())
+            return super().__iter__()
+
+    class Store:
+        async def export(self, *_series):
+            return Rows([ROW])
+
+    text = await samples_csv(SimpleNamespace(store=Store()), "apu", "forwarding", "main")
+    assert len(text.splitlines()) == 2
+    assert reading == [False]

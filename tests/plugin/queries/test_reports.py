@@ -117,3 +117,21 @@ async def test_sections_of_another_package_are_added_and_harmless(
     assert "  <b>r7</b>: rain\n" in report_text(report)
     assert "<bdi>&lt;b&gt;r7&lt;/b&gt;: rain</bdi>" in report_html(report)
     assert "- `<b>r7</b>: rain`" in report_markdown(report)
+
+
+async def test_a_step_that_was_expected_is_known_to_later_searches(past, farm):
+    for position, level in {1: 1e6, 6: 1e6, 7: 0.8e6, 9: 0.8e6}.items():
+        await past.measured(position, boots(level, series=position), reason="search")
+    first = await past.answered(ANSWER)
+    await farm.store.add_mark(search_id=first.id, kind="expected", author="ann", now=1.0)
+    worse = Step(old=8, new=9, effect=-0.1, low=-0.11, high=-0.09, probability=0.999)
+    both = Answer(steps=(DROP, worse), reproduced=True, unresolved=(), reason="located")
+    report = await report_of(farm, await past.answered(both))
+    assert (report.headline.new.label, report.mailable) == ("r10", True)
+    assert [(one.new.label, one.expected_by) for one in report.other_steps] == [("r7", "ann")]
+    assert report.marked == (
+        "r7 was marked expected by ann: its level is what later commits are held against.",
+    )
+    await farm.store.add_mark(search_id=first.id, kind="withdrawn", author="ann", now=2.0)
+    report = await report_of(farm, await past.answered(both))
+    assert (report.headline.new.label, report.marked) == ("r7", ())

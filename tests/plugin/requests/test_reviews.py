@@ -12,19 +12,30 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.patch import MOST_BYTES
-from buildbot_bench.plugin.requests.variants import fetch_review
+from buildbot_bench.plugin.requests.review_site import fetch_review
 
 PATCH = b"--- sys/net/if.c\n+++ sys/net/if.c\n@@ -1 +1 @@\n-old\n+new \xe9\n"
 SLOW_S = 5.0
+
+REDIRECTS = {
+    "/D8526?download=true": "/file/raw",  # as Phabricator does, by way of its files
+    "/D6?download=true": "file:///etc/passwd",
+    "/D7?download=true": "http://localhost:{port}/file/raw",
+    "/D8?download=true": "/D8?download=true",
+    "/D11?download=true": "http://[::1",
+    "/D12?download=true": "ftp://127.0.0.1/x",
+}
 
 
 class Site(BaseHTTPRequestHandler):
     """A Phabricator whose reviews each misbehave in their own way."""
 
     def do_GET(self) -> None:
+        if self.path in REDIRECTS:
+            port = self.server.server_address[1]
+            self._answer(302, b"", ("Location", REDIRECTS[self.path].format(port=port)))
+            return
         match self.path:
-            case "/D8526?download=true":  # as Phabricator does, by way of its files
-                self._answer(302, b"", ("Location", "/file/raw"))
             case "/file/raw":
                 self._answer(200, PATCH)
             case "/D1?download=true":
@@ -37,8 +48,20 @@ class Site(BaseHTTPRequestHandler):
                 time.sleep(SLOW_S)
             case "/D5?download=true":
                 self._answer(200, PATCH, ("Content-Length", "999"))
+            case "/D10?download=true":
+                self._drip()
             case _:
                 self._answer(404, b"")
+
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for byte in PATCH:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(0.2)
+        self.close_connection = True
 
     def _answer(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
         self.send_response(status)
@@ -76,6 +99,12 @@ async def test_the_patch_comes_byte_for_byte(site: str) -> None:
         (3, UsageError, f"more than {MOST_BYTES}"),
         (4, InfraError, "cannot fetch D4 from .*: no answer in time"),
         (5, InfraError, "cannot fetch D5"),
+        (6, InfraError, "cannot fetch D6 .*it redirects to file:///etc/passwd"),
+        (7, InfraError, "cannot fetch D7 .*it redirects into a private network: http://localhost"),
+        (8, InfraError, "cannot fetch D8 .*it redirects more than 5 times"),
+        (10, InfraError, "cannot fetch D10 from .*: no answer in time"),
+        (11, InfraError, "cannot fetch D11"),
+        (12, InfraError, "cannot fetch D12"),
     ],
 )
 async def test_what_is_wrong_is_told_in_one_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -11,9 +12,21 @@ from buildbot.plugins import util
 from buildbot.util.service import MasterService
 from buildbot.www.authz import Forbidden
 from buildbot.www.authz.roles import RolesFromUsername
+from twisted.cred.credentials import UsernamePassword
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet.task import Clock
+from twisted.python import log
 
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds
-from buildbot_bench.plugin.rest.access import APPROVE, BenchAuth, BenchAuthz, may, require
+from buildbot_bench.plugin.rest.access import (
+    APPROVE,
+    MOST_PAUSE_S,
+    MOST_WAITING,
+    BenchAuth,
+    BenchAuthz,
+    may,
+    require,
+)
 from tests.readme import blocks
 
 
@@ -138,3 +151,58 @@ async def test_who_may_approve_by_the_readmes_example():
         await authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
         allowed[user] = may(params, APPROVE)
     assert allowed == {"ann": True, "bob": False, "carol": False}
+
+
+def asked(auth, user: bytes, password: bytes) -> list[object]:
+    """What has become of an attempt; empty while it waits."""
+    outcome: list[object] = []
+    auth.requestAvatarId(UsernamePassword(user, password)).addBoth(outcome.append)
+    return outcome
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+
+    def observe(event: dict[str, object]) -> None:
+        lines.append(" ".join(map(str, event.get("message", ()))))
+
+    log.addObserver(observe)
+    yield lines
+    log.removeObserver(observe)
+
+
+def test_wrong_passwords_are_answered_later_each_time_and_named_in_the_log(tmp_path, logged):
+    (tmp_path / "ann.login").write_text("sesame\n")
+    clock = Clock()
+    auth = BenchAuth(tmp_path, clock=clock)
+    for pause_s in (0.5, 1, 2, 4, 8, 10, 10):
+        outcome = asked(auth, b"ann", b"open barley")
+        clock.advance(pause_s - 0.01)
+        assert outcome == []
+        clock.advance(0.02)
+        assert isinstance(outcome[0].value, UnauthorizedLogin)
+    assert logged == ["bench: a log-in as 'ann' was refused"] * 7
+    assert asked(auth, b"ann", b"sesame") == [b"ann"]
+    outcome = asked(auth, b"ann", b"again")
+    clock.advance(0.51)
+    assert outcome
+
+
+def test_names_in_the_log_are_harmless_and_passwords_are_not_there(tmp_path, logged):
+    asked(BenchAuth(tmp_path, clock=Clock()), b"x\nbench: fine \xff" + b"y" * 999, b"sesame")
+    (line,) = logged
+    assert "\n" not in line
+    assert len(line) < 100
+    assert "sesame" not in line
+
+
+def test_who_guesses_by_many_connections_takes_no_memory(tmp_path):
+    (tmp_path / "ann.login").write_text("sesame\n")
+    clock = Clock()
+    auth = BenchAuth(tmp_path, clock=clock)
+    outcomes = [asked(auth, b"ann%d" % number, b"x") for number in range(3 * MOST_WAITING)]
+    assert sum(not outcome for outcome in outcomes) == MOST_WAITING
+    clock.advance(MOST_PAUSE_S)
+    assert all(outcomes)
+    assert asked(auth, b"ann", b"sesame") == [b"ann"]

@@ -41,6 +41,7 @@ PARTS = {
     "n:comparisonid": "1",
     "n:judgementid": "1",
     "n:position": "7",
+    "s:revision": "r7",
     "n:offset": "6",
 }
 # What the farm is now, and not what it measured.

@@ -38,6 +38,7 @@ async def reading(master, path):
         "bench/searches/1/strip",
         "bench/searches/1/commits/0",
         "bench/history/apu/forwarding/3",
+        "bench/commits/r3",
     ],
 )
 async def test_each_resource_is_found_and_becomes_json(farm, master, past, path):
@@ -64,7 +65,15 @@ async def test_without_a_gate_the_list_of_gates_is_empty(farm, master):
     assert await reading(master, "bench/gates") == []
 
 
-@pytest.mark.parametrize("path", ["bench/searches/17/strip", "bench/history/apu/forwarding/17"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "bench/searches/17/strip",
+        "bench/history/apu/forwarding/17",
+        "bench/commits/r17",
+        "bench/commits/nonsense~",
+    ],
+)
 async def test_what_there_is_not_is_none(farm, master, path):
     assert await reading(master, path) is None
 

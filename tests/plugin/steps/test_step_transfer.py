@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 from buildbot.process.remotetransfer import FileReader, FileWriter
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from twisted.spread import pb
 
+from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB
 from buildbot_bench.core.read_files import MOST_BYTES, ReadFiles, pack_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
@@ -22,6 +24,7 @@ from tests.fakes.stepcase import (
 
 KERNEL = b"\x7fELF kernel"
 STARTED_AT_S = 1304262222  # of the build in the fake tables of buildbot.test
+BUDGET = replace(KERNEL_ARCHIVE, total_bytes=64 * KIB)
 DIGEST = hashlib.sha256(KERNEL).hexdigest()
 PB_LIMIT = pb.banana.SIZE_LIMIT
 
@@ -31,21 +34,27 @@ def test_a_block_fits_into_what_the_wire_takes():
 
 
 class TestUpload(StepCase):
-    async def uploaded(self, outcome: int, *, stopped=None, exit_code=0, content=KERNEL):
+    async def uploaded(
+        self, outcome: int, *, stopped=None, exit_code=0, content=KERNEL, there: int | None = None
+    ):
         """Upload r4's kernel; its image afterwards."""
         image = await self.past.image(4, state="building")
-        self.prepare(Upload(path="obj/kernel"), image=image.id)
+        self.prepare(Upload(path="obj/kernel", budget=BUDGET), image=image.id)
         command = ExpectUploadFile(
             blocksize=BLOCK_BYTES,
             workdir="build",
             workersrc="obj/kernel",
+            maxsize=BUDGET.total_bytes,
             keepstamp=False,
             writer=ExpectRemoteRef(FileWriter),
         )
         command.behavior(self.stop_build(stopped))
         if exit_code == 0:
             command.upload_string(content)
-        self.expect_commands(command.exit(exit_code))
+        stat = ExpectStat(file="/worker/builder/build/obj/kernel")
+        stat = stat.exit(1) if there is None else stat.stat_file(size=there).exit(0)
+        is_failure = outcome == FAILURE and exit_code and stopped is None
+        self.expect_commands(command.exit(exit_code), *([stat] if is_failure else []))
         self.expect_outcome(outcome)
         await self.run_step()
         return await self.farm.store.image(image.id)
@@ -62,6 +71,11 @@ class TestUpload(StepCase):
     async def test_a_build_that_made_no_kernel_makes_the_revision_untestable(self):
         image = await self.uploaded(FAILURE, exit_code=1)
         assert (image.state, image.reason) == ("untestable", "the build made no obj/kernel")
+
+    async def test_a_kernel_that_is_larger_than_any_is_told_as_that(self):
+        image = await self.uploaded(FAILURE, exit_code=1, there=BUDGET.total_bytes + 1)
+        assert (image.state, image.reason) == ("untestable", "obj/kernel has more than 64 KiB")
+        assert list((self.there / "artefacts" / "incoming").iterdir()) == []
 
     async def test_an_archive_without_a_kernel_makes_the_revision_untestable(self):
         image = await self.uploaded(FAILURE, content=bytes(10240))

@@ -7,24 +7,17 @@ files that are wanted are written, under names of our own.
 
 from __future__ import annotations
 
-import lzma
 import shutil
-import tarfile
-import zlib
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
+from buildbot_bench.archives.members import DAMAGED, opened
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.files import check_digest, sha256
 from buildbot_bench.lab.virtual.kind import FileKind, kind_of
 from buildbot_bench.lab.virtual.system import BootImage
 
 KERNEL, DEBUG = "kernel", "kernel.debug"
-_DAMAGED = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
-# A debug kernel of GENERIC has 100 MB, all its modules as much again.
-_MOST_OF_A_FILE = 1 << 29
-_MOST_BYTES = 1 << 31  # in all
-_MOST_FILES = 1 << 14  # chosen: GENERIC has a thousand modules
 
 
 def unpack(
@@ -75,31 +68,20 @@ def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
         UntestableRevision: For what is no kernel archive, or larger than any.
     """
     found: dict[str, tuple[int, bytes]] = {}
-    total = count = 0
     try:
-        with tarfile.open(artefact, "r|*") as archive:
+        with opened(artefact) as (_, archive):
             for member in archive:
-                total, count = total + member.size, count + 1
-                if total > _MOST_BYTES or count > _MOST_FILES:
-                    raise UntestableRevision("the artefact is larger than any kernel archive")
-                path = PurePosixPath(member.name)
+                path = PurePosixPath(member.info.name)
                 depth = len(path.parts)
-                if path.name not in names or not member.isreg():
+                if path.name not in names or not member.info.isreg():
                     continue
                 if path.name not in found or depth < found[path.name][0]:
-                    found[path.name] = (depth, _content(archive, member))
-    except _DAMAGED as error:
+                    found[path.name] = (depth, member.content() or b"")
+    except DAMAGED as error:
         raise UntestableRevision(
             f"the artefact is no kernel archive: {error}", hint="upload a tar file of /boot/kernel"
         ) from error
     return {name: content for name, (_, content) in found.items()}
-
-
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    if member.size > _MOST_OF_A_FILE:
-        raise UntestableRevision(f"{member.name[:120]!r} is larger than any kernel")
-    file = archive.extractfile(member)
-    return b"" if file is None else file.read()
 
 
 def _require_bootable(kernel: Path) -> None:

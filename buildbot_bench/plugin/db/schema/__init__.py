@@ -14,11 +14,13 @@ from buildbot_bench.plugin.db.schema.findings import (
 )
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
+    AB_TEST_IMAGE,
     AB_TEST_VARIANT,
     ARTEFACT,
     BRANCH,
     CAPTURE,
     COMMIT,
+    DROPPED_COMMIT,
     IMAGE,
     ITERATION,
     PATCH,
@@ -30,12 +32,14 @@ from buildbot_bench.plugin.db.schema.measured import (
 
 __all__ = [
     "AB_TEST",
+    "AB_TEST_IMAGE",
     "AB_TEST_VARIANT",
     "ARTEFACT",
     "BRANCH",
     "CAPTURE",
     "COMMIT",
     "DIGEST_LENGTH",
+    "DROPPED_COMMIT",
     "IMAGE",
     "INCIDENT_SERIES",
     "ITERATION",

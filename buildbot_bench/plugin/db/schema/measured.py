@@ -44,6 +44,16 @@ BRANCH = sa.Table(
     sa.Column("fork_position", sa.Integer, nullable=False),
 )
 
+# What a branch had before it was moved back or replaced: it is measured, and not its history.
+DROPPED_COMMIT = sa.Table(
+    "bench_dropped_commit",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("branch", HostileText, nullable=False),
+    sa.Column("sha", sa.String(SHA_LENGTH), nullable=False),
+    sa.UniqueConstraint("branch", "sha"),
+)
+
 IMAGE = sa.Table(
     "bench_image",
     METADATA,
@@ -119,6 +129,7 @@ AB_TEST = sa.Table(
     version(),
     sa.Column("decided_by", HostileText),
     sa.Column("resumed_at", sa.Double),
+    sa.Column("images", sa.Integer, nullable=False, server_default="1"),
     sa.Index(None, "state"),
 )
 
@@ -133,6 +144,23 @@ AB_TEST_VARIANT = sa.Table(
     sa.Column("variant", HostileText, nullable=False),
     sa.Column("label", HostileText, nullable=False),
     sa.UniqueConstraint("ab_test_id", "ordinal"),
+)
+
+AB_TEST_IMAGE = sa.Table(
+    "bench_ab_test_image",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("ab_test_id", sa.ForeignKey(AB_TEST.c.id), nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("image_id", sa.ForeignKey(IMAGE.c.id), nullable=False),
+    sa.Column("boots", sa.Integer, nullable=False),
+    sa.UniqueConstraint(
+        *("ab_test_id", "place", "testbed", "workload", "number"), name="bench_ab_test_image_key"
+    ),
+    sa.Index(None, "image_id"),
 )
 
 PROBE = sa.Table(

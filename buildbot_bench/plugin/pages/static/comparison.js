@@ -8,34 +8,46 @@ const { useState } = window.React;
 const { useParams } = window.ReactRouterDOM;
 
 const LIVE_MS = 2000;
-const [WIDTH, ROW, RIGHT, NAMED] = [760, 34, 20, 24];
-const [NARROW, WIDE, LETTER] = [60, 220, 8]; // room for labels, in pixels
+const NAMED = 32; // letters of a label that stands in a picture
+const [LETTER, BESIDE, INDENT] = [8, [60, 260], 8]; // in pixels; the room for labels beside their rows
+// Two drawings of the same: labels beside their rows, and above them where there is little room.
+const SHAPES = {
+  wide: { width: 760, row: 34, line: 17, right: 20, above: false },
+  narrow: { width: 340, row: 44, line: 30, right: 8, above: true },
+};
 
-/** A label that fits beside its row. */
+/** A label that fits beside or above its row. */
 const short = (label) => (label.length > NAMED ? `${label.slice(0, NAMED - 1)}…` : label);
 
 /** The boots of all variants on one axis, a row for each; the base's are circles. */
-function Dots({ series, labels }) {
+function Drawing({ series, labels, shape }) {
   const { unit } = series.metric;
   const values = series.samples.flatMap((sample) => sample.values);
-  if (values.length === 0) return null;
-  const left = Math.min(Math.max(NARROW, ...labels.map((label) => LETTER * short(label).length)), WIDE);
+  const { width, row: height, line, right, above } = SHAPES[shape];
+  const [least, most] = BESIDE;
+  const left = above ? INDENT : Math.min(Math.max(least, ...labels.map((label) => LETTER * short(label).length)), most);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const air = (high - low || high || 1) * 0.05;
-  const x = (value) => left + ((value - low + air) / (high - low + 2 * air)) * (WIDTH - left - RIGHT);
-  const end = series.samples.length * ROW;
+  const x = (value) => left + ((value - low + air) / (high - low + 2 * air)) * (width - left - right);
+  const end = series.samples.length * height;
+  const place = (y) => (above ? { x: left, y: y + line - 14, textAnchor: "start" } : { x: left - 8, y: y + line + 4, textAnchor: "end" });
   const row = (sample, number) => h("g", { key: number, className: `side ${number === 0 ? "base" : "new"}` },
-    h("text", { x: left - 8, y: number * ROW + 21, textAnchor: "end" }, short(labels[number]), h("title", null, labels[number])),
-    h("line", { x1: left, x2: WIDTH - RIGHT, y1: number * ROW + 17, y2: number * ROW + 17 }),
+    h("text", place(number * height), short(labels[number]), h("title", null, labels[number])),
+    h("line", { x1: left, x2: width - right, y1: number * height + line, y2: number * height + line }),
     sample.values.map((value, i) => (number === 0
-      ? h("circle", { key: i, cx: x(value), cy: number * ROW + 17, r: 5 })
-      : h("path", { key: i, d: `M${x(value)} ${number * ROW + 11}l6 6l-6 6l-6 -6z` }))));
+      ? h("circle", { key: i, cx: x(value), cy: number * height + line, r: 5 })
+      : h("path", { key: i, d: `M${x(value)} ${number * height + line - 6}l6 6l-6 6l-6 -6z` }))));
   const words = (sample, number) => `${labels[number]} ${sample.values.map((value) => quantity(value, unit)).join(", ") || "none yet"}`;
+  return h("svg", { className: `dots ${shape}`, viewBox: `0 0 ${width} ${end + 20}`, role: "img", "aria-label": series.samples.map(words).join("; ") },
+    series.samples.map(row),
+    h("text", { x: x(low), y: end + 14, textAnchor: "start" }, quantity(low, unit)),
+    high > low && h("text", { x: x(high), y: end + 14, textAnchor: "end" }, quantity(high, unit)));
+}
+
+function Dots({ series, labels }) {
+  if (series.samples.every((sample) => sample.values.length === 0)) return null;
   return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Boots" },
-    h("svg", { className: "dots", viewBox: `0 0 ${WIDTH} ${end + 20}`, role: "img", "aria-label": series.samples.map(words).join("; ") },
-      series.samples.map(row),
-      h("text", { x: x(low), y: end + 14, textAnchor: "start" }, quantity(low, unit)),
-      high > low && h("text", { x: x(high), y: end + 14, textAnchor: "end" }, quantity(high, unit))));
+    Object.keys(SHAPES).map((shape) => h(Drawing, { key: shape, series, labels, shape })));
 }
 
 /** 0.00037 → "0.00037"; what is smaller than anybody reads is told as that. */
@@ -43,6 +55,9 @@ function probability(p) {
   if (p === null || p === undefined) return "";
   return p < 0.0001 ? "< 0.0001" : Number(p.toPrecision(2)).toString();
 }
+
+const GRAPHS = ["flame graphs", ({ flame_graphs: graphs }) => graphs && h(Links, {
+  of: [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] })];
 
 function Changes({ series }) {
   const { unit } = series.metric;
@@ -58,15 +73,33 @@ function Changes({ series }) {
       ["p", (changed) => probability(changed.p_value), "number"],
       ["p (Holm)", (changed) => probability(changed.p_corrected), "number"],
       ["verdict", ({ verdict, beyond_luck: { said } }) => [h(State, { key: verdict, state: verdict }), said.slice(verdict.length)]],
-      ["flame graphs", ({ flame_graphs: graphs }) => graphs && h(Links, {
-        of: [["base", graphs.base], ["new", graphs.new], ["their difference", graphs.difference]] })],
+      ...(series.changes.some((changed) => changed.flame_graphs) ? [GRAPHS] : []),
     ],
   });
+}
+
+/** How many images and boots each variant has, and what each image gave; nothing where one is all. */
+function Images({ series, labels }) {
+  if (series.images.every((images) => images.length <= 1)) return null;
+  const { unit } = series.metric;
+  const boots = (images) => images.reduce((sum, image) => sum + image.boots, 0);
+  return h("section", null,
+    h(Table, {
+      caption: "Images, each linked in another order", rows: series.images.map((images, place) => ({ images, place })), id: ({ place }) => place,
+      columns: [
+        ["variant", ({ place }) => labels[place]],
+        ["images", ({ images }) => images.length, "number"],
+        ["boots", ({ images }) => boots(images), "number"],
+        ["mean of each (boots)", ({ images }) => images.map((one) => `${one.image}: ${quantity(one.level, unit)} (${one.boots})`).join(", ")],
+      ],
+    }),
+    h("p", { className: "faint" }, "Student's t and ministat pool the boots of all images of a variant."));
 }
 
 function SeriesReport({ series, labels }) {
   return h("section", { className: "series" },
     h(Changes, { series }),
+    h(Images, { series, labels }),
     h(Dots, { series, labels }),
     series.ministat.map((block) => h("pre", { key: block, tabIndex: 0 }, block)),
     series.notes.map((note) => h("p", { key: note, className: "faint" }, note)));

@@ -4,7 +4,7 @@ import { branchesOf, branchQuery, historyPath, seriesPath, usePolled, useSettled
 import { Chart, pointText } from "./chart.js";
 import { Mirror } from "./mirror.js";
 import { useZoom, ZoomButtons } from "./plot.js";
-import { change, h, SeriesLink, Page, quantity, SearchLink, Table } from "./ui.js";
+import { change, CommitLink, h, SeriesLink, Page, quantity, SearchLink, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { Link, useParams, useSearchParams } = window.ReactRouterDOM;
@@ -17,7 +17,9 @@ function Readout({ arrays, at }) {
   return h("p", { className: "readout" },
     at === null ? h("span", { className: "faint" }, "Point at a revision, or walk along with the arrow keys; + and − zoom.")
       : h("b", null, pointText(arrays, at)),
-    commit && h("span", null, " ", commit.subject, commit.author && ` — ${commit.author}`,
+    commit && h("span", null, " ", commit.subject, commit.author && ` — ${commit.author}`, " ",
+      commit.contrast && h("span", null, `${change(commit.contrast.difference)} against ${commit.contrast.old.label} `),
+      h(CommitLink, { revision: commit.sha }, "ministat"),
       commit.samples?.length > 0 && h("span", { className: "faint" }, " · ",
         commit.samples.map((sample) => sample.values.map((v) => quantity(v, "")).join(" ")).join(" | "))));
 }
@@ -34,7 +36,7 @@ function Changes({ arrays }) {
     caption: "Changes", rows: [...arrays.marks].reverse(), id: (mark) => mark.position,
     empty: "No change of level is known.",
     columns: [
-      ["revision", (mark) => h("b", null, mark.label)],
+      ["revision", (mark) => (mark.sha ? h(CommitLink, { revision: mark.sha }, h("b", null, mark.label)) : h("b", null, mark.label))],
       ["effect", (mark) => change(mark.effect), "number"],
       ["what", (mark) => mark.kind],
       ["search", (mark) => mark.searchid && h(SearchLink, { id: mark.searchid })],

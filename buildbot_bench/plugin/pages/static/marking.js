@@ -6,11 +6,11 @@ import { count, h, moment } from "./ui.js";
 const { useState } = window.React;
 
 // What a person reads, by what the farm calls it.
-const WORDS = { expected: "expected", noise: "noise", fixed: "fixed", again: "measure again" };
+const WORDS = { expected: "expected", noise: "noise", fixed: "fixed", again: "measure again", withdrawn: "take back" };
 
 /** `noise, ann`: the last word. */
 export function Said({ mark }) {
-  if (!mark) return null;
+  if (!mark || mark.kind === "withdrawn") return null;
   const words = mark.kind === "fixed" ? `fixed by ${mark.fixed_by}` : WORDS[mark.kind] ?? mark.kind;
   return h("span", { className: "said", title: moment(mark.at) }, h("b", null, words), h("span", { className: "faint" }, ` ${mark.author}`));
 }

@@ -4,7 +4,7 @@ import { usePolled } from "./api.js";
 import { Marking, Record } from "./marking.js";
 import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
-import { change, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
+import { change, CommitLink, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
 
 const NEWS_MS = 10_000;
 
@@ -78,7 +78,7 @@ function Verdicts({ verdicts, again }) {
     empty: "No sample differed from its history.",
     columns: [
       ["verdict", (verdict) => h(State, { state: verdict.state })],
-      ["revision", (verdict) => h(Revision, { revision: verdict.new })],
+      ["revision", (verdict) => h(CommitLink, { revision: verdict.new.sha }, h(Revision, { revision: verdict.new }))],
       ["series", (verdict) => h(SeriesLink, { series: verdict })],
       ["effect", (verdict) => change(verdict.effect), "number"],
       ["probability", (verdict) => verdict.probability !== null && percent(verdict.probability), "number"],

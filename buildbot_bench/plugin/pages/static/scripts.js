@@ -27,6 +27,7 @@
       createElement(Suspense, { fallback: createElement("p", null, "Loading…") }, createElement(Page));
   };
   const history = page(() => import("./history.js"));
+  const commit = page(() => import("./commit.js"));
   const search = page(() => import("./search.js"));
   const reports = page(() => import("./reports.js"));
   const comparison = page(() => import("./comparison.js"));
@@ -44,6 +45,7 @@
     for (const [route, group, element] of [
       ["/bench/history", "bench-history", history],
       ["/bench/history/:testbed/:workload", "bench-history", history],
+      ["/bench/commits/:revision", "bench-history", commit],
       ["/bench/reports", "bench-reports", reports],
       ["/bench/searches/:searchid", "bench-reports", search],
       ["/bench/comparisons/:comparisonid", "bench-reports", comparison],

@@ -27,6 +27,7 @@ function comparisonAsked(fields) {
   return {
     variants: [fields.get("base").trim(), ...fields.get("new").trim().split(/\s+/)],
     testbeds: [testbed], workloads: [workload], iterations: Number(fields.get("iterations")),
+    images: Number(fields.get("images")),
   };
 }
 
@@ -100,7 +101,8 @@ export function StartForms() {
       h(Field, { name: "base", label: "base", placeholder: "r317849", required: true }),
       h(Field, { name: "new", label: "new, one or more with spaces between", placeholder: "r317849+VIMAGE", required: true }),
       h(SeriesChoice, { allSeries }),
-      h(Field, { name: "iterations", label: "boots of each", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
+      h(Field, { name: "iterations", label: "boots of each one's first image", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
+      h(Field, { name: "images", label: "images of each at most", type: "number", min: 1, max: 24, defaultValue: 16, required: true }),
       h("button", { value: "start", className: "main" }, "Compare")),
     !isLoggedIn() && h("p", { className: "faint" }, "Log in (top right) to start one; everybody may look."));
 }

@@ -105,6 +105,11 @@ export function Links({ of }) {
     i > 0 && ", ", h("a", { key: address, href: address }, name)]));
 }
 
+/** A commit's own page, where it is held against the one before it. */
+export function CommitLink({ revision, children }) {
+  return h(Link, { to: `/bench/commits/${encodeURIComponent(revision)}` }, children);
+}
+
 export function SearchLink({ id, children }) {
   return h(Link, { to: `/bench/searches/${id}` }, children ?? `search ${id}`);
 }

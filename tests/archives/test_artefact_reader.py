@@ -8,10 +8,9 @@ import tarfile
 
 import pytest
 
+from buildbot_bench.archives.contents import contents
 from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
 from buildbot_bench.core.neutral import neutral_digest
-from buildbot_bench.plugin.artefacts import artefact_reader as reading
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
 from tests.core.elf_files import CODE, Part, elf
 
 MADE = Manifest(variant="r311849", config="GENERIC-NODEBUG", toolchain="clang 14", flags="-j4")
@@ -80,12 +79,6 @@ def test_an_archive_that_is_cut_short_is_known_by_its_bytes(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
     assert contents(path).kernel_digest == hashlib.sha256(whole[:-30]).hexdigest()
-
-
-def test_what_is_too_large_to_read_is_known_by_its_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_READ", 100)
-    path = packed(tmp_path / "large", {"kernel": kernel()})
-    assert contents(path).kernel_digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_facts_of_a_manifest_are_those_that_are_told():

@@ -17,12 +17,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from buildbot_bench.archives.contents import contents
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.manifest import NAME, write_manifest
 from buildbot_bench.core.neutral import neutral_digest
-from buildbot_bench.plugin.artefacts import artefact_reader as reading
-from buildbot_bench.plugin.artefacts.artefact_reader import contents
-from tests.plugin.artefacts.test_artefact_reader import MADE, kernel, packed
+from tests.archives.test_artefact_reader import MADE, kernel, packed
 
 GZIP = partial(gzip.compress, mtime=0)
 HALF_A_HEADER = tarfile.TarInfo("if_em.ko").tobuf()[:300]
@@ -131,14 +130,6 @@ def test_a_link_is_known_by_where_it_leads_and_is_no_file_of_that_digest(tmp_pat
 )
 def test_an_archive_that_may_be_unpacked_in_two_ways_is_known_by_its_bytes(tmp_path, infos):
     path = members(tmp_path / "ways", *infos)
-    assert contents(path).kernel_digest == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_an_archive_of_more_members_than_any_kernel_has_is_known_by_its_bytes(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(reading, "MOST_MEMBERS", 2)
-    path = packed(tmp_path / "many", {"kernel": kernel(), "a.ko": b"a", "b.ko": b"b"})
     assert contents(path).kernel_digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 

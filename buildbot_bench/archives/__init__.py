@@ -1,0 +1,1 @@
+"""Archives of kernels, read within budgets; the standard library alone."""

@@ -1,0 +1,113 @@
+"""What an artefact holds: the kernel's own digest, and what its builder says of it.
+
+An artefact is a kernel, or a tar archive of one with its modules. A patch of anybody may have had
+a hand in it: it is read member by member, never unpacked, and what is larger than its budget is
+refused. What is not surely an archive is the file that it is: two files are one kernel only if that
+is certain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from buildbot_bench.archives.decompressed import Decompressed
+from buildbot_bench.archives.members import DAMAGED, KernelTar, Member, opened
+from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget
+from buildbot_bench.core.manifest import MOST_BYTES, NAME, Manifest, parse_manifest
+from buildbot_bench.core.neutral import digest_of_files, neutral_digest
+
+# POSIX's pax: two blocks of zeros end an archive.
+_END_BYTES = 2 * tarfile.BLOCKSIZE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """`kernel_digest`: the SHA-256 that kernels share which differ only in what builds tell."""
+
+    kernel_digest: str
+    manifest: Manifest | None = None
+
+
+def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
+    """Read an artefact; one that cannot be read as a kernel is known by all of its bytes.
+
+    Raises UntestableRevision for what is surely no kernel: an archive without one, nothing but
+    zeros, which is what an empty archive consists of, or more than the budget.
+    """
+    try:
+        with opened(path, budget) as (decompressed, archive):
+            return _of_archive(decompressed, archive)
+    except DAMAGED:
+        pass
+    if path.stat().st_size <= budget.member_bytes:
+        return Contents(kernel_digest=neutral_digest(path.read_bytes()))
+    with path.open("rb") as file:
+        return Contents(kernel_digest=hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
+    digests: dict[PurePosixPath, tuple[str, str]] = {}
+    manifest: Manifest | None = None
+    has_file = False
+    for member in _whole(decompressed, archive):
+        info, name = member.info, PurePosixPath(member.info.name)
+        if name.name == NAME:
+            manifest = _manifest(member.content())
+        elif name in digests or "\n" in info.name:
+            raise tarfile.TarError(f"{info.name[:80]!r} is no member of a kernel's archive")
+        elif not info.isdir():
+            content = member.content()
+            digest = _of_link(info) if content is None else neutral_digest(content)
+            digests[name] = (info.name, digest)
+            has_file |= content is not None
+    if not has_file:
+        raise UntestableRevision("the artefact is an archive without a kernel")
+    if sum(name.name == "kernel" for name in digests) > 1:
+        raise tarfile.TarError("which of several kernels is booted depends on their order")
+    return Contents(kernel_digest=digest_of_files(digests.values()), manifest=manifest)
+
+
+def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
+    """The members of an archive; tarfile takes for the end whatever is no header.
+
+    Raises:
+        UntestableRevision: The archive holds nothing but zeros, as an empty one does.
+        TarError: It begins with zeros, or does not end as an archive does.
+    """
+    if archive.begins_with_zeros():
+        decompressed.drain()
+        if decompressed.zeros_from == 0:
+            raise UntestableRevision("the artefact holds nothing but zeros")
+        raise tarfile.TarError("it begins with zeros")
+    yield from archive
+    if (
+        decompressed.drain() < archive.offset + _END_BYTES
+        or decompressed.zeros_from > archive.offset
+    ):
+        raise tarfile.TarError("it does not end as an archive does")
+
+
+def _of_link(member: tarfile.TarInfo) -> str:
+    """What stands for a link in the place of a digest.
+
+    Raises:
+        TarError: The member is neither a file nor a link.
+    """
+    if not (member.issym() or member.islnk()):
+        raise tarfile.TarError(f"{member.name[:80]!r} is no file")
+    target = member.linkname.encode("utf-8", "surrogateescape")
+    return f"link {hashlib.sha256(member.type + target).hexdigest()}"
+
+
+def _manifest(content: bytes | None) -> Manifest | None:
+    if content is None:
+        return None
+    try:
+        return parse_manifest(content[:MOST_BYTES].decode("utf-8", "replace"))
+    except UsageError:
+        return None

@@ -1,0 +1,47 @@
+"""Which images of one side show a step, and which deny it; it asks for no boot.
+
+An image denies the step when it lies beyond the middle between the two levels, by more than DENIES
+of its standard errors; it shows the step when it does not lie beyond the middle at all. What lies
+between says nothing. A majority decides: a step that as many images of a side deny as show it is
+not believed, and one that fewer than IMAGES_THAT_SHOW show may be luck with layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from buildbot_bench.core.model import constants
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageVotes:
+    """How many images of one side show a step, and how many deny it."""
+
+    shown: int
+    denied: int
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether no majority of the images that say something shows the step."""
+        return self.denied > 0 and self.denied >= self.shown
+
+    @property
+    def stands(self) -> bool:
+        """Whether images enough show the step, and no majority denies it."""
+        return self.shown >= constants.IMAGES_THAT_SHOW and not self.contradicted
+
+
+def image_votes(images: Iterable[tuple[float, float]], *, level: float, other: float) -> ImageVotes:
+    """The votes of a side's images on the step between its `level` and that of the `other` side.
+
+    `images` are their levels with standard errors, all in ln of the metric.
+    """
+    middle = 0.5 * (level + other)
+    sign = math.copysign(1.0, middle - level)
+    beyond = [(sign * (image - middle), error) for image, error in images]
+    return ImageVotes(
+        shown=sum(away <= 0 for away, _ in beyond),
+        denied=sum(away > constants.DENIES * error for away, error in beyond),
+    )

@@ -1,0 +1,75 @@
+"""What must hold of a farm, and how well it is: records in, violations and findings out."""
+
+from buildbot_bench.core.operations.boots import (
+    check_job,
+    check_probe,
+    check_process,
+    check_tokens,
+)
+from buildbot_bench.core.operations.condition import (
+    Condition,
+    Disk,
+    HealthFinding,
+    Held,
+    Severity,
+    Skew,
+    StuckMessage,
+    WorkerCondition,
+    findings,
+)
+from buildbot_bench.core.operations.records import (
+    ArtefactFacts,
+    BootFacts,
+    BuildRequest,
+    DanglingReference,
+    FarmProcess,
+    ImageFacts,
+    JobOwner,
+    LabJob,
+    MessageFacts,
+    Moment,
+    ProbeFacts,
+    SearchFacts,
+)
+from buildbot_bench.core.operations.results import (
+    check_artefacts,
+    check_image,
+    check_messages,
+    check_references,
+    check_search,
+)
+from buildbot_bench.core.operations.violations import Violation
+
+__all__ = [
+    "ArtefactFacts",
+    "BootFacts",
+    "BuildRequest",
+    "Condition",
+    "DanglingReference",
+    "Disk",
+    "FarmProcess",
+    "HealthFinding",
+    "Held",
+    "ImageFacts",
+    "JobOwner",
+    "LabJob",
+    "MessageFacts",
+    "Moment",
+    "ProbeFacts",
+    "SearchFacts",
+    "Severity",
+    "Skew",
+    "StuckMessage",
+    "Violation",
+    "WorkerCondition",
+    "check_artefacts",
+    "check_image",
+    "check_job",
+    "check_messages",
+    "check_probe",
+    "check_process",
+    "check_references",
+    "check_search",
+    "check_tokens",
+    "findings",
+]

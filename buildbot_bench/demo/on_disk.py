@@ -1,0 +1,124 @@
+"""What lies in a farm's directories and runs for it, as the core's records; it judges nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.operations import BootFacts, FarmProcess, LabJob
+from buildbot_bench.core.wire import Measured
+from buildbot_bench.demo.leftovers import running
+from buildbot_bench.lab.job import Job
+from buildbot_bench.lab.locks import is_locked
+
+# What the broker calls its jobs: a person's have another form of name (lab/asking.py).
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+# Each process of a farm is told by its environment where the lab keeps its state.
+_MARK = "BENCH_LAB_STATE="
+_MOST_WORDS = 100
+
+
+def lab_states(directory: Path) -> tuple[Path, ...]:
+    """Where the lab workers of a farm on this machine keep their jobs."""
+    return tuple(sorted(path.parent for path in directory.glob("*/state/jobs")))
+
+
+def lab_jobs(states: Iterable[Path]) -> Iterator[LabJob]:
+    """The jobs that a master asked for. InfraError when what one wrote down cannot be read."""
+    for state in states:
+        for place in sorted((state / "jobs").glob("*/")):
+            if _TOKEN.fullmatch(place.name):
+                yield _lab_job(Job(state, place.name), place.parent)
+
+
+def _lab_job(job: Job, where: Path) -> LabJob:
+    is_running = job.is_running()  # asked before reading: what a dying runner wrote is read
+    try:
+        events = job.events.read()
+    except InfraError as error:
+        raise InfraError(
+            f"{job.events.path}: {error}", hint="keep the file, and mend it"
+        ) from error
+    return LabJob(
+        name=job.name,
+        where=str(where),
+        is_running=is_running,
+        boots=tuple(_boot(event) for event in events if isinstance(event, Measured)),
+    )
+
+
+def _boot(event: Measured) -> BootFacts:
+    values: Mapping[str, float | None] = dict(event.values) or {"": None}
+    return BootFacts(ordinal=event.ordinal, values=values)
+
+
+def artefact_files(master: Path) -> dict[str, int]:
+    """The kernels on the master's disk: sizes in bytes by digest; copies and uploads are none."""
+    found: dict[str, int] = {}
+    for file in (master / "artefacts").glob("??/*"):
+        if _DIGEST.fullmatch(file.name):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                found[file.name] = file.stat().st_size
+    return found
+
+
+def master_since_s(directory: Path, master: Path) -> float | None:
+    """Since when a farm's master runs on this machine; None when none does.
+
+    Its note and its pid file are written when it starts.
+    """
+    notes = [note for note in running(directory) if note.name == master.name]
+    if notes:
+        return (directory / f"{master.name}.running").stat().st_mtime
+    pid_file = master / "twistd.pid"
+    with suppress(OSError, ValueError):
+        os.kill(int(pid_file.read_text()), 0)
+        return pid_file.stat().st_mtime
+    return None
+
+
+def processes(directory: Path, states: Sequence[Path]) -> tuple[FarmProcess, ...]:
+    """What runs for a farm that bench-farm keeps here; nothing where the system does not tell."""
+    owners = {child.pid: child.name for child in running(directory)}
+    for state in states:
+        for place in (state / "jobs").glob("*/"):
+            if (pid := _runner(place)) is not None:
+                with suppress(ProcessLookupError):  # its children may lead groups of their own
+                    owners[pid] = owners[os.getsid(pid)] = f"job {place.name}"
+    found = []
+    for pid in _marked(directory):
+        with suppress(OSError):
+            leaders = {os.getsid(pid), os.getpgid(pid), pid}
+            named = [owners[leader] for leader in leaders if leader in owners]
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+            found.append(
+                FarmProcess(
+                    pid=pid,
+                    command=command.decode("utf-8", "replace")[:_MOST_WORDS].strip(),
+                    owner=named[0] if named else None,
+                )
+            )
+    return tuple(found)
+
+
+def _runner(place: Path) -> int | None:
+    """The number of the process that measures a job; None when none does."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        if is_locked(place / "runner.lock"):
+            return int(json.loads((place / "runner.json").read_text(encoding="utf-8"))["pid"])
+    return None
+
+
+def _marked(directory: Path) -> Iterator[int]:
+    """The processes whose environment says that they are of the farm in a directory."""
+    mark = os.fsencode(f"{_MARK}{directory}{os.sep}")
+    for place in sorted(Path("/proc").glob("[0-9]*")):
+        with suppress(OSError):  # another user's, or gone
+            if any(word.startswith(mark) for word in (place / "environ").read_bytes().split(b"\0")):
+                yield int(place.name)

@@ -1,0 +1,105 @@
+"""The subcommands of bench-farm for who operates a farm; the work is done elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from buildbot_bench.core.operations import Severity, findings
+from buildbot_bench.demo.backup import make_backup
+from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.demo.place import add_place, place_of, url_in
+from buildbot_bench.demo.restoring import restore
+from buildbot_bench.demo.verifying import verify
+
+_WELL, _NOT_WELL = 0, 1
+
+
+def add_operations(commands: Any) -> None:
+    """Add the subcommands to those of bench-farm, which `argparse` made."""
+    checks = commands.add_parser(
+        "verify",
+        help="ask whether the farm's tables and directories contradict each other",
+        description="Check that each boot is recorded once, that each probe, search and mail has"
+        " its end, that nothing is left without an owner and that no row names a missing one."
+        " The farm may run meanwhile.",
+        epilog="exit status: 0 whole · 1 a violation · 2 a mistake in the request ·"
+        " 4 the database does not answer",
+    )
+    add_place(checks)
+    checks.add_argument(
+        "--idle", action="store_true", help="nothing may wait or run: what does is a violation"
+    )
+    checks.add_argument("--json", action="store_true", help="one JSON object")
+    checks.set_defaults(command=_verify)
+    doctor = commands.add_parser(
+        "doctor",
+        help="ask what of the farm wants a person, and what to do next",
+        description="Look at disks, clocks, the database, workers, boots, the outbox and"
+        " quarantines.",
+        epilog="exit status: 0 no error (there may be warnings) · 1 an error ·"
+        " 2 a mistake in the request",
+    )
+    add_place(doctor)
+    doctor.add_argument("--json", action="store_true", help="one JSON object")
+    doctor.set_defaults(command=_doctor)
+    _add_copies(commands)
+
+
+def _add_copies(commands: Any) -> None:
+    backup = commands.add_parser(
+        "backup",
+        help="copy the database, the settings and the secrets of a farm, as it runs",
+        description="Write the database, bench.yml, master.cfg, testbeds.toml and the secrets into"
+        " a new directory that only you can read, with their digests. The farm may run meanwhile."
+        " A database's password is best said in BENCH_DB: others can read a command line.",
+    )
+    backup.add_argument("target", type=Path, metavar="TARGET", help="a directory not there yet")
+    add_place(backup)
+    backup.add_argument("--testbeds", type=Path, metavar="FILE", help="the lab's testbeds.toml")
+    backup.add_argument("--artefacts", action="store_true", help="copy the built kernels as well")
+    backup.set_defaults(command=_backup)
+    restoring = commands.add_parser(
+        "restore",
+        help="make a farm of a backup, where there is none",
+        description="Make a farm's directory and database of a backup. Both must be empty.",
+    )
+    restoring.add_argument("backup", type=Path, metavar="BACKUP", help="what `backup` wrote")
+    restoring.add_argument("--dir", type=Path, required=True, help="of the farm to be made")
+    restoring.add_argument(
+        "--db", metavar="URL", help="default: $BENCH_DB, or DIR/master/state.sqlite"
+    )
+    restoring.set_defaults(command=_restore)
+
+
+def _backup(options: argparse.Namespace) -> int:
+    target = options.target.resolve()
+    place = place_of(options)
+    print(make_backup(place, target, artefacts=options.artefacts, testbeds=options.testbeds))
+    return 0
+
+
+def _restore(options: argparse.Namespace) -> int:
+    directory = options.dir.resolve()
+    print(restore(options.backup.resolve(), directory, url_in(options.db, directory / "master")))
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    found = findings(read_condition(place_of(options)))
+    if options.json:
+        print(json.dumps({"findings": [asdict(one) for one in found]}))
+    else:
+        for one in found:
+            print(f"{one.severity}: {one.part}: {one.problem}\n    next: {one.next}")
+        print(f"{len(found) or 'no'} finding{'s' if len(found) != 1 else ''}")
+    return _NOT_WELL if any(one.severity is Severity.ERROR for one in found) else _WELL
+
+
+def _verify(options: argparse.Namespace) -> int:
+    verdict = verify(place_of(options), idle=options.idle)
+    print(json.dumps(verdict.as_json()) if options.json else verdict.as_text())
+    return _NOT_WELL if verdict.violations else _WELL

@@ -1,0 +1,135 @@
+"""`bench-farm verify`: what contradicts itself in tables and directories; it mends nothing.
+
+A farm that runs changes while it is read. What contradicts itself at one look and not at the next
+was on its way: only what both looks show is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from buildbot_bench.core.operations import (
+    Moment,
+    ProbeFacts,
+    Violation,
+    check_artefacts,
+    check_image,
+    check_job,
+    check_messages,
+    check_probe,
+    check_process,
+    check_references,
+    check_search,
+    check_tokens,
+)
+from buildbot_bench.demo import on_disk
+from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.plugin.operations import records, references
+from buildbot_bench.plugin.operations.database import snapshot
+from buildbot_bench.workflow import Workflow
+
+# A row follows what it tells of within a transaction; slow machines need a second for it.
+_BETWEEN_LOOKS_S = 3.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verification:
+    """What a look at a farm found, and how much of each kind it looked at."""
+
+    violations: tuple[Violation, ...]
+    checked: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "whole": not self.violations,
+            "violations": [asdict(violation) for violation in self.violations],
+            "checked": self.checked,
+        }
+
+    def as_text(self) -> str:
+        """For people: a line for each violation, one with what to do, and one for all."""
+        lines = [
+            line
+            for one in self.violations
+            for line in (f"{one.row}: {one.problem}", f"    next: {one.next}")
+        ]
+        counts = ", ".join(f"{number} {name}" for name, number in self.checked.items())
+        number = len(self.violations)
+        told = "1 violation" if number == 1 else f"{number or 'no'} violations"
+        lines.append(f"{told}; looked at {counts}")
+        return "\n".join(lines)
+
+
+def verify(
+    place: FarmPlace, *, idle: bool, wait: Callable[[float], None] = time.sleep
+) -> Verification:
+    """Look at a farm; what is only on its way is none. `idle`: nothing may wait or run any more.
+
+    UsageError when a directory, the tables or the workflow are not there; InfraError when the
+    database does not answer, or a file cannot be read.
+    """
+    workflow = place.read_workflow()
+    first = _look(place, workflow, idle=idle)
+    if not first.violations:
+        return first
+    wait(_BETWEEN_LOOKS_S)
+    second = _look(place, workflow, idle=idle)
+    seen = {(one.check, one.row) for one in first.violations}
+    lasting = tuple(one for one in second.violations if (one.check, one.row) in seen)
+    return Verification(violations=lasting, checked=second.checked)
+
+
+def _look(place: FarmPlace, workflow: Workflow, *, idle: bool) -> Verification:
+    checked: Counter[str] = Counter()
+    moment = Moment(
+        now_s=time.time(),
+        master_since_s=on_disk.master_since_s(place.directory, place.master),
+        idle=idle,
+    )
+    violations = tuple(_violations(place, workflow, moment, checked))
+    return Verification(violations=violations, checked=dict(checked))
+
+
+def _violations(
+    place: FarmPlace, workflow: Workflow, moment: Moment, checked: Counter[str]
+) -> Iterator[Violation]:
+    with snapshot(place.db) as conn:
+        requests = records.requests(conn)
+        for probe in records.probes(conn):
+            checked.update(_counted(probe))
+            yield from check_probe(probe, requests, moment)
+        yield from check_tokens(records.repeated_tokens(conn))
+        for image in records.images(conn):
+            checked["images"] += 1
+            yield from check_image(image, requests, moment)
+        for search in records.searches(conn):
+            checked["searches"] += 1
+            yield from check_search(search, moment, mails=workflow.mail is not None)
+        messages = list(records.messages(conn))
+        checked["mails and notices"] = len(messages)
+        yield from check_messages(messages, moment)
+        yield from check_references(references.dangling(conn))
+        artefacts = list(records.artefacts(conn))
+        # The tables were read first: what a job told since is not missed in them.
+        jobs = list(on_disk.lab_jobs(place.states))
+        owners = records.owners(conn, [job.name for job in jobs])
+    checked["lab jobs"] = len(jobs)
+    for job in jobs:
+        yield from check_job(job, owners.get(job.name), moment)
+    is_here = workflow.artefacts.place is None
+    files = on_disk.artefact_files(place.master) if is_here else None
+    checked["artefacts"] = len(artefacts)
+    yield from check_artefacts(artefacts, files, moment)
+    running = on_disk.processes(place.directory, place.states)
+    checked["processes"] = len(running)
+    for process in running:
+        yield from check_process(process)
+
+
+def _counted(probe: ProbeFacts) -> dict[str, int]:
+    return {"probes": 1, "boots": probe.recorded}

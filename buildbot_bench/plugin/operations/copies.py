@@ -1,0 +1,151 @@
+"""A copy of a farm's whole database while it is used, and the way back; it knows no table.
+
+SQLite copies itself by its backup API, PostgreSQL by pg_dump and pg_restore. A password goes to
+these by the environment: an argument list can be read by every user of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import long_line
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.plugin.operations.database import engine_of
+
+_PATIENCE_S = 60.0
+# An hour for a farm of years; a server that is silent for longer is gone.
+_DUMP_S = 3600.0
+
+
+def copy_database(url: sa.URL, file: Path) -> None:
+    """Write all tables, Buildbot's as well, into a file that is not there yet: those of one moment.
+
+    Raises:
+        UsageError: There is no such database.
+        InfraError: It cannot be read, or what was read is damaged.
+    """
+    if url.get_backend_name() == "postgresql":
+        _run("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={file}")
+        return
+    source = Path(url.database or "")
+    if not source.is_file():
+        raise UsageError(f"there is no database {source}", hint="see --dir and --db")
+    try:
+        with (
+            closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as old,
+            closing(sqlite3.connect(file)) as new,
+        ):
+            old.execute(f"PRAGMA busy_timeout = {_PATIENCE_S * 1000:.0f}")
+            old.backup(new)  # in one step: one that writes meanwhile would have it begin again
+            new.execute("PRAGMA journal_mode = delete")  # one file, with no log beside it
+            (answer,) = new.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.Error as error:
+        raise InfraError(f"{source} cannot be copied: {error}", hint="is the disk full?") from error
+    if answer != "ok":
+        raise InfraError(
+            f"{source} is damaged: {long_line(answer)}", hint="restore the newest backup before it"
+        )
+
+
+def load_database(file: Path, url: sa.URL) -> None:
+    """Fill an empty database from a copy, and bring its tables up to date.
+
+    UsageError when the database is not empty, InfraError when it does not take the copy.
+    """
+    must_be_empty(url)
+    if url.get_backend_name() == "postgresql":
+        _run(
+            "pg_restore", url, "--exit-on-error", "--single-transaction", "--no-owner",
+            "--no-privileges", str(file),
+        )  # fmt: skip
+    else:
+        target = Path(url.database or "")
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target.touch(mode=0o600)
+        shutil.copyfile(file, target)
+    engine = engine_of(url)
+    try:
+        with engine.begin() as conn:
+            take_write_lock(conn)
+            upgrade(conn)
+    finally:
+        engine.dispose()
+
+
+def must_be_empty(url: sa.URL) -> None:
+    """See that a database has no table, or is not there.
+
+    Raises:
+        UsageError: It has some.
+        InfraError: It does not answer.
+    """
+    if url.get_backend_name() == "sqlite":
+        if Path(url.database or "").exists():
+            raise UsageError(
+                f"{url.database} is there already", hint="restore into a new directory"
+            )
+        return
+    engine = engine_of(url)
+    try:
+        tables = sa.inspect(engine).get_table_names()
+    except sa.exc.OperationalError as error:
+        raise InfraError(f"the database does not answer: {error.orig}", hint="see --db") from error
+    finally:
+        engine.dispose()
+    if tables:
+        raise UsageError(
+            f"the database {url.database} has {len(tables)} tables already",
+            hint="make an empty one by createdb(1), and name it by --db or BENCH_DB",
+        )
+
+
+def _run(program: str, url: sa.URL, *arguments: str) -> None:
+    """Run a program of PostgreSQL's on a database.
+
+    Raises:
+        InfraError: It is not installed, takes too long, or refuses.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of our own making
+            [program, "--no-password", f"--dbname={_conninfo(url)}", *arguments],
+            env=os.environ | ({"PGPASSWORD": url.password} if url.password else {}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_DUMP_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise InfraError(
+            f"there is no {program} here", hint="install PostgreSQL's client programs"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise InfraError(
+            f"{program} did not end within an hour", hint="is the server busy?"
+        ) from None
+    if done.returncode:
+        raise InfraError(
+            f"{program} failed: {long_line(done.stderr)}",
+            hint=f"is {program} as new as the server, and the database there?",
+        )
+
+
+def _conninfo(url: sa.URL) -> str:
+    """Which database is meant, as libpq reads it, without the password."""
+    _, settings = url.get_dialect()().create_connect_args(url)
+    settings.pop("password", None)
+    return " ".join(f"{name}={_quoted(str(value))}" for name, value in settings.items())
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,243 @@
+"""The rows that invariants are about, read as the core's records; it judges nothing.
+
+A farm of years has millions of iterations: they are counted by the database, and read one by one
+only for the few jobs whose directories are still there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.operations import (
+    ArtefactFacts,
+    BootFacts,
+    BuildRequest,
+    ImageFacts,
+    JobOwner,
+    MessageFacts,
+    ProbeFacts,
+    SearchFacts,
+)
+from buildbot_bench.plugin.db.schema import (
+    ARTEFACT,
+    IMAGE,
+    ITERATION,
+    NOTICE,
+    PROBE,
+    PROFILE,
+    REPORT,
+    SEARCH,
+)
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    ImageState,
+    ProbeState,
+    ReportState,
+    SearchKind,
+    SearchState,
+)
+
+_AT_ONCE = 500
+_RUNNING = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
+_FOUND = frozenset({SearchState.FOUND, SearchState.SLOPE})
+# Of these a mail is written (db/outbox.py, unreported_searches).
+_TOLD = _FOUND | {SearchState.FAILED}
+# Who cancels a search need not say why.
+_NEEDS_NO_REASON = frozenset({SearchState.CANCELLED})
+_WAITING = frozenset({ReportState.NEW, ReportState.SENDING})
+
+
+def requests(conn: sa.Connection) -> dict[int, BuildRequest]:
+    """Buildbot's requests for what is issued, by their ids."""
+    issued = [
+        *conn.execute(sa.select(PROBE.c.brid).where(PROBE.c.state == ProbeState.ISSUED)).scalars(),
+        *conn.execute(
+            sa.select(IMAGE.c.brid).where(IMAGE.c.state == ImageState.BUILDING)
+        ).scalars(),
+    ]
+    table = sa.table(
+        "buildrequests", sa.column("id"), sa.column("complete"), sa.column("complete_at")
+    )
+    query = sa.select(table).where(table.c.id.in_([one for one in issued if one is not None]))
+    return {
+        row.id: BuildRequest(
+            id=row.id, complete_at_s=float(row.complete_at or 0) if row.complete else None
+        )
+        for row in conn.execute(query)
+    }
+
+
+def probes(conn: sa.Connection) -> Iterator[ProbeFacts]:
+    """All probes, with counts of their boots."""
+    boots = (
+        sa.select(
+            ITERATION.c.probe_id,
+            sa.func.count(ITERATION.c.ordinal.distinct()).label("recorded"),
+            sa.func.min(ITERATION.c.ordinal).label("first"),
+            sa.func.max(ITERATION.c.ordinal).label("last"),
+        )
+        .group_by(ITERATION.c.probe_id)
+        .subquery()
+    )
+    primaries = (
+        sa.select(ITERATION.c.probe_id, sa.func.count().label("primaries"))
+        .where(ITERATION.c.is_primary)
+        .group_by(ITERATION.c.probe_id)
+        .subquery()
+    )
+    query = (
+        sa.select(PROBE, boots.c.recorded, boots.c.first, boots.c.last, primaries.c.primaries)
+        .outerjoin(boots, boots.c.probe_id == PROBE.c.id)
+        .outerjoin(primaries, primaries.c.probe_id == PROBE.c.id)
+        .order_by(PROBE.c.id)
+    )
+    for row in conn.execute(query.execution_options(yield_per=_AT_ONCE)):
+        yield ProbeFacts(
+            id=row.id,
+            token=row.token,
+            is_open=row.state in OPEN_PROBES,
+            is_issued=row.state == ProbeState.ISSUED,
+            kept=row.state == ProbeState.DONE and row.failure is None and row.failure_kind is None,
+            cancelled=row.state == ProbeState.CANCELLED,
+            asked=row.iterations,
+            recorded=row.recorded or 0,
+            first=row.first,
+            last=row.last,
+            primaries=row.primaries or 0,
+            brid=row.brid,
+            issued_at_s=row.issued_at,
+            ended_at_s=row.ended_at,
+        )
+
+
+def repeated_tokens(conn: sa.Connection) -> Iterator[tuple[str, str]]:
+    """The tokens that several rows have, each with one of these rows."""
+    rows = sa.union_all(
+        sa.select(PROBE.c.token, sa.literal("probe").label("kind"), PROBE.c.id),
+        sa.select(PROFILE.c.token, sa.literal("capture").label("kind"), PROFILE.c.id),
+    ).subquery()
+    several = (
+        sa.select(rows.c.token)
+        .where(rows.c.token != "")
+        .group_by(rows.c.token)
+        .having(sa.func.count() > 1)
+    )
+    query = sa.select(rows).where(rows.c.token.in_(several)).order_by(rows.c.kind, rows.c.id)
+    for row in conn.execute(query):
+        yield row.token, f"{row.kind} {row.id}"
+
+
+def owners(conn: sa.Connection, tokens: Collection[str]) -> dict[str, JobOwner]:
+    """Who asked for jobs of these names, and what the tables have of them."""
+    found: dict[str, JobOwner] = {}
+    names = sorted(tokens)
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        captures = sa.select(PROFILE).where(PROFILE.c.token.in_(some))
+        for row in conn.execute(captures):
+            found[row.token] = JobOwner(
+                row=f"capture {row.id}",
+                is_open=row.state in OPEN_PROFILES,
+                ended_at_s=row.ended_at,
+                measures=False,
+            )
+        boots = _boots(conn, some)
+        for row in conn.execute(sa.select(PROBE).where(PROBE.c.token.in_(some))):
+            found[row.token] = JobOwner(
+                row=f"probe {row.id}",
+                is_open=row.state in OPEN_PROBES,
+                cancelled=row.state == ProbeState.CANCELLED,
+                ended_at_s=row.ended_at,
+                boots=boots.get(row.id, ()),
+            )
+    return found
+
+
+def _boots(conn: sa.Connection, tokens: list[str]) -> dict[int, tuple[BootFacts, ...]]:
+    values: dict[int, dict[int, dict[str, float | None]]] = defaultdict(lambda: defaultdict(dict))
+    columns = (ITERATION.c.probe_id, ITERATION.c.ordinal, ITERATION.c.unit, ITERATION.c.value)
+    query = sa.select(*columns).join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+    for row in conn.execute(query.where(PROBE.c.token.in_(tokens)).order_by(ITERATION.c.id)):
+        values[row.probe_id][row.ordinal][row.unit] = row.value
+    return {
+        probe: tuple(BootFacts(ordinal=ordinal, values=units) for ordinal, units in boots.items())
+        for probe, boots in values.items()
+    }
+
+
+def images(conn: sa.Connection) -> Iterator[ImageFacts]:
+    """The images that are built or being built."""
+    query = (
+        sa.select(IMAGE, ARTEFACT.c.id.label("artefact"))
+        .outerjoin(ARTEFACT, ARTEFACT.c.digest == IMAGE.c.digest)
+        .where(IMAGE.c.state.in_((ImageState.BUILT, ImageState.BUILDING)))
+        .order_by(IMAGE.c.id)
+    )
+    for row in conn.execute(query.execution_options(yield_per=_AT_ONCE)):
+        yield ImageFacts(
+            id=row.id,
+            label=row.label,
+            is_built=row.state == ImageState.BUILT,
+            digest=row.digest,
+            brid=row.brid,
+            changed_at_s=row.changed_at,
+            stored=row.artefact is not None,
+        )
+
+
+def artefacts(conn: sa.Connection) -> Iterator[ArtefactFacts]:
+    """All artefacts, oldest first."""
+    claim = sa.select(IMAGE.c.id).where(
+        IMAGE.c.digest == ARTEFACT.c.digest, IMAGE.c.state == ImageState.BUILT
+    )
+    for row in conn.execute(sa.select(ARTEFACT, claim.exists().label("claimed"))):
+        yield ArtefactFacts(
+            digest=row.digest, size=row.size, stored_at_s=row.stored_at, claimed=bool(row.claimed)
+        )
+
+
+def searches(conn: sa.Connection) -> Iterator[SearchFacts]:
+    """All searches, without what their answers say."""
+    mailed = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+    query = sa.select(SEARCH, mailed.exists().label("mailed")).order_by(SEARCH.c.id)
+    for row in conn.execute(query.execution_options(yield_per=_AT_ONCE)):
+        of_level = row.kind == SearchKind.EFFECT
+        yield SearchFacts(
+            id=row.id,
+            state=str(row.state),
+            is_open=row.state in _RUNNING,
+            found=row.state in _FOUND,
+            to_mail=of_level and row.state in _TOLD,
+            has_answer=(row.answer if of_level else row.breakage) is not None,
+            has_reason=bool(row.detail) or row.state in _NEEDS_NO_REASON,
+            mailed=bool(row.mailed),
+            ended_at_s=row.ended_at,
+        )
+
+
+def messages(conn: sa.Connection) -> Iterator[MessageFacts]:
+    """All mails and notices that are sent or to be sent, without their text."""
+    mails = sa.select(REPORT.c.id, REPORT.c.message_id, REPORT.c.state, REPORT.c.sent_at)
+    for row in conn.execute(mails.order_by(REPORT.c.id)):
+        yield _message(f"mail {row.id}", row.message_id, row.state, row.sent_at)
+    notices = sa.select(
+        NOTICE.c.id, NOTICE.c.search_id, NOTICE.c.kind, NOTICE.c.target, NOTICE.c.state,
+        NOTICE.c.sent_at,
+    )  # fmt: skip
+    for row in conn.execute(notices.order_by(NOTICE.c.id)):
+        about = f"{row.kind} of search {row.search_id} to {row.target}"
+        yield _message(f"notice {row.id}", about, row.state, row.sent_at)
+
+
+def _message(row: str, message_id: str, state: ReportState, sent_at: float | None) -> MessageFacts:
+    return MessageFacts(
+        row=row,
+        message_id=message_id,
+        is_sent=state == ReportState.SENT,
+        is_waiting=state in _WAITING,
+        sent_at_s=sent_at,
+    )

@@ -1,0 +1,64 @@
+"""What is answered to who asks for a comparison: what it takes, as far as that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from buildbot_bench.core.ab_test import BootLimits, expected_boots, title_of
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.compared_boots import SeriesName
+from buildbot_bench.plugin.queries.compared_images import known_images
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, variants_of
+
+Json = dict[str, Any]
+
+
+async def announced(farm: Farm, ab_test: AbTestRow, *, known: int) -> Json:
+    """What a comparison takes: `boots` of the first images of all series, `known` ones of each.
+
+    The rest take `hours`. `expected` is what tells a change of `min_effect`, by what is known of
+    each series; null where no variant may have further images.
+    """
+    variants = variants_of(ab_test)
+    boots = len(variants) * ab_test.iterations
+    missing = dict.fromkeys(ab_test.series_names, boots - known)
+    return {
+        "comparisonid": ab_test.id,
+        "state": str(ab_test.state),
+        "title": title_of([variant["label"] for variant in variants]),
+        "variants": variants,
+        "series": [list(series) for series in ab_test.series],
+        "boots": boots * len(ab_test.series),
+        "hours": _hours(farm, missing),
+        "images": ab_test.images,
+        "expected": await _expected(farm, ab_test) if ab_test.images > 1 else None,
+    }
+
+
+async def _expected(farm: Farm, ab_test: AbTestRow) -> Json:
+    views, known = ComparisonViews(farm), await known_images(farm, ab_test)
+    limits = BootLimits(boots=ab_test.iterations, images=ab_test.images)
+    of_each = {
+        series: expected_boots(await views.noise(series, known), limits, ab_test.min_effect)
+        for series in ab_test.series_names
+    }
+    variants = len(ab_test.variants)
+    boots = {series: variants * one.boots for series, one in of_each.items()}
+    return {
+        "effect": ab_test.min_effect,
+        "images": max(one.images for one in of_each.values()),
+        "boots": sum(boots.values()),
+        "hours": _hours(farm, boots),
+    }
+
+
+def _hours(farm: Farm, boots: Mapping[SeriesName, int]) -> float:
+    """How long the busiest testbed boots and blasts; builds come before."""
+    spent: dict[str, float] = {}
+    for (name, _), number in boots.items():
+        testbed = testbed_of(farm, name)
+        spent[name] = spent.get(name, 0.0) + number * (testbed.boot_s + testbed.run_s)
+    return max(spent.values()) / 3600

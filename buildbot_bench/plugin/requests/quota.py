@@ -1,0 +1,52 @@
+"""What people may have on the farm who may not approve; it looks at no patch."""
+
+from __future__ import annotations
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.limits import MIB, spoken
+from buildbot_bench.plugin.db.rows import PatchRow
+from buildbot_bench.plugin.db.states import AbTestState
+from buildbot_bench.plugin.farm import Farm
+
+_OPEN = (AbTestState.AWAITING, AbTestState.RUNNING)
+
+
+async def keep_patch(
+    farm: Farm, *, body: bytes, origin: str, requester: str, trusted: bool
+) -> PatchRow:
+    """Keep a patch for a person.
+
+    Raises:
+        UsageError: Who asks is not trusted, and has brought as much as is allowed.
+    """
+    limits = farm.workflow.untrusted
+    most = None if trusted else int(limits.patch_mib * MIB)
+    kept: PatchRow | None = await farm.store.add_patch(
+        body=body, origin=origin, requester=requester, now=farm.now(), most_bytes=most
+    )
+    if kept is None:
+        used = spoken(await farm.store.patch_bytes(requester))
+        raise UsageError(
+            f"{origin} has {spoken(len(body))}: the farm keeps {used} of your patches already, and"
+            f" {spoken(most or 0)} are the most",
+            hint="have somebody decide about your comparisons: what nobody approves is deleted"
+            f" after {limits.keep_days} days",
+        )
+    return kept
+
+
+async def refuse_one_too_many(farm: Farm, requester: str, *, trusted: bool) -> None:
+    """Let a person who is not trusted have so many comparisons at a time and no more.
+
+    Raises:
+        UsageError: They have as many.
+    """
+    most = farm.workflow.untrusted.comparisons
+    if trusted:
+        return
+    theirs = [one for one in await farm.store.ab_tests(_OPEN) if one.requester == requester]
+    if len(theirs) >= most:
+        raise UsageError(
+            f"{len(theirs)} of your comparisons run or await approval, and {most} are the most",
+            hint=f"wait for comparison {theirs[-1].id}, or cancel it",
+        )

@@ -1,0 +1,20 @@
+"""What bench.yml allows people who may compare but not approve; it counts nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from buildbot_bench.workflow.fields import Model
+
+
+class UntrustedLimits(Model):
+    """What one person without the role `approve` may have on the farm at a time."""
+
+    patch_mib: Annotated[float, Field(gt=0, le=1024)] = 16.0
+    """How much their patches may have that the farm keeps, in MiB."""
+    comparisons: Annotated[int, Field(ge=1, le=1000)] = 5
+    """How many of their comparisons may run or await approval."""
+    keep_days: Annotated[int, Field(ge=1)] = 14
+    """Patches that nobody has approved by then are rejected and deleted."""

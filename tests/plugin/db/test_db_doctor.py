@@ -1,0 +1,105 @@
+"""`bench-farm doctor` reads a farm as it is, on both databases."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import metadata
+
+import pytest
+import sqlalchemy as sa
+
+from buildbot_bench.core.operations import findings
+from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.doctoring import read_condition
+from tests.fakes.whole_farm import WholeFarm
+
+# Of Buildbot's tables, what is read of them.
+TABLES = (
+    "CREATE TABLE masters (id integer, active integer, last_active integer)",
+    "CREATE TABLE workers (id integer, name text, info text)",
+    "CREATE TABLE connected_workers (workerid integer)",
+)
+
+QUARANTINE = """INSERT INTO bench_quarantine (id, probe_id, testbed, workload, epoch, since_s,
+ reason, begun_at, trusted, version) VALUES (1, 1, 'apu', 'x', '', 1, 'too slow', 1, (1 = 2), 0)"""
+
+
+@pytest.fixture
+def farm(whole_farm) -> Iterator[WholeFarm]:
+    """It measured just now, on workers that are connected."""
+    now_s = time.time()
+    info = json.dumps({"version": metadata.version("buildbot")})
+    whole_farm.change(
+        *TABLES,
+        f"INSERT INTO masters VALUES (1, 1, {now_s:.0f})",
+        f"INSERT INTO workers VALUES (1, 'lab', '{info}'), (2, 'builder', '{info}')",
+        "INSERT INTO connected_workers VALUES (1), (2)",
+        f"UPDATE bench_probe SET created_at = {now_s - 60}, issued_at = {now_s - 60},"
+        f" ended_at = {now_s}",
+        f"UPDATE bench_iteration SET at_s = {now_s - 30}",
+    )
+    yield whole_farm
+    whole_farm.change(*(f"DROP TABLE {name}" for name in ("masters", "workers")))
+    whole_farm.change("DROP TABLE connected_workers")
+
+
+def told(farm: WholeFarm) -> list[tuple[str, str]]:
+    """What is found, but for the disk, which is the machine's."""
+    found = findings(read_condition(farm.place))
+    return [(one.part, one.problem) for one in found if one.part != "disk"]
+
+
+def test_a_farm_that_is_well_has_no_finding(farm):
+    assert told(farm) == []
+    condition = read_condition(farm.place)
+    assert [disk.path for disk in condition.disks] != []
+    assert [worker.name for worker in condition.workers] == ["builder", "lab"]
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "words"),
+    [
+        ("UPDATE masters SET last_active = 1", "master", "no master runs"),
+        ("DELETE FROM connected_workers WHERE workerid = 2", "workers", "'builder' is not"),
+        ("DELETE FROM workers WHERE id = 1", "workers", "'lab' is not connected"),
+        ("""UPDATE workers SET info = '{"version": "3.9"}' WHERE id = 1""", "workers", "3.9"),
+        ("UPDATE bench_iteration SET at_s = at_s + 600", "clock", "the lab of apu is off by 5"),
+        (
+            "UPDATE bench_report SET state = 'new', sent_at = NULL, created_at = 1",
+            "outbox",
+            "mail 1 waits for",
+        ),
+        ("UPDATE bench_report SET state = 'refused', sent_at = NULL", "outbox", "refused"),
+        (
+            QUARANTINE,
+            "testbeds",
+            "too slow",
+        ),
+    ],
+)
+def test_what_the_tables_tell_is_found(farm, change, part, words):
+    farm.change(change)
+    ((found, problem),) = told(farm)
+    assert found == part
+    assert words in problem
+
+
+def test_a_database_that_does_not_answer_is_a_finding(farm, tmp_path):
+    place = replace(farm.place, db=sa.make_url(f"sqlite:///{tmp_path}/none.sqlite"))
+    found = [one for one in findings(read_condition(place)) if one.part == "database"]
+    assert [one.problem for one in found] == [f"there is no database {tmp_path}/none.sqlite"]
+
+
+def test_the_command_ends_with_1_for_an_error(farm, capsys):
+    url = farm.engine.url.render_as_string(hide_password=False)
+    farm.change("UPDATE masters SET last_active = 1")
+    asked = ["doctor", f"--dir={farm.place.directory}", f"--db={url}"]
+    assert main(asked) == 1
+    said = capsys.readouterr().out
+    assert "error: master: no master runs\n    next: start it" in said
+    assert main([*asked, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert ("error", "master") in {(one["severity"], one["part"]) for one in found}
