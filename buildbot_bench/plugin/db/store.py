@@ -11,6 +11,7 @@ from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
+from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import patches as patch_queries
@@ -56,6 +57,9 @@ class BenchStore(PooledStore):
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
+    old_logs = reading(log_queries.old_logs)
+    delete_logs = writing(log_queries.delete_logs)
+
     lists_without_kernel = reading(read_queries.lists_without_kernel)
     forget_read_files = writing(read_queries.forget_read_files)
     listed_images = reading(read_queries.listed_images)
@@ -72,6 +76,7 @@ class BenchStore(PooledStore):
     probes_of_search = reading(probe_queries.probes_of_search)
     recent_probes = reading(probe_queries.recent_probes)
     first_asked_at = reading(probe_queries.first_asked_at)
+    overdue = reading(probe_queries.overdue)
     unjudged_probes = reading(probe_queries.unjudged_probes)
     probes_of = reading(probe_queries.probes_of)
     change_probe = writing(probe_queries.change_probe)
@@ -88,6 +93,7 @@ class BenchStore(PooledStore):
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
+    last_boot_at = reading(series_queries.last_boot_at)
     outcomes_since = reading(series_queries.outcomes_since)
     counts = reading(series_queries.counts)
 

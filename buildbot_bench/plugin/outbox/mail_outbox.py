@@ -26,6 +26,7 @@ from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantine
 from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
+from buildbot_bench.plugin.outbox.silence_mail import SilenceWatch
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail
@@ -221,6 +222,7 @@ class MailOutbox:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._outbox = Outbox(farm, MailDelivery(farm))
+        self._silences = SilenceWatch()
 
     @property
     def is_delivering(self) -> bool:
@@ -245,6 +247,7 @@ class MailOutbox:
             write_digest,
             write_quarantines,
             write_alive,
+            self._silences.write,
         ):
             try:
                 await write(self._farm, mail)
