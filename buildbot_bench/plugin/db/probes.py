@@ -129,7 +129,7 @@ def troubles(
     return fetch_all(conn, query.order_by(at_s.desc(), PROBE.c.id.desc()).limit(limit), ProbeRow)
 
 
-def change_probe(conn: sa.Connection, /, row: ProbeRow, **columns: Any) -> ProbeRow | None:
+def change_probe(conn: sa.Connection, row: ProbeRow, /, **columns: Any) -> ProbeRow | None:
     """The probe with columns changed; None when another was quicker."""
     return compare_and_swap(conn, PROBE, row, columns)
 
@@ -190,7 +190,7 @@ def profiles_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProfileRow
     return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
 
 
-def change_profile(conn: sa.Connection, /, row: ProfileRow, **columns: Any) -> ProfileRow | None:
+def change_profile(conn: sa.Connection, row: ProfileRow, /, **columns: Any) -> ProfileRow | None:
     """The request with columns changed; None when another was quicker."""
     return compare_and_swap(conn, PROFILE, row, columns)
 
