@@ -18,7 +18,7 @@ from buildbot_bench.build.read_files import write_list
 from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
-from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
 
 _DONE, _UNTESTABLE = 0, 1
@@ -198,6 +198,9 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
 
 
 def _pack(options: argparse.Namespace) -> None:
+    for path in options.files:
+        if path.is_symlink():
+            raise UntestableRevision(f"{path} is a symbolic link, which is not followed")
     manifest = Manifest(
         variant=f"{os.environ.get('BENCH_REVISION', '')} image {_image()}".strip(),
         config=options.config,

@@ -23,6 +23,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
 from twisted.python import log
+from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.legible import one_line
 
@@ -30,10 +31,19 @@ APPROVE = "approve"
 
 # Chosen: who mistypes waits for a moment, who guesses tries some 8000 passwords a day.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 10.0
-# Answers that wait at a time, and names whose mistakes are counted: they take memory.
+# Answers that wait at a time, for one address; names whose mistakes are counted. They take memory.
 MOST_WAITING, MOST_NAMES = 100, 1000
 
 _USER = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
+
+
+class _BasicWithAddress(BasicCredentialFactory):
+    """HTTP Basic, which also says where it came from."""
+
+    def decode(self, response: bytes, request: Any) -> Any:
+        credentials = super().decode(response, request)
+        credentials.address = getattr(request.getClientAddress(), "host", "a local socket")
+        return credentials
 
 
 class BenchAuth(CustomAuth):
@@ -43,36 +53,41 @@ class BenchAuth(CustomAuth):
         super().__init__()
         self._directory = directory
         self._clock = clock
+        self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
     def requestAvatarId(self, cred: Any) -> Deferred[bytes]:
         """As Buildbot does; a wrong password is named in the log, and answered later each time.
 
-        Those who guess by many connections at once are refused when too many wait.
+        Who guesses by many connections at once is refused when too many wait; who comes from
+        another address is not.
         """
         user = cred.username if _USER.fullmatch(cred.username) else b""
-        if self._waiting < MOST_WAITING and self.check_credentials(cred.username, cred.password):
+        has_room = self._waiting[cred.address] < MOST_WAITING
+        if has_room and self.check_credentials(cred.username, cred.password):
             del self._wrong[user]
             return succeed(cred.username)
         name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
-        log.msg(f"bench: a log-in as {name!r} was refused")
-        if self._waiting >= MOST_WAITING:
+        log.msg(f"bench: a log-in as {name!r} from {cred.address} was refused")
+        if not has_room:
             return fail(UnauthorizedLogin())
         if len(self._wrong) >= MOST_NAMES:
             self._wrong.clear()
         self._wrong[user] += 1
-        self._waiting += 1
+        self._waiting[cred.address] += 1
         pause_s = min(FIRST_PAUSE_S * 2 ** min(self._wrong[user] - 1, 20), MOST_PAUSE_S)
-        return deferLater(self._clock, pause_s, self._refuse)
+        return deferLater(self._clock, pause_s, self._refuse, cred.address)
 
-    def _refuse(self) -> None:
+    def _refuse(self, address: str) -> None:
         """Answer a wrong password.
 
         Raises:
             UnauthorizedLogin: Always.
         """
-        self._waiting -= 1
+        self._waiting[address] -= 1
+        if not self._waiting[address]:
+            del self._waiting[address]
         raise UnauthorizedLogin
 
     def check_credentials(self, username: bytes, password: bytes) -> bool:
