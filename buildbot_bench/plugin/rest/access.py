@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from buildbot.www.auth import CustomAuth
+from buildbot.www.auth import AuthBase, CustomAuth
 from buildbot.www.authz import Authz, Forbidden
 from buildbot.www.authz.endpointmatchers import EndpointMatcherBase, Match
 from twisted.cred.error import UnauthorizedLogin
@@ -26,6 +26,7 @@ from twisted.python import log
 from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
 
 APPROVE = "approve"
 
@@ -47,15 +48,46 @@ class _BasicWithAddress(BasicCredentialFactory):
 
 
 class BenchAuth(CustomAuth):
-    """HTTP Basic against the files `<directory>/<user>.login`, each with one password."""
+    """HTTP Basic against the files `<directory>/<user>.login`, each with one password.
 
-    def __init__(self, directory: Path, clock: Any = reactor) -> None:
+    With `elsewhere`, one of Buildbot's ways to log in by OAuth or a reverse proxy, browsers log in
+    there, as `<user>@<place>`; commands bring their passwords as before.
+    """
+
+    def __init__(
+        self, directory: Path, *, elsewhere: AuthBase | None = None, clock: Any = reactor
+    ) -> None:
         super().__init__()
+        self.elsewhere = elsewhere
+        if elsewhere is not None:
+            elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
         self._directory = directory
         self._clock = clock
         self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
         self._waiting: Counter[str] = Counter()
+
+    def reconfigAuth(self, master: Any, new_config: Any) -> None:
+        """Buildbot says which master it is for."""
+        super().reconfigAuth(master, new_config)
+        if self.elsewhere is not None:
+            self.elsewhere.reconfigAuth(master, new_config)
+
+    def getConfigDict(self) -> dict[str, Any]:
+        """What Buildbot's pages are to know of the way to log in."""
+        return super().getConfigDict() if self.elsewhere is None else self.elsewhere.getConfigDict()
+
+    def getLoginResource(self) -> Any:
+        """What answers auth/login."""
+        password = super().getLoginResource()
+        if self.elsewhere is None:
+            return password
+        return LoginByEither(password=password, elsewhere=self.elsewhere.getLoginResource())
+
+    def maybeAutoLogin(self, request: Any) -> Deferred[None]:
+        """A reverse proxy says with each request for the page who asks."""
+        way = super() if self.elsewhere is None else self.elsewhere
+        return way.maybeAutoLogin(request)
 
     def requestAvatarId(self, cred: Any) -> Deferred[bytes]:
         """As Buildbot does; a wrong password is named in the log, and answered later each time.
