@@ -10,14 +10,17 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.journal import Journal
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
 from buildbot_bench.workflow import Workflow
+
+_LOG = Logger()
 
 # Whoever looks sooner after news than this waits for what has changed to be read.
 READ_AHEAD_S = 10.0
@@ -37,6 +40,7 @@ class BenchService(BuildbotService):
 
     name = SERVICE_NAME
     _farm: Farm | None = None
+    _journal: Journal | None = None
     _reading: LoopingCall | None = None
     _ended: Deferred[LoopingCall]
 
@@ -66,6 +70,8 @@ class BenchService(BuildbotService):
         if self._farm is None:
             # `buildbot create-master` made some of it for everybody to read.
             await deferToThread(make_private, Path(self.master.basedir))
+            self._journal = Journal(Path(self.master.basedir))
+            self._journal.start()
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
             register_resources(self.master)
@@ -88,6 +94,8 @@ class BenchService(BuildbotService):
         if self._farm is not None:
             # Threads are waited for, and a clone may take an hour.
             self._farm.history.stop()
+        if self._journal is not None:
+            self._journal.stop()
         await super().stopService()
 
     @async_to_deferred
@@ -97,8 +105,8 @@ class BenchService(BuildbotService):
         try:
             kept = await self.histories.ahead(self.farm)
         except Exception:  # noqa: BLE001 - whoever looks then waits; the next round tries again
-            log.err(None, "bench: History could not be read ahead")
+            _LOG.failure("bench: History could not be read ahead")
             return
         if not self._history_logged:
             self._history_logged = True
-            log.msg(f"bench: History is read ahead: {kept} series")
+            _LOG.info("bench: History is read ahead: {series} series", series=kept)

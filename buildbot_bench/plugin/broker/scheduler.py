@@ -10,7 +10,7 @@ from buildbot.schedulers.base import ReconfigurableBaseScheduler
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
 from twisted.internet.task import LoopingCall
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.breakages import Breakages
@@ -32,6 +32,8 @@ from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
+
+_LOG = Logger()
 
 
 class Cycle:
@@ -79,7 +81,9 @@ async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
     try:
         await part()
     except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
-        log.err(None, f"bench: the part {name!r} of a cycle failed; the next cycle tries again")
+        _LOG.failure(
+            "bench: the part {part!r} of a cycle failed; the next cycle tries again", part=name
+        )
 
 
 # Events may be lost and come twice; the timer is what makes progress certain.
