@@ -106,8 +106,8 @@ def _arguments(sandbox: Sandbox, cwd: Path, home: Path) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")  # noqa: S108
     for path in (*_SYSTEM, *_own(), *map(str, sandbox.read)):
         yield from ("--ro-bind-try", path, path)
-    for path in (sandbox.directory, *sandbox.write, home):
-        yield from ("--bind", str(path), str(path))
+    for place in (sandbox.directory, *sandbox.write, home):
+        yield from ("--bind", str(place), str(place))
     yield from ("--chdir", str(cwd))
 
 

@@ -86,8 +86,9 @@ class BenchAuth(CustomAuth):
 
     def maybeAutoLogin(self, request: Any) -> Deferred[None]:
         """A reverse proxy says with each request for the page who asks."""
-        way = super() if self.elsewhere is None else self.elsewhere
-        return way.maybeAutoLogin(request)
+        if self.elsewhere is None:
+            return super().maybeAutoLogin(request)
+        return self.elsewhere.maybeAutoLogin(request)
 
     def requestAvatarId(self, cred: Any) -> Deferred[bytes]:
         """As Buildbot does; a wrong password is named in the log, and answered later each time.
