@@ -18,6 +18,7 @@ import pytest
 
 from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.farm import USER
+from buildbot_bench.plugin.operations.ports import read_ports
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
 from tests.e2e.browsing import show
@@ -270,6 +271,14 @@ def test_the_user_of_a_reverse_proxy_is_believed_and_nobody_elses_header(
         assert roles(client) == set()
         client.get("/", headers={"X-Remote-User": "ann\tbench"})
         assert user_of(client) == {"anonymous": True}
+
+
+def test_the_doctor_knows_that_all_ports_are_closed_to_others(farm: GuardedFarm) -> None:
+    ports = read_ports(farm.directory / "master")
+    assert [(one.of, one.is_local, one.is_encrypted) for one in ports] == [
+        ("workers", True, True),
+        ("pages", True, False),
+    ]
 
 
 def test_a_master_that_others_reach_believes_no_header(farm: GuardedFarm) -> None:

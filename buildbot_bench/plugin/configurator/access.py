@@ -5,7 +5,7 @@ Its mistakes are told by Buildbot, all at once, and a master with one does not s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from buildbot.config import error
@@ -14,6 +14,7 @@ from buildbot.www.authz.roles import RolesFromUsername
 from twisted.python import log
 
 from buildbot_bench.core.listening import listening
+from buildbot_bench.plugin.operations.ports import kind_of, worker_ports
 
 # By its name: the module of Buildbot's that it is in needs a library that few have.
 _GOOGLE = "Google"
@@ -28,22 +29,10 @@ def check_access(config: Mapping[str, Any]) -> None:
         _check_proxy(www)
     if any(getattr(way, "name", None) == _GOOGLE for way in ways):
         _check_google(www, alone=getattr(auth, "name", None) == _GOOGLE)
-    for port in worker_ports(config):
+    for port in worker_ports(config.get("protocols") or {}):
         where = listening(port)
         if not (where.is_local or where.is_encrypted):
             log.msg(f"bench: workers connect without encryption: {kind_of(port)}; see SECURITY.md")
-
-
-def worker_ports(config: Mapping[str, Any]) -> Iterator[object]:
-    """The ports that workers connect to, as the configuration names them."""
-    for protocol in (config.get("protocols") or {}).values():
-        ports = protocol.get("port")
-        yield from ports if isinstance(ports, list) else [ports]
-
-
-def kind_of(port: object) -> str:
-    """What may be said of a port in a log: not where its key lies."""
-    return ":".join(str(port).split(":")[:2])
 
 
 def _check_proxy(www: Mapping[str, Any]) -> None:

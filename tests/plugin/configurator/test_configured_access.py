@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from buildbot.config.errors import ConfigErrors, capture_config_errors
 from buildbot.plugins import util
 
 from buildbot_bench.plugin.configurator.access import check_access
+from buildbot_bench.plugin.operations.ports import keep_ports, read_ports
 
 LOOPBACK = "tcp:8010:interface=127.0.0.1"
 
@@ -45,3 +48,23 @@ def test_names_at_google_have_no_roles(tmp_path) -> None:
     for www in (of(theirs) | {"auth": auth}, of(mine) | {"auth": google}):
         (complaint,) = complaints(www)
         assert "give roles by RolesFromEmails" in complaint
+
+
+def test_what_a_master_listens_on_is_written_down_without_its_keys(tmp_path) -> None:
+    assert read_ports(tmp_path) == ()
+    key = "ssl:9989:privateKey=/etc/bench/master.key:certKey=/etc/bench/master.pem"
+    config = SimpleNamespace(
+        protocols={"pb": {"port": [key, "tcp:9990"]}, "msgpack": {"port": 9991}},
+        www={"port": LOOPBACK},
+    )
+    keep_ports(tmp_path, config)
+    told = [(one.of, one.port, one.is_local, one.is_encrypted) for one in read_ports(tmp_path)]
+    assert told == [
+        ("workers", "ssl:9989", False, True),
+        ("workers", "tcp:9990", False, False),
+        ("workers", "9991", False, False),
+        ("pages", "tcp:8010", True, False),
+    ]
+    for nonsense in ("", "{}", "[1]", "[[1]]", "\udcff"):
+        (tmp_path / "ports.json").write_text(nonsense, errors="surrogateescape")
+        assert read_ports(tmp_path) == ()
