@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from buildbot.util.service import BuildbotService
+from buildbot.util.service import AsyncService, BuildbotService, ReconfigurableServiceMixin
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.journal import Journal
+from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
@@ -30,6 +31,17 @@ def register_resources(master: Any) -> None:
     """Add to Buildbot's REST interface what there is of a farm, with or without its pages."""
     for resources in (searches, comparisons, testbeds, views):
         resources.register(master)
+
+
+class _Ports(ReconfigurableServiceMixin, AsyncService):
+    """Writes down what the master listens on, whenever that may be another thing."""
+
+    name = f"{SERVICE_NAME}-ports"
+
+    @async_to_deferred
+    async def reconfigServiceWithBuildbotConfig(self, new_config: Any) -> None:
+        """Buildbot says so at each reconfiguration."""
+        await deferToThread(keep_ports, Path(self.master.basedir), new_config)
 
 
 class BenchService(BuildbotService):
@@ -77,6 +89,9 @@ class BenchService(BuildbotService):
             register_resources(self.master)
             self._farm = farm
             await BeforeBuilders(farm).setServiceParent(self.master)
+            ports = _Ports()
+            await ports.setServiceParent(self.master)
+            await ports.reconfigServiceWithBuildbotConfig(self.master.config)
             self._reading = LoopingCall(self._read_ahead)
             self._reading.clock = self.master.reactor
             self._ended = self._reading.start(READ_AHEAD_S)

@@ -5,16 +5,31 @@ from pathlib import Path
 
 from buildbot_worker.bot import Worker
 from twisted.application import service
+from twisted.internet.endpoints import quoteStringArgument
 
 BASE = Path.cwd()
+HOST = os.environ.get("BENCH_MASTER", "localhost")
+PORT = int(os.environ.get("BENCH_MASTER_PORT", "9989"))
+# The master shows a certificate of the authority in here: `bench-farm certificates` makes both.
+TRUST = Path(os.environ.get("BENCH_TRUST", BASE / "trust"))
+WAY = f"host={quoteStringArgument(HOST)}:port={PORT}"
+if TRUST.is_dir():
+    WAY = f"tls:{WAY}:trustRoots={quoteStringArgument(str(TRUST))}"
+elif HOST in {"localhost", "127.0.0.1", "::1"} or os.environ.get("BENCH_UNENCRYPTED") == "yes":
+    WAY = f"tcp:{WAY}"
+else:
+    raise SystemExit(
+        f"{TRUST} is not there: make certificates by `bench-farm certificates` and copy its trust/"
+        " here; in a network that nobody else is in, say BENCH_UNENCRYPTED=yes"
+    )
 # What a worker keeps, patches and logs of others among it, is for its own user alone.
 UMASK = 0o077
 os.umask(UMASK)
 
 application = service.Application("buildbot-worker")
 Worker(
-    os.environ.get("BENCH_MASTER", "localhost"),
-    int(os.environ.get("BENCH_MASTER_PORT", "9989")),
+    None,
+    None,
     os.environ.get("BENCH_WORKER", "builder"),
     Path(os.environ.get("BENCH_PASSWORD_FILE", BASE / "password")).read_text().strip(),
     str(BASE),
@@ -23,4 +38,5 @@ Worker(
     # A restarted master is found again within seconds; the default waits up to five minutes.
     maxdelay=10,
     allow_shutdown=None,
+    connection_string=WAY,
 ).setServiceParent(application)
