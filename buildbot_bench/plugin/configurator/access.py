@@ -11,10 +11,12 @@ from typing import Any
 from buildbot.config import error
 from buildbot.www.auth import RemoteUserAuth
 from buildbot.www.authz.roles import RolesFromUsername
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.listening import listening
 from buildbot_bench.plugin.operations.ports import kind_of, worker_ports
+
+_LOG = Logger()
 
 # By its name: the module of Buildbot's that it is in needs a library that few have.
 _GOOGLE = "Google"
@@ -32,7 +34,10 @@ def check_access(config: Mapping[str, Any]) -> None:
     for port in worker_ports(config.get("protocols") or {}):
         where = listening(port)
         if not (where.is_local or where.is_encrypted):
-            log.msg(f"bench: workers connect without encryption: {kind_of(port)}; see SECURITY.md")
+            _LOG.warn(
+                "bench: workers connect without encryption: {port}; see SECURITY.md",
+                port=kind_of(port),
+            )
 
 
 def _check_proxy(www: Mapping[str, Any]) -> None:

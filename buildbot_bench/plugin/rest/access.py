@@ -22,11 +22,13 @@ from twisted.cred.error import UnauthorizedLogin
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
-from twisted.python import log
+from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
+
+_LOG = Logger()
 
 APPROVE = "approve"
 
@@ -102,7 +104,11 @@ class BenchAuth(CustomAuth):
             del self._wrong[user]
             return succeed(cred.username)
         name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
-        log.msg(f"bench: a log-in as {name!r} from {cred.address} was refused")
+        _LOG.warn(
+            "bench: a log-in as {user!r} from {address} was refused",
+            user=name,
+            address=cred.address,
+        )
         if not has_room:
             return fail(UnauthorizedLogin())
         if len(self._wrong) >= MOST_NAMES:

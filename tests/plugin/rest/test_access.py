@@ -16,6 +16,7 @@ from buildbot.www.authz.roles import RolesFromUsername
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.task import Clock
 from twisted.python import log
+from twisted.python.log import textFromEventDict
 
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds
 from buildbot_bench.plugin.rest.access import (
@@ -168,7 +169,7 @@ def logged() -> Iterator[list[str]]:
     lines: list[str] = []
 
     def observe(event: dict[str, object]) -> None:
-        lines.append(" ".join(map(str, event.get("message", ()))))
+        lines.append(textFromEventDict(event) or "")
 
     log.addObserver(observe)
     yield lines
