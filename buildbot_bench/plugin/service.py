@@ -14,6 +14,7 @@ from twisted.python import log
 
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.masters import Membership
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
@@ -70,6 +71,10 @@ class BenchService(BuildbotService):
             await farm.store.upgrade()
             register_resources(self.master)
             self._farm = farm
+            if self.master.config.mq["type"] == "wamp":
+                members = Membership(farm)
+                await members.join()
+                await members.setServiceParent(self.master)
             await BeforeBuilders(farm).setServiceParent(self.master)
             self._reading = LoopingCall(self._read_ahead)
             self._reading.clock = self.master.reactor

@@ -6,15 +6,22 @@ from pathlib import Path
 from buildbot_worker.bot import Worker
 from twisted.application import service
 
+from buildbot_bench.masters import master_address
+
 BASE = Path.cwd()
 # What a worker keeps, patches and logs of others among it, is for its own user alone.
 UMASK = 0o077
 os.umask(UMASK)
 
+# Of several masters, HOST:PORT,HOST:PORT, it connects to one that answers.
+MASTER = master_address(
+    os.environ.get("BENCH_MASTER", "localhost"), int(os.environ.get("BENCH_MASTER_PORT", "9989"))
+)
+
 application = service.Application("buildbot-worker")
 Worker(
-    os.environ.get("BENCH_MASTER", "localhost"),
-    int(os.environ.get("BENCH_MASTER_PORT", "9989")),
+    MASTER.host,
+    MASTER.port,
     os.environ.get("BENCH_WORKER", "builder"),
     Path(os.environ.get("BENCH_PASSWORD_FILE", BASE / "password")).read_text().strip(),
     str(BASE),
@@ -22,5 +29,6 @@ Worker(
     umask=UMASK,
     # A restarted master is found again within seconds; the default waits up to five minutes.
     maxdelay=10,
+    maxRetries=MASTER.tries,
     allow_shutdown=None,
 ).setServiceParent(application)
