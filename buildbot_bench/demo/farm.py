@@ -23,9 +23,10 @@ USER = "bench"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FarmPlan:
-    """Where a farm lives and what it listens on; `labs` are its lab workers.
+    """Where a farm lives and what it listens on; `labs` and `builders` are its workers.
 
-    `db_url` is SQLAlchemy's.
+    `db_url` is SQLAlchemy's. Where there is a `router`, the `master` of this plan is one of
+    several; workers connect to one of those at `pb_ports`.
     """
 
     directory: Path
@@ -37,6 +38,10 @@ class FarmPlan:
     poll_s: float = 5.0
     reconcile_s: float = 5.0
     labs: tuple[str, ...] = ("lab",)
+    builders: tuple[str, ...] = ("builder",)
+    master: str = "master"
+    router: str | None = None
+    pb_ports: tuple[int, ...] = ()
 
     @property
     def url(self) -> str:
@@ -46,7 +51,7 @@ class FarmPlan:
     @property
     def password_file(self) -> Path:
         """The password of the user who may start and cancel searches."""
-        return self.directory / "master" / "secrets" / f"{USER}.login"
+        return self.directory / self.master / "secrets" / f"{USER}.login"
 
     @property
     def password(self) -> str:
@@ -65,13 +70,13 @@ class LocalFarm:
             )
         self.plan = plan
         self.master = self._child(
-            "master", [_tool("twistd"), "--nodaemon", "--no_save", "-y", "buildbot.tac"]
+            plan.master, [_tool("twistd"), "--nodaemon", "--no_save", "-y", "buildbot.tac"]
         )
-        self.workers = {name: self._worker(name) for name in ("builder", *plan.labs)}
+        self.workers = {name: self._worker(name) for name in (*plan.builders, *plan.labs)}
 
     def prepare(self) -> None:
         """Make the directories, the passwords and the database where they are missing."""
-        master = self.plan.directory / "master"
+        master = self.plan.directory / self.plan.master
         keep = master / "secrets"
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login"):
@@ -79,7 +84,7 @@ class LocalFarm:
         for name in self.workers:
             home = self.plan.directory / name
             home.mkdir(exist_ok=True)
-            kind = "lab" if name in self.plan.labs else name
+            kind = "lab" if name in self.plan.labs else "builder"
             shutil.copyfile(CHECKOUT / "workers" / kind / "buildbot.tac", home / "buildbot.tac")
         if not (master / "buildbot.tac").exists():
             self._run_buildbot(
@@ -102,7 +107,7 @@ class LocalFarm:
     def start_master(self) -> None:
         """Start the master and wait until its REST interface listens."""
         # What a killed master leaves behind; twistd refuses to start beside it.
-        (self.plan.directory / "master" / "twistd.pid").unlink(missing_ok=True)
+        (self.plan.directory / self.plan.master / "twistd.pid").unlink(missing_ok=True)
         self.master.start()
         wait_until(
             lambda: answers(self.plan.www_port),
@@ -138,7 +143,9 @@ class LocalFarm:
     def _environment(self, name: str) -> dict[str, str]:
         plan = self.plan
         here = str(Path(sys.executable).parent)
+        ports = plan.pb_ports or (plan.pb_port,)
         return {
+            **({"BENCH_ROUTER": plan.router} if plan.router else {}),
             "PATH": os.pathsep.join([here, os.environ.get("PATH", os.defpath)]),
             "BENCH_WORKFLOW": str(plan.workflow),
             "BENCH_URL": plan.url,
@@ -147,10 +154,9 @@ class LocalFarm:
             "BENCH_PB": f"tcp:{plan.pb_port}:interface=127.0.0.1",
             "BENCH_POLL_S": str(plan.poll_s),
             "BENCH_RECONCILE_S": str(plan.reconcile_s),
-            "BENCH_MASTER": "127.0.0.1",
-            "BENCH_MASTER_PORT": str(plan.pb_port),
+            "BENCH_MASTER": ",".join(f"127.0.0.1:{port}" for port in ports),
             "BENCH_WORKER": name,
-            "BENCH_PASSWORD_FILE": str(plan.directory / "master" / "secrets" / f"{name}.pass"),
+            "BENCH_PASSWORD_FILE": str(plan.directory / plan.master / "secrets" / f"{name}.pass"),
             "BENCH_LAB_TESTBEDS": str(plan.testbeds),
             "BENCH_LAB_STATE": str(plan.directory / name / "state"),
         }
@@ -158,7 +164,7 @@ class LocalFarm:
     def _run_buildbot(self, *arguments: str) -> None:
         done = subprocess.run(  # noqa: S603 - a list of our own making
             [_tool("buildbot"), *arguments],
-            env={**os.environ, **self._environment("master")},
+            env={**os.environ, **self._environment(self.plan.master)},
             capture_output=True,
             text=True,
             check=False,

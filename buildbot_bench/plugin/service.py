@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.journal import Journal
+from buildbot_bench.plugin.masters import Membership
 from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
@@ -88,6 +89,10 @@ class BenchService(BuildbotService):
             await farm.store.upgrade()
             register_resources(self.master)
             self._farm = farm
+            if self.master.config.mq["type"] == "wamp":
+                members = Membership(farm)
+                await members.join()
+                await members.setServiceParent(self.master)
             await BeforeBuilders(farm).setServiceParent(self.master)
             ports = _Ports()
             await ports.setServiceParent(self.master)

@@ -5,23 +5,16 @@ from pathlib import Path
 
 from buildbot_worker.bot import Worker
 from twisted.application import service
-from twisted.internet.endpoints import quoteStringArgument
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.masters import worker_connection
 
 BASE = Path.cwd()
-HOST = os.environ.get("BENCH_MASTER", "localhost")
-PORT = int(os.environ.get("BENCH_MASTER_PORT", "9989"))
-# The master shows a certificate of the authority in here: `bench-farm certificates` makes both.
-TRUST = Path(os.environ.get("BENCH_TRUST", BASE / "trust"))
-WAY = f"host={quoteStringArgument(HOST)}:port={PORT}"
-if TRUST.is_dir():
-    WAY = f"tls:{WAY}:trustRoots={quoteStringArgument(str(TRUST))}"
-elif HOST in {"localhost", "127.0.0.1", "::1"} or os.environ.get("BENCH_UNENCRYPTED") == "yes":
-    WAY = f"tcp:{WAY}"
-else:
-    raise SystemExit(
-        f"{TRUST} is not there: make certificates by `bench-farm certificates` and copy its trust/"
-        " here; in a network that nobody else is in, say BENCH_UNENCRYPTED=yes"
-    )
+# To one of the masters that BENCH_MASTER names, by TLS unless it is on this machine.
+try:
+    MASTER = worker_connection(os.environ, BASE)
+except UsageError as problem:
+    raise SystemExit(str(problem)) from None
 # What a worker keeps, patches and logs of others among it, is for its own user alone.
 UMASK = 0o077
 os.umask(UMASK)
@@ -37,6 +30,7 @@ Worker(
     umask=UMASK,
     # A restarted master is found again within seconds; the default waits up to five minutes.
     maxdelay=10,
+    maxRetries=MASTER.tries,
     allow_shutdown=None,
-    connection_string=WAY,
+    connection_string=MASTER.string,
 ).setServiceParent(application)

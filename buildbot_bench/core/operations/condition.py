@@ -92,11 +92,21 @@ class OpenPort:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MasterCondition:
+    """One of several masters: whether it shows that it lives, and what keeps it from the others."""
+
+    name: str
+    alive: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
     """What was read of a farm; times in seconds since the epoch.
 
     `database_problem` says why the tables could not be read: then nothing of them is known.
     `buildbot` is the version of the master's; `waiting` counts the probes that are asked for.
+    `masters` are several, or none; `broker` says whether one of them runs the broker.
     """
 
     now_s: float
@@ -112,6 +122,8 @@ class Condition:
     messages: tuple[StuckMessage, ...] = ()
     held: tuple[Held, ...] = ()
     ports: tuple[OpenPort, ...] = ()
+    masters: tuple[MasterCondition, ...] = ()
+    broker: bool = True
 
 
 def findings(condition: Condition) -> tuple[HealthFinding, ...]:
@@ -119,6 +131,7 @@ def findings(condition: Condition) -> tuple[HealthFinding, ...]:
     found = [
         *_database(condition),
         *_master(condition),
+        *_masters(condition),
         *_disks(condition),
         *_clocks(condition),
         *_workers(condition),
@@ -138,6 +151,28 @@ def _database(condition: Condition) -> Iterator[HealthFinding]:
 def _master(condition: Condition) -> Iterator[HealthFinding]:
     if not condition.master_runs:
         yield _error("master", "no master runs", "start it, and read its log if it ends again")
+
+
+def _masters(condition: Condition) -> Iterator[HealthFinding]:
+    for one in condition.masters:
+        if not one.alive:
+            yield _warning(
+                "masters",
+                f"master {one.name!r} has gone; the others go on",
+                "start it, or read its log for why it ends",
+            )
+        elif one.trouble:
+            yield _error(
+                "masters",
+                f"master {one.name!r}: {one.trouble}",
+                "start crossbar, and see that the master reaches it: docs/several-masters.md",
+            )
+    if condition.master_runs and not condition.broker:
+        yield _error(
+            "masters",
+            "no master runs the broker",
+            "wait for a minute; then read the masters' logs for 'bench:'",
+        )
 
 
 def _disks(condition: Condition) -> Iterator[HealthFinding]:

@@ -198,6 +198,7 @@ class Issuer:
             "revision": revision,
             "project": self._farm.workflow.name,
         }
+        await self._farm.store.confirm()  # Buildbot's own tables do not ask who runs the broker
         given = Properties()
         given.update(properties, "Bench")
         _bsid, brids = await self._scheduler.addBuildsetForSourceStamps(

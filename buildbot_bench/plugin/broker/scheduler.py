@@ -8,7 +8,7 @@ from typing import Any
 from buildbot.config import error
 from buildbot.schedulers.base import ReconfigurableBaseScheduler
 from buildbot.util.twisted import async_to_deferred
-from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
@@ -29,7 +29,9 @@ from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
+from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.masters import Membership, membership_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
 
@@ -40,6 +42,7 @@ class Cycle:
     """One pass over everything: what arrived, what ended, what follows, what to ask for next."""
 
     def __init__(self, *, farm: Farm, scheduler: Any) -> None:
+        self.farm = farm
         self._commits = CommitWatch(farm)
         issuer = Issuer(farm, scheduler)
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
@@ -73,13 +76,22 @@ class Cycle:
 
     async def run(self) -> None:
         """Run the cycle; a part that fails does not keep the others from their work."""
-        for name, part in self._steady:
-            await _guarded(name, part)
+        try:
+            for name, part in self._steady:
+                await _guarded(name, part)
+        except LeaseLostError as lost:
+            _LOG.warn("bench: a cycle of the broker ends: {reason}", reason=str(lost))
+
+    async def look(self) -> None:
+        """Bring in what arrived for the pages of this master alone: another runs the broker."""
+        await _guarded("look", self.farm.mirroring.refresh)
 
 
 async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
     try:
         await part()
+    except LeaseLostError:
+        raise
     except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
         _LOG.failure(
             "bench: the part {part!r} of a cycle failed; the next cycle tries again", part=name
@@ -91,10 +103,15 @@ RECONCILE_S = 30.0
 
 
 class BenchBroker(ReconfigurableBaseScheduler):
-    """Buildbot's claim on a scheduler makes this run on one master at a time.
+    """Runs cycles, on one master at a time.
+
+    Of several masters it is active on each, and one of them is appointed by a lease that each
+    change of a cycle's checks: Buildbot's claim on a scheduler outlives its master by ten minutes.
+    A master that is alone goes by that claim.
 
     A cycle recomputes from the tables what is to be asked for. Two cycles never overlap here; that
-    they may overlap on two masters is what the tables' versions and unique keys are for.
+    one may overlap with what is left of another master's is what the tables' versions and unique
+    keys are for.
     """
 
     def checkConfig(self, *, reconcile_s: float = RECONCILE_S, **kwargs: Any) -> None:
@@ -115,6 +132,7 @@ class BenchBroker(ReconfigurableBaseScheduler):
         await super().activate()
         if not self.enabled:
             return
+        self._appointed = self._members is None
         self._cycle = Cycle(farm=farm_of(self.master), scheduler=self)
         self._lock = DeferredLock()
         self._wanted = False
@@ -128,6 +146,28 @@ class BenchBroker(ReconfigurableBaseScheduler):
         self._loop = LoopingCall(self._tick)
         self._loop.clock = self.master.reactor
         self._loop.start(self._reconcile_s)
+        if self._members is not None:
+            self._members.tell(self._appoint)
+
+    @property
+    def _members(self) -> Membership | None:
+        return membership_of(self.master)
+
+    def _appoint(self, farm: Farm | None) -> None:
+        """Run cycles from now on, with this farm; None: no longer."""
+        self._appointed = farm is not None
+        if farm is not None:
+            self._cycle = Cycle(farm=farm, scheduler=self)
+            self._tick()
+
+    @async_to_deferred
+    async def _claimService(self) -> bool:
+        return self._members is not None or await super()._claimService()
+
+    @async_to_deferred
+    async def _unclaimService(self) -> None:
+        if self._members is None:
+            await super()._unclaimService()
 
     @async_to_deferred
     async def deactivate(self) -> None:
@@ -136,11 +176,19 @@ class BenchBroker(ReconfigurableBaseScheduler):
         if not self.enabled:
             return
         for consumer in self._consumers:
-            await maybeDeferred(consumer.stopConsuming)
+            # Not waited for: a router whose connection is closed meanwhile does not answer.
+            consumer.stopConsuming()
         if self._loop.running:
             self._loop.stop()
         self._wanted = False
+        ended = Deferred.fromCoroutine(self._wind_up())
+        self.master.db.run_db_task(ended)  # else its tables are closed under it
+        await ended
+
+    async def _wind_up(self) -> None:
         await self._lock.run(lambda: None)
+        if self._members is not None:
+            await self._members.resign()
 
     def _tick(self) -> None:
         self._look_for_commits()
@@ -152,7 +200,8 @@ class BenchBroker(ReconfigurableBaseScheduler):
             self._look_again = True
             return
         self._looking, self._look_again = True, False
-        Deferred.fromCoroutine(self._cycle.fetch()).addBoth(self._looked)
+        look = self._cycle.fetch if self._appointed else self._cycle.look
+        Deferred.fromCoroutine(look()).addBoth(self._looked)
 
     def _looked(self, _result: Any) -> None:
         self._looking = False
@@ -171,4 +220,5 @@ class BenchBroker(ReconfigurableBaseScheduler):
         if not self._wanted:
             return
         self._wanted = False
-        await self._cycle.run()
+        if self._appointed:
+            await self._cycle.run()

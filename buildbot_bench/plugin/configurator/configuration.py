@@ -108,6 +108,7 @@ class BenchConfigurator(ConfiguratorBase):
         check_access(config_dict)
         rest.install()
         _keep_open(config_dict.get("db", {}))
+        _refuse_shared_file(config_dict)
         if self._secrets.is_dir():
             self.secretsProviders.append(SecretInAFile(str(self._secrets)))
         self.workers.extend(self._workers())
@@ -223,6 +224,13 @@ class BenchConfigurator(ConfiguratorBase):
             for name, testbed in sorted(self._workflow.testbeds.items())
             if testbed.profile_s is not None
         ]
+
+
+def _refuse_shared_file(config_dict: dict[str, Any]) -> None:
+    """Several masters need a database that several machines may write to."""
+    several = config_dict.get("mq", {}).get("type") == "wamp"
+    if several and str(config_dict.get("db", {}).get("db_url", "")).startswith("sqlite"):
+        error("several masters (mq: wamp) need PostgreSQL: set BENCH_DB, or unset BENCH_ROUTER")
 
 
 def _keep_open(database: dict[str, Any]) -> None:

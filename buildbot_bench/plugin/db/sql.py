@@ -15,7 +15,7 @@ from dataclasses import fields
 from enum import IntEnum
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 import sqlalchemy as sa
 from alembic import command
@@ -141,10 +141,24 @@ class Pool(Protocol):
 
 
 class PooledStore:
-    """Something whose methods are queries run through a pool."""
+    """Something whose methods are queries run through a pool.
 
-    def __init__(self, pool: Pool) -> None:
+    `guard` is called in each transaction that may change rows, before anything else; what it
+    raises ends the transaction.
+    """
+
+    def __init__(self, pool: Pool, guard: Callable[[sa.Connection], None] | None = None) -> None:
         self._pool = pool
+        self._guard = guard
+
+    def admit(self, conn: sa.Connection) -> None:
+        """Raise what the guard raises when rows may not be changed through this store."""
+        if self._guard is not None:
+            self._guard(conn)
+
+    def guarded(self, guard: Callable[[sa.Connection], None]) -> Self:
+        """The same tables, whose rows change only while the guard lets them."""
+        return type(self)(self._pool, guard)
 
     async def run(self, function: Callable[[sa.Connection], T]) -> T:
         """What the function gives for a connection of the pool."""
@@ -176,6 +190,7 @@ def writing(query: Query[P, T]) -> Method[P, T]:
         def thd(conn: sa.Connection) -> T:
             with conn.begin():
                 take_write_lock(conn)
+                store.admit(conn)
                 return query(conn, *args, **kwargs)
 
         return await store.run(thd)

@@ -11,6 +11,7 @@ from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
+from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
@@ -31,6 +32,15 @@ class BenchStore(PooledStore):
     """The tables behind `master.db.pool`."""
 
     upgrade = writing(transactions.upgrade)
+
+    take_lease = writing(lease_queries.take_lease)
+    renew_lease = writing(lease_queries.renew_lease)
+    drop_lease = writing(lease_queries.drop_lease)
+    hold_lease = writing(lease_queries.must_hold)
+    confirm = writing(lease_queries.confirm)
+    leases = reading(lease_queries.leases)
+    busy_masters = reading(lease_queries.busy_masters)
+    release_claims = writing(lease_queries.release_claims)
 
     branches = reading(branch_queries.branches)
     keep_branch = writing(branch_queries.keep_branch)

@@ -7,6 +7,7 @@ is tried again: a row, a job of the lab, a delivery. It decides nothing and asks
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -46,7 +47,8 @@ class Farm:
 
     def __init__(self, *, workflow: Workflow, master: Any) -> None:
         self.master = master
-        self.store = BenchStore(master.db.pool)
+        self.store = self.unguarded = BenchStore(master.db.pool)
+        self._view: Farm | None = None
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
@@ -65,6 +67,19 @@ class Farm:
             url, branches = self._mirrored = asked
             self.mirroring = Mirroring(path, url, branches=branches, reactor=self.master.reactor)
             self.history = self.mirroring.history
+        if self._view is not None:
+            self._view.workflow = workflow
+            self._view.mirroring, self._view.history = self.mirroring, self.history
+
+    def through(self, store: BenchStore) -> Farm:
+        """This farm for one who changes rows through another store; the newest goes on with us.
+
+        `unguarded` stays the store that everybody may write to.
+        """
+        view = copy(self)
+        view.store = store
+        self._view = view
+        return view
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
         return self.history.range(self.history.resolve(old_sha), self.history.resolve(new_sha))

@@ -9,8 +9,15 @@ from collections.abc import Collection, Iterator
 import sqlalchemy as sa
 
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.operations import Held, Skew, StuckMessage, WorkerCondition
-from buildbot_bench.plugin.db.schema import ITERATION, NOTICE, PROBE, QUARANTINE, REPORT
+from buildbot_bench.core.operations import (
+    Held,
+    MasterCondition,
+    Skew,
+    StuckMessage,
+    WorkerCondition,
+)
+from buildbot_bench.plugin.db.leases import BROKER, leases
+from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeState, ReportState
 
 _UNSENT = (ReportState.NEW, ReportState.SENDING)
@@ -19,7 +26,9 @@ _MOST_MESSAGES = 20
 _MOST_PROBES = 50
 # A master tells of itself every minute (Buildbot's heartbeat); one that is silent for longer died.
 _SILENT_MASTER_S = 600.0
-_MASTERS = sa.table("masters", sa.column("active"), sa.column("last_active"))
+_MASTERS = sa.table(
+    "masters", *(sa.column(name) for name in ("id", "name", "active", "last_active"))
+)
 _WORKERS = sa.table("workers", sa.column("id"), sa.column("name"), sa.column("info"))
 _CONNECTED = sa.table("connected_workers", sa.column("workerid"))
 
@@ -28,6 +37,24 @@ def a_master_lives(conn: sa.Connection, now_s: float) -> bool:
     """Whether a master, on any machine, told of itself of late."""
     newest = sa.select(sa.func.max(_MASTERS.c.last_active)).where(_MASTERS.c.active == 1)
     return now_s - (conn.execute(newest).scalar() or 0) < _SILENT_MASTER_S
+
+
+def masters(conn: sa.Connection) -> Iterator[MasterCondition]:
+    """Those of several that live, and those that went without a word; none where one is alone."""
+    there = {row.name: row for row in leases(conn)}
+    names = {row.id: row.name for row in conn.execute(sa.select(_MASTERS.c.id, _MASTERS.c.name))}
+    for row in conn.execute(sa.select(LEASE).where(LEASE.c.name != BROKER).order_by(LEASE.c.id)):
+        yield MasterCondition(
+            name=long_line(names.get(row.masterid, row.name)),
+            alive=row.name in there,
+            trouble=long_line(row.trouble),
+        )
+
+
+def a_broker_runs(conn: sa.Connection) -> bool:
+    """Whether one of several masters runs the broker; of one that is alone nothing is known."""
+    there = {row.name for row in leases(conn)}
+    return BROKER in there or not there
 
 
 def workers(conn: sa.Connection, names: Collection[str]) -> Iterator[WorkerCondition]:

@@ -299,9 +299,13 @@ class MailDelivery:
         """The mails that wait for an attempt."""
         return await self._farm.store.due_reports(now)
 
-    async def change(self, row: ReportRow, columns: Change) -> ReportRow | None:
-        """Change a mail, unless another master was quicker."""
+    async def claim(self, row: ReportRow, columns: Change) -> ReportRow | None:
+        """Change a mail, unless another master was quicker or runs the broker now."""
         return await self._farm.store.change_report(row, **columns)
+
+    async def settle(self, row: ReportRow, columns: Change) -> ReportRow | None:
+        """Change a mail, unless another master was quicker."""
+        return await self._farm.unguarded.change_report(row, **columns)
 
     async def deliver(self, row: ReportRow) -> Change:
         """Send it; those of its recipients who were deferred get it later."""

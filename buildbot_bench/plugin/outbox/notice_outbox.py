@@ -115,9 +115,13 @@ class NoticeDelivery:
         """The notices that wait for an attempt."""
         return await self._farm.store.due_notices(now)
 
-    async def change(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
-        """Change a notice, unless another master was quicker."""
+    async def claim(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
+        """Change a notice, unless another master was quicker or runs the broker now."""
         return await self._farm.store.change_notice(row, **columns)
+
+    async def settle(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
+        """Change a notice, unless another master was quicker."""
+        return await self._farm.unguarded.change_notice(row, **columns)
 
     async def deliver(self, row: NoticeRow) -> Change:
         """Say it, unless the site has it already."""

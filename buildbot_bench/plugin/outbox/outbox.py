@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.farm import wait_s
+from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, wait_s
 
 _LOG = Logger()
 
@@ -49,8 +49,11 @@ class Delivery(Protocol[Row]):
     async def due(self, now: float) -> Sequence[Row]:
         """The rows that wait for an attempt, and those whose claim has run out."""
 
-    async def change(self, row: Row, columns: Change) -> Row | None:
+    async def claim(self, row: Row, columns: Change) -> Row | None:
         """Change a row by compare-and-swap; None when another master was quicker."""
+
+    async def settle(self, row: Row, columns: Change) -> Row | None:
+        """The same, also for one who has lost the right to claim: what was delivered, was."""
 
     async def deliver(self, row: Row) -> Change:
         """Try once; what the row becomes. Raises one of `refusals`, or InfraError for later."""
@@ -100,9 +103,11 @@ class Outbox(Generic[Row]):
                 "attempts": row.attempts + 1,
                 "next_try_at": self._farm.now() + claim_s,
             }
-            claimed = await self._delivery.change(row, claim)
-            if claimed is not None:
-                await self._delivery.change(claimed, await self._attempt(claimed))
+            began = self._farm.now()
+            claimed = await self._delivery.claim(row, claim)
+            # A process that stood still meanwhile leaves the row to who finds its claim run out.
+            if claimed is not None and self._farm.now() - began < RETRY_FIRST_S:
+                await self._delivery.settle(claimed, await self._attempt(claimed))
 
     async def _attempt(self, row: Row) -> Change:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder
@@ -34,7 +35,26 @@ async def lab(farm: Farm) -> Json:
             {"label": i.label, "image": i.ordinal, "state": str(i.state), "since": i.changed_at}
             for i in images
         ],
+        "masters": await masters(farm),
     }
+
+
+async def masters(farm: Farm) -> list[Json]:
+    """Those of several that live: which runs the broker, and why one does not hear the others."""
+    rows = await farm.store.leases()
+    if not rows:
+        return []
+    names = {one["masterid"]: one["name"] for one in await farm.master.data.get(("masters",))}
+    brokers = {row.masterid for row in rows if row.name == BROKER}
+    return [
+        {
+            "name": names.get(row.masterid, row.name),
+            "runs_broker": row.masterid in brokers,
+            "trouble": row.trouble,
+        }
+        for row in rows
+        if row.name != BROKER
+    ]
 
 
 async def testbed(farm: Farm, name: str) -> Json:

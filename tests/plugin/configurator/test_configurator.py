@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from buildbot.config.errors import ConfigErrors
+from buildbot.config.errors import ConfigErrors, capture_config_errors
 from buildbot.db import enginestrategy
 from buildbot.process.properties import Secret
 from sqlalchemy.pool import NullPool, QueuePool
@@ -224,3 +224,13 @@ def test_a_transaction_does_not_write_the_whole_log_back(make_farm, secrets, tmp
     assert (tmp_path / "state.sqlite-wal").stat().st_size > 0
     engine.dispose()
     assert not (tmp_path / "state.sqlite-wal").exists()
+
+
+def test_several_masters_on_a_file_are_refused(make_farm, secrets):
+    configurator = BenchConfigurator(make_farm().workflow, secrets=secrets)
+    config = {"mq": {"type": "wamp"}, "db": {"db_url": "sqlite:///state.sqlite"}}
+    with capture_config_errors() as errors:
+        configurator.configure(config)
+    assert errors.errors == [
+        "several masters (mq: wamp) need PostgreSQL: set BENCH_DB, or unset BENCH_ROUTER"
+    ]

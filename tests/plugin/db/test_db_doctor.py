@@ -18,13 +18,27 @@ from tests.fakes.whole_farm import WholeFarm
 
 # Of Buildbot's tables, what is read of them.
 TABLES = (
-    "CREATE TABLE masters (id integer, active integer, last_active integer)",
+    "CREATE TABLE masters (id integer, name text, active integer, last_active integer)",
     "CREATE TABLE workers (id integer, name text, info text)",
     "CREATE TABLE connected_workers (workerid integer)",
 )
 
 QUARANTINE = """INSERT INTO bench_quarantine (id, probe_id, testbed, workload, epoch, since_s,
  reason, begun_at, trusted, version) VALUES (1, 1, 'apu', 'x', '', 1, 'too slow', 1, (1 = 2), 0)"""
+
+
+# Behind others: one that has run out.
+GONE = ", (9, 'master:9', 'x', 9, 5, '')"
+
+
+def leased(*leases: str) -> str:
+    """Leases that hold, each with its trouble behind its name."""
+    rows = [
+        f"({number}, '{name}', 'x', 1, {time.time() + 900}, '{trouble}')"
+        for number, (name, _, trouble) in enumerate(one.partition(" ") for one in leases)
+    ]
+    columns = "id, name, token, masterid, expires_at, trouble"
+    return f"INSERT INTO bench_lease ({columns}) VALUES {', '.join(rows)}"
 
 
 @pytest.fixture
@@ -34,7 +48,7 @@ def farm(whole_farm) -> Iterator[WholeFarm]:
     info = json.dumps({"version": metadata.version("buildbot")})
     whole_farm.change(
         *TABLES,
-        f"INSERT INTO masters VALUES (1, 1, {now_s:.0f})",
+        f"INSERT INTO masters VALUES (1, 'one:/m', 1, {now_s:.0f})",
         f"INSERT INTO workers VALUES (1, 'lab', '{info}'), (2, 'builder', '{info}')",
         "INSERT INTO connected_workers VALUES (1), (2)",
         f"UPDATE bench_probe SET created_at = {now_s - 60}, issued_at = {now_s - 60},"
@@ -73,6 +87,9 @@ def test_a_farm_that_is_well_has_no_finding(farm):
             "mail 1 waits for",
         ),
         ("UPDATE bench_report SET state = 'refused', sent_at = NULL", "outbox", "refused"),
+        (leased("broker", "master:1 no router"), "masters", "'one:/m': no router"),
+        (leased("master:1"), "masters", "no master runs the broker"),
+        (leased("broker", "master:1") + GONE, "masters", "master 'master:9' has gone"),
         (
             QUARANTINE,
             "testbeds",

@@ -224,7 +224,7 @@ _OF_A_SIDE = ("image_id", "tunables", "label")
 # What an old farm has none of.
 _NEW_TABLES = (
     *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
-    "bench_dropped_commit",
+    *("bench_dropped_commit", "bench_lease"),
 )
 
 

@@ -12,6 +12,7 @@ from buildbot_bench.plugin.db.schema.findings import (
     REPORT,
     SEARCH,
 )
+from buildbot_bench.plugin.db.schema.masters import LEASE
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -44,6 +45,7 @@ __all__ = [
     "INCIDENT_SERIES",
     "ITERATION",
     "JUDGEMENT",
+    "LEASE",
     "MARK",
     "METADATA",
     "NOTICE",

@@ -117,6 +117,17 @@ function Builders({ lab }) {
     h(NoOps));
 }
 
+/** Those of several masters that live; one master alone is not listed. */
+function Masters({ masters }) {
+  return h("section", { className: "testbed" },
+    h("h2", null, "Masters"),
+    h("dl", { className: "facts" }, masters.map((master) => h("div", { key: master.name },
+      h("dt", null, master.name),
+      h("dd", null, master.trouble
+        ? h("b", null, `${master.trouble}: start crossbar, see docs/several-masters.md`)
+        : master.runs_broker ? "runs the broker" : "stands by")))));
+}
+
 export default function Lab() {
   const { data, error, again } = usePolled("lab", LIVE_MS);
   const { data: gates } = usePolled("gates", SELDOM_MS);
@@ -126,5 +137,6 @@ export default function Lab() {
   h(Mirror),
   lab && lab.testbeds.map((testbed) => h(Testbed, { key: testbed.testbed, testbed, again,
     gates: (gates ?? []).filter((series) => series.testbed === testbed.testbed) })),
-  lab && h(Builders, { lab }));
+  lab && h(Builders, { lab }),
+  lab && lab.masters.length > 0 && h(Masters, { masters: lab.masters }));
 }

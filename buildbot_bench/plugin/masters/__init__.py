@@ -1,0 +1,5 @@
+"""What several masters of one farm share: who runs the broker, who is gone, who is heard."""
+
+from buildbot_bench.plugin.masters.membership import Membership, membership_of
+
+__all__ = ["Membership", "membership_of"]

@@ -1,0 +1,148 @@
+"""Kill either of two masters at random moments; print what followed, and what does not hold.
+
+`python -m tests.chaos.masters --kills 200` runs searches one after the other until so many masters
+were killed. It ends with 1 when an answer is another one, or when anything contradicts itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.several_masters import TAKEOVER_S, SeveralMasters, Takeover
+from tests.databases import new_database, postgresql_server
+from tests.e2e.checks import (
+    assert_each_iteration_is_there_once,
+    assert_nothing_was_cancelled,
+    assert_whole,
+    steps_of,
+)
+from tests.e2e.histories import iflib_history
+from tests.e2e.inbox import Inbox
+from tests.e2e.replay_farm import Shape
+
+# Each search has one more revision at its old end than the one before: so much is new to the farm.
+OLDEST, NEW = 313300, "r313448"
+STEPS = [("r313447", "r313448", -1)]
+LONGEST_LIFE_S = 20.0
+SEARCH_S = 1200.0
+
+
+@dataclass(kw_only=True)
+class Ledger:
+    """What was done to a farm and what came of it."""
+
+    kills: list[Takeover] = field(default_factory=list)
+    searches: int = 0
+    repeated_mails: int = 0
+    violations: list[str] = field(default_factory=list)
+
+    @property
+    def longest_s(self) -> float:
+        """The longest time without a broker."""
+        return max((one.seconds for one in self.kills), default=0.0)
+
+    def __str__(self) -> str:
+        taken = [one for one in self.kills if one.was_broker]
+        killed = Counter(one.killed for one in self.kills)
+        each = ", ".join(f"{name} {number}" for name, number in sorted(killed.items()))
+        return (
+            f"kills: {len(self.kills)} ({each})\ntakeovers: {len(taken)}\n"
+            f"longest takeover: {self.longest_s:.1f} s\nsearches: {self.searches}\n"
+            f"mails sent again with their Message-ID: {self.repeated_mails}\n"
+            f"violations: {len(self.violations)}"
+        )
+
+
+def kill_through_a_search(
+    farm: SeveralMasters, inbox: Inbox, dice: random.Random, ledger: Ledger, most: int
+) -> None:
+    """Run a search in which masters are killed, `most` at most; what contradicts is written down.
+
+    The master is killed after a while that is drawn, and once more has work to lose by then.
+    """
+    old = f"r{OLDEST - ledger.searches}"
+    search_id = farm.wait(lambda: farm.begin_anywhere(old, NEW), "a master that takes a search")
+    ledger.searches += 1
+    for _ in range(most):
+        time.sleep(dice.uniform(0.0, LONGEST_LIFE_S))
+        if farm.has_ended(search_id):
+            break
+        ledger.kills.append(farm.kill_one(dice))
+        if ledger.kills[-1].seconds > TAKEOVER_S:
+            ledger.violations.append(f"no broker for {ledger.kills[-1].seconds:.0f} s")
+    farm.wait(lambda: farm.has_ended(search_id), f"the end of search {search_id}", SEARCH_S)
+    farm.wait(lambda: _is_told(farm, search_id), f"the mail of search {search_id}", SEARCH_S)
+    report = farm.report_anywhere(search_id)
+    if steps_of(report) != STEPS:
+        ledger.violations.append(f"search {search_id} from {old} found {steps_of(report)}")
+    ledger.violations += _mails_amiss(farm, inbox, ledger)
+
+
+def _is_told(farm: SeveralMasters, search_id: int) -> bool:
+    query = "SELECT state FROM bench_report WHERE search_id = :id"
+    return bool(farm.value(query, id=search_id) == "sent")
+
+
+def _mails_amiss(farm: SeveralMasters, inbox: Inbox, ledger: Ledger) -> Iterator[str]:
+    """What was sent is what the tables say; one that a server took as its master died may come
+    again under the same Message-ID.
+    """
+    taken = Counter(str(mail["Message-ID"]) for mail in inbox.mails())
+    ledger.repeated_mails = sum(taken.values()) - len(taken)
+    written = {row["message_id"] for row in farm.rows("SELECT message_id FROM bench_report")}
+    if strange := set(taken) ^ written:
+        yield f"mails sent or written, not both: {sorted(strange)}"
+
+
+def what_contradicts(farm: SeveralMasters) -> Iterator[str]:
+    """What does not hold of the farm as it is, when nothing is asked of it any more."""
+    for check in (assert_each_iteration_is_there_once, assert_nothing_was_cancelled, assert_whole):
+        try:
+            check(farm)
+        except AssertionError as error:
+            yield f"{check.__name__}: {error}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Kill as often as is asked for; print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.masters", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
+    parser.add_argument("--dir", type=Path, required=True, help="a directory not there yet")
+    options = parser.parse_args(arguments)
+    options.dir.mkdir()
+    home, dice, ledger = options.dir.resolve(), random.Random(options.seed), Ledger()
+    try:
+        with new_database(postgresql_server()) as url, Inbox(home) as inbox:
+            shape = Shape(db_url=url, blast_s=2.0, commits=False, smtp_port=inbox.port)
+            (home / "farm").mkdir()
+            farm = SeveralMasters(home / "farm", iflib_history(home / "iflib"), shape)
+            try:
+                farm.start()
+                while len(ledger.kills) < options.kills:
+                    left = options.kills - len(ledger.kills)
+                    kill_through_a_search(farm, inbox, dice, ledger, left)
+                    print(f"{ledger}\n", flush=True)
+                ledger.violations += what_contradicts(farm)
+            finally:
+                farm.end()
+    except pytest.skip.Exception as reason:
+        print(reason, file=sys.stderr)
+        return 4
+    print(ledger)
+    for violation in ledger.violations:
+        print(f"  {violation}")
+    return 1 if ledger.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

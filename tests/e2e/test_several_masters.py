@@ -1,0 +1,76 @@
+"""Two masters, a router, PostgreSQL: either may die, and the other has its work within a minute."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from buildbot_bench.core.operations import findings
+from buildbot_bench.demo.doctoring import read_condition
+from tests.chaos.masters import Ledger, kill_through_a_search, what_contradicts
+from tests.chaos.several_masters import SeveralMasters
+from tests.e2e.checks import place_of
+from tests.e2e.inbox import Inbox
+from tests.e2e.replay_farm import Shape
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+
+KILLS = 3
+LEASES = "SELECT trouble FROM bench_lease WHERE name LIKE 'master:%'"
+
+
+@pytest.fixture(scope="module")
+def farm(database: str, farms, inbox: Inbox) -> SeveralMasters:
+    shape = Shape(db_url=database, blast_s=0.3, commits=False, smtp_port=inbox.port)
+    return farms(shape, kind=SeveralMasters)
+
+
+def troubles(farm: SeveralMasters) -> list[str]:
+    """What each master that lives has to tell."""
+    return [row["trouble"] for row in farm.rows(LEASES)]
+
+
+def test_a_search_survives_the_deaths_of_either_master(farm: SeveralMasters, inbox: Inbox):
+    ledger = Ledger()
+    kill_through_a_search(farm, inbox, random.Random(3), ledger, KILLS)
+    # Whatever was drawn: the master that runs the broker is killed once.
+    ledger.kills.append(farm.kill_master(farm.wait_for_broker()))
+    ledger.violations += what_contradicts(farm)
+    assert ledger.violations == []
+    assert ledger.repeated_mails == 0
+
+
+def test_a_master_that_stood_still_does_not_go_on_as_a_second_broker(farm: SeveralMasters):
+    broker = farm.wait_for_broker()
+    process = farm.masters[broker].master.process
+    farm.stand_still(broker)
+    other = farm.wait_for_broker(other_than=broker)
+    farm.wake(broker)
+    farm.wait(lambda: farm.masters[broker].master.process is not process, "its end, and a new one")
+    farm.wait(lambda: farm.answers(broker), "the new one")
+    assert farm.broker() == other
+
+
+def test_a_router_that_goes_is_told_and_its_return_is_enough(farm: SeveralMasters):
+    farm.wait(lambda: troubles(farm) == ["", ""], "two masters that hear one another")
+    before = {name: one.master.process for name, one in farm.masters.items()}
+    farm.router.kill()
+    farm.wait(
+        lambda: all(one.master.process is not before[name] for name, one in farm.masters.items()),
+        "masters that start again without a router",
+    )
+    farm.wait(lambda: len(troubles(farm)) == 2 and all(troubles(farm)), "what they have to tell")
+    told = [one for one in findings(read_condition(place_of(farm))) if one.part == "masters"]
+    assert len(told) == 2
+    assert all(f"not connected to the router {farm.router.url}" in one.problem for one in told)
+    assert all("start crossbar" in one.next for one in told)
+    farm.wait_for_broker()
+    shown = farm.get("lab")["views"][0]["masters"]
+    assert sorted(one["runs_broker"] for one in shown) == [False, True]
+    assert all("not connected to the router" in one["trouble"] for one in shown)
+    farm.router.start()
+    farm.wait(lambda: troubles(farm) == ["", ""], "masters that found the router")
+    # What is asked of one master reaches the broker, wherever that runs.
+    search_id = farm.wait(lambda: farm.begin_anywhere("r313290", "r313448"), "a search")
+    farm.wait(lambda: farm.has_ended(search_id), "its end")
