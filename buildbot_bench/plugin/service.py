@@ -14,12 +14,12 @@ from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.journal import Journal
 from buildbot_bench.plugin.masters import Membership
 from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
+from buildbot_bench.plugin.structured_log import StructuredLog
 from buildbot_bench.workflow import Workflow
 
 _LOG = Logger()
@@ -53,7 +53,7 @@ class BenchService(BuildbotService):
 
     name = SERVICE_NAME
     _farm: Farm | None = None
-    _journal: Journal | None = None
+    _structured_log: StructuredLog | None = None
     _reading: LoopingCall | None = None
     _ended: Deferred[LoopingCall]
 
@@ -83,8 +83,8 @@ class BenchService(BuildbotService):
         if self._farm is None:
             # `buildbot create-master` made some of it for everybody to read.
             await deferToThread(make_private, Path(self.master.basedir))
-            self._journal = Journal(Path(self.master.basedir))
-            self._journal.start()
+            self._structured_log = StructuredLog(Path(self.master.basedir))
+            self._structured_log.start()
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
             register_resources(self.master)
@@ -114,8 +114,8 @@ class BenchService(BuildbotService):
         if self._farm is not None:
             # Threads are waited for, and a clone may take an hour.
             self._farm.history.stop()
-        if self._journal is not None:
-            self._journal.stop()
+        if self._structured_log is not None:
+            self._structured_log.stop()
         await super().stopService()
 
     @async_to_deferred

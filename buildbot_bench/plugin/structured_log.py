@@ -31,7 +31,7 @@ _OURS = "buildbot_bench."
 _MOST_CHARACTERS = 8192
 
 
-class Journal:
+class StructuredLog:
     """Writes the structured log into a directory while it is started."""
 
     def __init__(self, directory: Path) -> None:

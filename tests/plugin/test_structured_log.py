@@ -9,14 +9,14 @@ import pytest
 from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.journal import NAME, PRIVATE, Journal
+from buildbot_bench.plugin.structured_log import NAME, PRIVATE, StructuredLog
 
 OURS = Logger(namespace="buildbot_bench.plugin.broker.collect")
 
 
 @pytest.fixture
 def journal(tmp_path):
-    journal = Journal(tmp_path)
+    journal = StructuredLog(tmp_path)
     journal.start()
     yield journal
     journal.stop()
