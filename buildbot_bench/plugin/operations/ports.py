@@ -14,10 +14,14 @@ NAME = "ports.json"
 
 
 def worker_ports(protocols: Mapping[str, Any]) -> Iterator[object]:
-    """The ports that workers connect to, as the configuration names them."""
+    """The ports that workers connect to, as the configuration names them.
+
+    Workers within the master, as the janitor's, need none.
+    """
     for protocol in protocols.values():
         ports = protocol.get("port")
-        yield from ports if isinstance(ports, list) else [ports]
+        named = ports if isinstance(ports, list) else [ports]
+        yield from (port for port in named if port is not None)
 
 
 def kind_of(port: object) -> str:

@@ -54,7 +54,7 @@ def test_what_a_master_listens_on_is_written_down_without_its_keys(tmp_path) -> 
     assert read_ports(tmp_path) == ()
     key = "ssl:9989:privateKey=/etc/bench/master.key:certKey=/etc/bench/master.pem"
     config = SimpleNamespace(
-        protocols={"pb": {"port": [key, "tcp:9990"]}, "msgpack": {"port": 9991}},
+        protocols={"pb": {"port": [key, "tcp:9990"]}, "msgpack": {"port": 9991}, "null": {}},
         www={"port": LOOPBACK},
     )
     keep_ports(tmp_path, config)
