@@ -13,6 +13,7 @@ from tests.e2e.replay_farm import ReplayFarm
 
 # Those that take longest begin first, so that none goes on when all others are done.
 LONGEST = (
+    "test_access_farm",
     "test_several_masters",
     "test_one_incident",
     "test_slope_and_layout",
