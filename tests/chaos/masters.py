@@ -81,9 +81,10 @@ def kill_through_a_search(
             ledger.violations.append(f"no broker for {ledger.kills[-1].seconds:.0f} s")
     farm.wait(lambda: farm.has_ended(search_id), f"the end of search {search_id}", SEARCH_S)
     farm.wait(lambda: _is_told(farm, search_id), f"the mail of search {search_id}", SEARCH_S)
-    report = farm.report_anywhere(search_id)
-    if steps_of(report) != STEPS:
-        ledger.violations.append(f"search {search_id} from {old} found {steps_of(report)}")
+    reports = farm.wait(lambda: farm.reports(search_id), "pages of both masters")
+    for found in map(steps_of, reports):
+        if found != STEPS:
+            ledger.violations.append(f"search {search_id} from {old} found {found}")
     ledger.violations += _mails_amiss(farm, inbox, ledger)
 
 

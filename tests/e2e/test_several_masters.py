@@ -16,7 +16,7 @@ from tests.e2e.replay_farm import Shape
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
-KILLS = 3
+KILLS = 2
 LEASES = "SELECT trouble FROM bench_lease WHERE name LIKE 'master:%'"
 
 
