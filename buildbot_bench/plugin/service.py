@@ -17,6 +17,7 @@ from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
+from buildbot_bench.plugin.steady_timers import SteadyTimers
 from buildbot_bench.workflow import Workflow
 
 # Whoever looks sooner after news than this waits for what has changed to be read.
@@ -38,6 +39,7 @@ class BenchService(BuildbotService):
     name = SERVICE_NAME
     _farm: Farm | None = None
     _reading: LoopingCall | None = None
+    _timers: SteadyTimers | None = None
     _ended: Deferred[LoopingCall]
 
     def __init__(self, **kwargs: Any) -> None:
@@ -70,6 +72,8 @@ class BenchService(BuildbotService):
             await farm.store.upgrade()
             register_resources(self.master)
             self._farm = farm
+            self._timers = SteadyTimers(self.master.reactor)
+            self._timers.startService()
             await BeforeBuilders(farm).setServiceParent(self.master)
             self._reading = LoopingCall(self._read_ahead)
             self._reading.clock = self.master.reactor
@@ -82,6 +86,8 @@ class BenchService(BuildbotService):
     @async_to_deferred
     async def stopService(self) -> None:
         """Let the read that goes on end: the tables are closed after us."""
+        if self._timers is not None:
+            await self._timers.stopService()
         if self._reading is not None and self._reading.running:
             self._reading.stop()
             await self._ended

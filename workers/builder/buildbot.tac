@@ -5,6 +5,9 @@ from pathlib import Path
 
 from buildbot_worker.bot import Worker
 from twisted.application import service
+from twisted.internet import reactor
+
+from buildbot_bench.plugin.steady_timers import SteadyTimers
 
 BASE = Path.cwd()
 # What a worker keeps, patches and logs of others among it, is for its own user alone.
@@ -24,3 +27,4 @@ Worker(
     maxdelay=10,
     allow_shutdown=None,
 ).setServiceParent(application)
+SteadyTimers(reactor).setServiceParent(service.IServiceCollection(application))
