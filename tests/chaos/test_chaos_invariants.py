@@ -61,7 +61,9 @@ def test_a_search_that_says_what_is_not_so_is_a_violation(tmp_path: Path) -> Non
         told = SimpleNamespace(
             truth=truth,
             get=lambda _path: {"searches": [search]},
-            rows=lambda query: [{"id": 1, "workload": WORKLOAD}] if "search" in query else [],
+            rows=lambda query: (
+                [{"id": 1, "workload": WORKLOAD, "reason": "person"}] if "search" in query else []
+            ),
         )
         return list(wrong_answers(told))
 
