@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError, UsageError
 
 # git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
-# whoever may push can write such a date.
-_CONFIG = ("-c", "gc.writeCommitGraph=false")
+# whoever may push can write such a date. By default a power cut leaves objects empty that no later
+# fetch replaces.
+_CONFIG = ("-c", "gc.writeCommitGraph=false", "-c", "core.fsync=all")
 _SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -35,6 +37,9 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     with _alone(mirror):
         _fetch_if_missing(mirror, repository, sha)
+        if (place / ".git").is_file() and not _answers(place, "rev-parse"):
+            shutil.rmtree(place)  # a worktree of a mirror that is gone
+            place.mkdir()
         if not _is_worktree_of(place, mirror):
             if any(place.iterdir()):
                 raise InfraError(f"{place} is in the way", hint="it is no worktree: remove it")
@@ -53,6 +58,9 @@ def _alone(mirror: Path) -> Iterator[None]:
 
 
 def _fetch_if_missing(mirror: Path, repository: str, sha: str) -> None:
+    if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
+        # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
+        shutil.rmtree(mirror)
     if not mirror.exists():
         _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
     if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):

@@ -23,16 +23,20 @@ from buildbot_bench.history.progress import Progress, parse_progress
 REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/notes/*:refs/notes/*")
 
 # What a fetch sets: no detached gc (it would outlive the lock), no pruned objects (a commit that
-# was measured stays readable after a forced push), an end to a connection that stands still, and no
+# was measured stays readable after a forced push), an end to a connection that stands still, all on
+# the disk (by default a power cut leaves objects empty that no later fetch replaces), and no
 # commit-graph: git 2.39 never ends one with a date beyond 64 bits and a grandchild of its commit.
 _FETCH_CONFIG = (
     *("-c", "gc.autoDetach=false"),
     *("-c", "maintenance.autoDetach=false"),
     *("-c", "gc.pruneExpire=never"),
+    *("-c", "core.fsync=all"),
     *("-c", "gc.writeCommitGraph=false"),
     *("-c", "http.lowSpeedLimit=1"),
     *("-c", "http.lowSpeedTime=120"),
 )
+# What `git init` does not bring to the disk; it makes them anew where they are missing.
+_MADE_AT_FIRST = ("HEAD", "config")
 _STALE_LOCKS = ("*.lock", "refs/**/*.lock", "objects/info/**/*.lock")
 _LOCK_POLL_S = 0.1
 _STOP_POLL_S = 0.5
@@ -54,9 +58,9 @@ def fetch(
 ) -> None:
     """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
 
-    One that was killed amid it leaves some refs new and some old, and perhaps locks: the next fetch
-    completes the ones and removes the others. `on_progress` gets how far it is with what
-    `work` calls it. `stop`, when it is set, ends git.
+    One that was killed amid it leaves some refs new and some old, and perhaps locks, a power cut
+    empty files: the next fetch completes the ones and removes the others. `on_progress` gets how
+    far it is with what `work` calls it. `stop`, when it is set, ends git.
 
     Raises:
         InfraError: When git fails, or came no further in `timeout_s`: the first clone of a large
@@ -67,6 +71,9 @@ def fetch(
         for pattern in _STALE_LOCKS:
             for stale in mirror.glob(pattern):
                 stale.unlink()
+        for name in _MADE_AT_FIRST:
+            if (mirror / name).exists() and not (mirror / name).stat().st_size:
+                (mirror / name).unlink()
         run_git(mirror, "init", "--quiet", "--bare", timeout_s=timeout_s)  # mends a half-made one
         command = (
             *_FETCH_CONFIG,

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whoever is killed meanwhile; it knows no job and no testbed."""
+"""Files that are whole or absent, also after a kill or a power cut; no job, no testbed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def replace_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.write_text(text, encoding="utf-8")
+    _bring_to_disk(temporary)
     temporary.replace(path)
 
 
@@ -32,6 +33,7 @@ def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600)
         shutil.copyfile(source, temporary)
         check_digest(temporary, digest)
         temporary.chmod(mode)
+        _bring_to_disk(temporary)
         temporary.replace(target)
     except OSError as error:
         raise InfraError(f"cannot copy the artefact: {error}") from error
@@ -60,6 +62,15 @@ def sha256(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def _bring_to_disk(path: Path) -> None:
+    """See that a file's bytes are there before its name: a power cut would leave an empty file."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _beside(path: Path) -> Path:

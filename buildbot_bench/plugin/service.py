@@ -20,6 +20,7 @@ from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
 from buildbot_bench.plugin.structured_log import StructuredLog
+from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow import Workflow
 
 _LOG = Logger()
@@ -55,6 +56,7 @@ class BenchService(BuildbotService):
     _farm: Farm | None = None
     _structured_log: StructuredLog | None = None
     _reading: LoopingCall | None = None
+    _timers: SteadyTimers | None = None
     _ended: Deferred[LoopingCall]
 
     def __init__(self, **kwargs: Any) -> None:
@@ -93,6 +95,8 @@ class BenchService(BuildbotService):
                 members = Membership(farm)
                 await members.join()
                 await members.setServiceParent(self.master)
+            self._timers = SteadyTimers(self.master.reactor)
+            self._timers.startService()
             await BeforeBuilders(farm).setServiceParent(self.master)
             ports = _Ports()
             await ports.setServiceParent(self.master)
@@ -108,6 +112,8 @@ class BenchService(BuildbotService):
     @async_to_deferred
     async def stopService(self) -> None:
         """Let the read that goes on end: the tables are closed after us."""
+        if self._timers is not None:
+            await self._timers.stopService()
         if self._reading is not None and self._reading.running:
             self._reading.stop()
             await self._ended

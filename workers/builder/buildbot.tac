@@ -5,9 +5,11 @@ from pathlib import Path
 
 from buildbot_worker.bot import Worker
 from twisted.application import service
+from twisted.internet import reactor
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.masters import worker_connection
+from buildbot_bench.steady_timers import SteadyTimers
 
 BASE = Path.cwd()
 # To one of the masters that BENCH_MASTER names, by TLS unless it is on this machine.
@@ -34,3 +36,4 @@ Worker(
     allow_shutdown=None,
     connection_string=MASTER.string,
 ).setServiceParent(application)
+SteadyTimers(reactor).setServiceParent(service.IServiceCollection(application))

@@ -70,12 +70,17 @@ class DiskPlace:
         return directory / token
 
     def move(self, incoming: Path, digest: str) -> None:
-        """Take over a file of `incoming`, in one step, when its bytes are on the disk."""
-        with incoming.open("rb") as file:
-            os.fsync(file.fileno())
+        """Take over a file of `incoming`, in one step; its bytes and its name are on the disk then.
+
+        The tables tell of it afterwards, and may lie on another machine: no power cut is to take
+        from here what they say is here.
+        """
+        _bring_to_disk(incoming)
         place = self.path(digest)
         place.parent.mkdir(parents=True, exist_ok=True)
         incoming.replace(place)
+        _bring_to_disk(place.parent)
+        _bring_to_disk(self.root)
 
     async def put(self, file: Path, artefact: Artefact) -> None:
         """Copy the file, and give the copy its name when it is whole."""
@@ -202,3 +207,12 @@ def _known_by_its_bytes(path: Path) -> Artefact:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Artefact(digest=digest, size=path.stat().st_size)
+
+
+def _bring_to_disk(path: Path) -> None:
+    """Wait until the bytes of a file, or the names in a directory, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

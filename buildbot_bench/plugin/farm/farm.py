@@ -31,8 +31,11 @@ from buildbot_bench.workflow import Workflow
 _LOG = Logger()
 
 # git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
-# whoever may push can write such a date.
-GIT_CONFIG: Mapping[str, str] = MappingProxyType({"gc.writeCommitGraph": "false"})
+# whoever may push can write such a date. By default a power cut leaves objects empty that no later
+# fetch replaces.
+GIT_CONFIG: Mapping[str, str] = MappingProxyType(
+    {"gc.writeCommitGraph": "false", "core.fsync": "all"}
+)
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
 # Three years of FreeBSD's head; some ten files a commit.

@@ -15,6 +15,7 @@ from buildbot.process.remotecommand import RemoteCommand
 from buildbot.process.remotetransfer import StringFileReader
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.source.git import Git
+from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.patch import misfit, strip_level
@@ -43,6 +44,14 @@ class Checkout(Restartable, Git):
             logEnviron=False,
             haltOnFailure=True,
         )
+
+    @async_to_deferred
+    async def _sourcedirIsUpdatable(self) -> str:
+        """Clone anew where a power cut left no HEAD; Buildbot would fetch into that for ever."""
+        action: str = await super()._sourcedirIsUpdatable()
+        if action == "update" and await self._dovccmd(["--git-dir=.git", "rev-parse"], False):
+            return "clobber"
+        return action
 
 
 class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):

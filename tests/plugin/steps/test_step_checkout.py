@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
-from buildbot_bench.plugin.steps.build import CheckoutFromMirror
-from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
+from buildbot_bench.plugin.farm.farm import GIT_CONFIG
+from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror
+from tests.fakes.stepcase import (
+    SHUTDOWN,
+    ExpectListdir,
+    ExpectRmdir,
+    ExpectShell,
+    ExpectStat,
+    StepCase,
+)
 
 SHA = "5" * 40
 SOURCE = "https://git.example.org/src.git"
@@ -40,3 +50,28 @@ class TestCheckoutFromMirror(StepCase):
     async def test_a_master_that_shuts_down_has_the_build_run_again(self):
         image = await self.checked_out(RETRY, exit_code=-1, stopped=SHUTDOWN)
         assert (image.state, image.reason) == ("building", None)
+
+
+class TestCheckout(StepCase):
+    def git(self, *words: str) -> ExpectShell:
+        settings = [word for item in GIT_CONFIG.items() for word in ("-c", "=".join(item))]
+        return ExpectShell(workdir="build", command=["git", *settings, *words], log_environ=False)
+
+    async def test_a_repository_without_a_head_is_cloned_anew(self):
+        image = await self.past.image(4, state="building")
+        step = Checkout(repository=SOURCE)
+        self.prepare(step, image=image.id)
+        stamp = SimpleNamespace(branch=None, revision=None, changes=[], patch=None, repository="")
+        self.build.getSourceStamp = lambda _codebase=None: stamp
+        cloned = ("clone", SOURCE, ".", "--progress")
+        self.expect_commands(
+            self.git("--version").stdout("git version 2.39.5\n").exit(0),
+            ExpectStat(file="build/.buildbot-patched", log_environ=False).exit(1),
+            ExpectListdir(dir="build").files([".git", "kernel"]).exit(0),
+            self.git("--git-dir=.git", "rev-parse").exit(128),
+            ExpectRmdir(dir="build", log_environ=False, timeout=1200).exit(0),
+            self.git(*cloned).exit(0),
+            self.git("rev-parse", "HEAD").stdout(SHA).exit(0),
+        )
+        self.expect_outcome(SUCCESS)
+        await self.run_step()
