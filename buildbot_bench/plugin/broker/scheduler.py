@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from buildbot.config import error
@@ -28,6 +29,7 @@ from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.broker.statistics import Statistics
 from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
@@ -40,7 +42,10 @@ class Cycle:
     def __init__(self, *, farm: Farm, scheduler: Any) -> None:
         self._commits = CommitWatch(farm)
         issuer = Issuer(farm, scheduler)
+        self._farm = farm
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            # Before all that asks the tables for much.
+            ("analyse", Statistics(farm).advance),
             # Before all that would look a testbed up, or ask something of it.
             ("remove", RemovedTestbeds(farm).advance),
             ("collect", Collector(farm, scheduler.master).collect),
@@ -71,8 +76,10 @@ class Cycle:
 
     async def run(self) -> None:
         """Run the cycle; a part that fails does not keep the others from their work."""
+        began_s = perf_counter()
         for name, part in self._steady:
             await _guarded(name, part)
+        self._farm.cycle_s = perf_counter() - began_s
 
 
 async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
