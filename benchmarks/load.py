@@ -115,7 +115,8 @@ class ThreadPool:
                 return function(connection)
 
         self.queries += 1
-        return await deferToThread(run)
+        found: T = await deferToThread(run)
+        return found
 
 
 async def _measure(home: Path) -> Figures:
@@ -151,8 +152,16 @@ def _farm(home: Path, pool: ThreadPool) -> Farm:
     master: Any = FakeMaster(basedir=home, pool=pool)
     with pool.engine.connect() as connection:
         for number in connection.execute(sa.select(Model.buildrequests.c.id)).scalars():
-            named = {"name": str(number), "builder": "", "revision": "", "reason": ""}
-            master.requests.append(Request(brid=number, priority=20, properties={}, **named))
+            request = Request(
+                brid=number,
+                name=str(number),
+                builder="",
+                revision="",
+                reason="",
+                priority=20,
+                properties={},
+            )
+            master.requests.append(request)
     farm = Farm(workflow=load(home / "bench.yml"), master=master)
     service = SimpleNamespace(farm=farm, histories=Histories())
     master.service_manager.namedServices[SERVICE_NAME] = service

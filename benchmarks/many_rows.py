@@ -274,7 +274,8 @@ def _search_row(
 
 def _requests(connection: sa.Connection, testbeds: Sequence[str]) -> list[int]:
     """Build requests that nobody has claimed yet, as Buildbot keeps them; their numbers."""
-    builders = dict(connection.execute(sa.select(Model.builders.c.name, Model.builders.c.id)).all())
+    query = sa.select(Model.builders.c.name, Model.builders.c.id)
+    builders = {row.name: row.id for row in connection.execute(query)}
     numbers = range(10_001, 10_001 + len(testbeds))
     sets = [{"id": n, "submitted_at": START_S, "complete": 0, "results": -1} for n in numbers]
     requests = [

@@ -24,7 +24,7 @@ from buildbot_bench.plugin.db.states import ImageState, JudgementState, ProbeSta
 SeriesName = tuple[str, str]
 
 
-class AskedRow(NamedTuple):
+class AskedUpTo(NamedTuple):
     """How far a branch's own commits were asked for on a series, and when last."""
 
     branch: str
@@ -51,7 +51,7 @@ def have_commits(conn: sa.Connection, commits: Collection[tuple[str, str]]) -> b
     return set(commits) <= {(row.branch, row.sha) for row in conn.execute(query)}
 
 
-def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedRow]:
+def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedUpTo]:
     """What was asked for commits on their own account by later requests than that one."""
     columns = ("image_id", "testbed", "workload", "reason", "created_at")
     later = since_row(PROBE, probe_id, *(PROBE.c[name] for name in columns))
@@ -70,7 +70,7 @@ def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedRow]:
         .where(later.c.reason.in_(OF_COMMITS))
         .group_by(COMMIT.c.branch, later.c.testbed, later.c.workload)
     )
-    return [AskedRow._make(row) for row in conn.execute(query)]
+    return [AskedUpTo._make(row) for row in conn.execute(query)]
 
 
 def undone_commits(conn: sa.Connection, lost_before: float) -> dict[SeriesName, tuple[int, int]]:
