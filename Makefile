@@ -8,7 +8,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos bench check clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
 	@echo "make fuzz    put damaged inputs to every parser (a minute each; OPTIONS=--help)"
 	@echo "make chaos   kill, cut and break a farm at work, and ask whether it is whole (OPTIONS=--help)"
+	@echo "make load    what the broker costs with 10 000 commits on 100 series (some minutes)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 
@@ -49,6 +50,9 @@ fuzz: $(VENV)/ready
 
 chaos: $(VENV)/ready
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos $(OPTIONS)
+
+load: $(VENV)/ready
+	$(BIN)/python -m benchmarks load
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks

@@ -15,6 +15,7 @@ from benchmarks import (
     history,
     incident,
     judge,
+    load,
     pages,
     pipeline,
     plots,
@@ -37,6 +38,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
+    "load": ("what a cycle costs on a farm of many labs", lambda _: load.main()),
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
     "plots": ("the plots of what was found last", plots.main),
 }

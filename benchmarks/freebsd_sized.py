@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,12 +35,15 @@ def svn_number(position: int) -> int:
     return position + (position - 1) // _EACH_SIXTH
 
 
-def make_freebsd_sized(path: Path, commits: int = COMMITS) -> None:
-    """Make a bare repository there; 300 000 commits take about a minute and 250 MB."""
+def make_freebsd_sized(path: Path, commits: int = COMMITS, stable: Sequence[str] = _STABLE) -> None:
+    """Make a bare repository there; 300 000 commits take about a minute and 250 MB.
+
+    `commits` are those of main; each of the `stable` branches parts from it and has some more.
+    """
     git = shutil.which("git") or "git"
     subprocess.run([git, "init", "-q", "--bare", "-b", "main", str(path)], check=True)  # noqa: S603
     with tempfile.TemporaryFile() as stream:
-        stream.writelines(_stream(commits))
+        stream.writelines(_stream(commits, stable))
         stream.seek(0)
         command = [git, "-C", str(path), "fast-import", "--quiet"]
         subprocess.run(command, stdin=stream, check=True)  # noqa: S603 - a fixed command line
@@ -74,7 +77,7 @@ class _Commit:
         return "\n".join(lines).encode()
 
 
-def _stream(commits: int) -> Iterator[bytes]:
+def _stream(commits: int, stable: Sequence[str]) -> Iterator[bytes]:
     begun = set[str]()
     for position in range(1, commits + 1):
         vendor = 2 * commits + position if position % _MERGE_EACH == 0 else 0
@@ -91,7 +94,7 @@ def _stream(commits: int) -> Iterator[bytes]:
             yield replace(plain, branch="vendor/tool", mark=vendor, merged=0).text()
         yield plain.text()
         if position % _EACH_SIXTH == 0:
-            branch = _STABLE[position * len(_STABLE) // (commits + 1)]
+            branch = stable[position * len(stable) // (commits + 1)]
             start = 0 if branch in begun else position
             begun.add(branch)
             mark = commits + position

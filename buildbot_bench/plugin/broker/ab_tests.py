@@ -59,8 +59,8 @@ class AbTests:
         if ab_test.state == AbTestState.CANCELLING:
             await self._end(ab_test, probes, AbTestState.CANCELLED)
             return
-        images = [await self._farm.store.image(variant.image_id) for variant in ab_test.variants]
-        await self._next(ab_test, probes, [image for image in images if image is not None])
+        known = {row.id: row for row in await self._farm.store.images_of_ab_test(ab_test.id)}
+        await self._next(ab_test, probes, [known[one.image_id] for one in ab_test.variants])
 
     async def _next(
         self, ab_test: AbTestRow, probes: list[ProbeRow], images: list[ImageRow]

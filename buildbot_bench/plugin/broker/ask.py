@@ -172,8 +172,8 @@ class Capacity:
         return [image for state in _UNBUILT for image in await store.images(state=state)]
 
     async def _open_probes(self) -> list[ProbeRow]:
-        store = self.farm.store
-        return [probe for state in OPEN_PROBES for probe in await store.probes(state=state)]
+        found: list[ProbeRow] = await self.farm.store.open_probes()
+        return found
 
     async def _awaited_images(self) -> set[int]:
         """The images that a probe or a comparison waits for."""

@@ -6,6 +6,7 @@ says; here builds and boots are asked for. Nothing is booted on a testbed in qua
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import count
 
 from twisted.internet.threads import deferToThread
@@ -79,15 +80,26 @@ class Breakages:
         """Look at the tip of each branch, and at each search that has not ended."""
         triggers = self._farm.workflow.on
         if triggers.push is not None and triggers.breakage:
-            for branch in await watched_branches(self._farm):
-                await self._watch(branch)
+            told = await self._told()
+            branches = await watched_branches(self._farm)
+            unbuilt = await self._farm.store.last_untestable()
+            tips = await self._farm.store.newest_commits(branches)
+            first = {name: max(0, tip.position - _TIP_COMMITS) for name, tip in tips.items()}
+            failed = await self._farm.store.series_that_failed(first)
+            for branch, newest in tips.items():
+                if failed[branch] or unbuilt >= first[branch]:
+                    await self._watch(branch, newest.position, told, failed[branch])
         going_on = await self._farm.store.searches(states=_GOING_ON, kinds=KINDS)
         await for_each(going_on, self._advance, "the search for breakage")
 
-    async def _watch(self, branch: str) -> None:
-        newest = await self._farm.store.newest_commit(branch)
-        if newest is None:
-            return
+    async def _watch(
+        self,
+        branch: str,
+        newest: int,
+        told: Collection[Watched],
+        failed: Collection[tuple[str, str]],
+    ) -> None:
+        """Look at what may have broken: the builds, and each series whose boots failed of late."""
         held = await held_testbeds(self._farm)
         boots = [
             Watched(
@@ -97,12 +109,12 @@ class Breakages:
                 workload=series.workload,
             )
             for series in all_series(self._farm.workflow.bench_jobs)
-            if series.testbed not in held
+            if (series.testbed, series.workload) in failed and series.testbed not in held
         ]
         for watched in (Watched(kind=SearchKind.BUILD, branch=branch), *boots):
-            if await self._is_open(watched):
+            if watched in told:
                 continue
-            tip = await self._broken_tip(watched, newest.position)
+            tip = await self._broken_tip(watched, newest)
             if tip is not None and not await self._is_known(watched, tip):
                 await self._begin(watched, tip)
 
@@ -121,13 +133,14 @@ class Breakages:
         before = await tried(self._farm, watched, max(0, newest - WINDOW_COMMITS), newest)
         return broken_tip(before.trials)
 
-    async def _is_open(self, watched: Watched) -> bool:
-        """Whether a breakage of the branch's builds, or of a series' boots, is told already."""
+    async def _told(self) -> set[Watched]:
+        """The branches' builds, and series' boots, of which a breakage is told already."""
         there = {*_GOING_ON, SearchState.FOUND}
-        return any(
-            Watched.of(search) == watched and search.recovery is None
-            for search in await self._farm.store.searches(states=there, kinds=(watched.kind,))
-        )
+        return {
+            Watched.of(search)
+            for search in await self._farm.store.searches(states=there, kinds=KINDS)
+            if search.recovery is None
+        }
 
     async def _is_known(self, watched: Watched, tip: BrokenTip) -> bool:
         """Whether a search is, or was, about this stretch; a series has one such at a time.

@@ -5,7 +5,10 @@ A request may be one that a dead master still claims: Buildbot 4.3 forgets to re
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
+
+from buildbot.data.resultspec import Filter
 
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
@@ -57,14 +60,30 @@ class Collector:
 
     async def collect(self) -> None:
         """Look at every request that is out, and at every probe whose image cannot be had."""
-        for image in await self._farm.store.images(state=ImageState.BUILDING):
-            if await request_has_ended(self._master, image.brid):
+        building = await self._farm.store.images(state=ImageState.BUILDING)
+        issued = await self._farm.store.probes(state=ProbeState.ISSUED)
+        # Asked for behind the rows: a request that they name was made before.
+        brids = {image.brid for image in building} | {probe.brid for probe in issued}
+        out = await self._open_requests(brids) if brids else frozenset()
+        for image in building:
+            if image.brid not in out:
                 await self._build_ended(image)
-        for probe in await self._farm.store.probes(state=ProbeState.ISSUED):
-            if await request_has_ended(self._master, probe.brid):
+        for probe in issued:
+            if probe.brid not in out:
                 await self._probe_ended(probe)
+        images = await self._farm.store.images_of_new_probes()
         for probe in await self._farm.store.probes(state=ProbeState.NEW):
-            await self._drop_if_imageless(probe)
+            await self._drop_if_imageless(probe, images.get(probe.image_id))
+
+    async def _open_requests(self, brids: Collection[int | None]) -> frozenset[int]:
+        """Those build requests that somebody works on, or will; all are asked for at once."""
+        requests = await self._master.data.get(
+            ("buildrequests",), filters=[Filter("complete", "eq", [False])]
+        )
+        ours = [request for request in requests if request["buildrequestid"] in brids]
+        for request in ours:
+            await release_if_orphaned(self._master, request)
+        return frozenset(request["buildrequestid"] for request in ours)
 
     async def _build_ended(self, image: ImageRow) -> None:
         current = await self._farm.store.image(image.id)
@@ -137,8 +156,7 @@ class Collector:
             ended_at=self._farm.now(),
         )
 
-    async def _drop_if_imageless(self, probe: ProbeRow) -> None:
-        image = await self._farm.store.image(probe.image_id)
+    async def _drop_if_imageless(self, probe: ProbeRow, image: ImageRow | None) -> None:
         if image is None or image.state == ImageState.UNTESTABLE:
             await self._farm.store.change_probe(
                 probe,

@@ -5,13 +5,15 @@ Branches take turns. Behind a gate the newest commit is the newest that the gate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.asked import Asked
 from buildbot_bench.plugin.broker.no_ops import NoOpCommits
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.probes import OF_COMMITS
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
@@ -106,12 +108,11 @@ class CommitQueue:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._no_ops = NoOpCommits(farm)
+        self._asked = Asked(farm)
 
     async def advance(self) -> None:
         """Ask for the newest commit of each series that has none, else for an old one if idle."""
-        open_probes = [
-            probe for state in OPEN_PROBES for probe in await self._farm.store.probes(state=state)
-        ]
+        open_probes = await self._farm.store.open_probes()
         busy_testbeds = {probe.testbed for probe in open_probes}
         searched = {
             search.testbed
@@ -119,13 +120,23 @@ class CommitQueue:
                 states=(SearchState.RUNNING, SearchState.CANCELLING)
             )
         }
+        measured = {(p.testbed, p.workload) for p in open_probes if p.reason in OF_COMMITS}
         is_on = self._farm.workflow.on.push is not None
-        branches = await watched_branches(self._farm) if is_on else ()
-        last = {branch: await self._no_ops.look(branch) for branch in branches}
+        tips = await self._farm.store.newest_commits(
+            await watched_branches(self._farm) if is_on else ()
+        )
+        await self._asked.look(tips, lost_before=self._lost_before)
+        if await self._no_ops.look(tips):
+            self._asked.taken_back()
+        last = {branch: tip.position for branch, tip in tips.items()}
         for series in all_series(self._farm.workflow.bench_jobs):
-            if not _has_commit(open_probes, series):
+            if (series.testbed, series.workload) not in measured:
                 idle = series.testbed not in busy_testbeds | searched
                 await self._request_series(series, last, idle=idle)
+
+    @property
+    def _lost_before(self) -> float:
+        return self._farm.now() - ASK_AGAIN_AFTER_S
 
     async def _request_series(self, series: Series, last: Mapping[str, int], *, idle: bool) -> None:
         """Ask for the newest commit of the first branch that has one, else for an old one if idle.
@@ -133,36 +144,32 @@ class CommitQueue:
         `last` are the branches with the positions up to which they were looked at.
         """
         old: CommitRow | None = None
-        for branch in await self._in_turn(series, last):
-            newest = await self._newest(branch, series)
+        # The branch first that was asked for on the series the longest ago.
+        for branch in sorted(last, key=lambda name: self._asked.at_s(name, series)):
+            newest = await self._newest(branch, series, last[branch], idle=idle)
             if newest is None or newest.position > last[branch]:
                 continue  # what came just now is the next cycle's
-            measured = await self._farm.store.newest_asked_position(
-                branch, series.testbed, series.workload
-            )
-            if measured is None or newest.position > measured:
+            if newest.position > self._asked.position(branch, series):
                 await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
                 return
             old = old or newest
         if old is not None and idle:
             await self._ask(old, series, ProbeReason.BACKFILL, Priority.BACKFILL)
 
-    async def _in_turn(self, series: Series, branches: Iterable[str]) -> list[str]:
-        """The branches, the one first that was asked for on a series the longest ago."""
-        asked_at = {
-            branch: await self._farm.store.last_asked_at(branch, series.testbed, series.workload)
-            for branch in branches
-        }
-        return sorted(asked_at, key=lambda branch: asked_at[branch] or 0.0)
-
-    async def _newest(self, branch: str, series: Series) -> CommitRow | None:
+    async def _newest(
+        self, branch: str, series: Series, last: int, *, idle: bool
+    ) -> CommitRow | None:
         """The newest commit of a branch that a series lacks and its gates let through."""
+        if not series.gates:
+            return await self._asked.newest_unmeasured(
+                branch, series, last, lost_before=self._lost_before, old=idle
+            )
         waiting = await self._farm.store.unmeasured(
             branch,
             series.testbed,
             series.workload,
-            lost_before=self._farm.now() - ASK_AGAIN_AFTER_S,
-            limit=WINDOW_COMMITS if series.gates else 1,
+            lost_before=self._lost_before,
+            limit=WINDOW_COMMITS,
         )
         return await newest_let_through(self._farm, branch, series, waiting)
 
@@ -197,11 +204,3 @@ class CommitQueue:
             branch=commit.branch,
         )
         return auto_iterations(learn(comparable_samples(samples)))
-
-
-def _has_commit(open_probes: list[ProbeRow], series: Series) -> bool:
-    return any(
-        (probe.testbed, probe.workload) == (series.testbed, series.workload)
-        and probe.reason in (ProbeReason.COMMIT, ProbeReason.BACKFILL)
-        for probe in open_probes
-    )

@@ -111,12 +111,15 @@ class Issuer:
         }
         urgency: dict[int, int] = {}
         held = await held_testbeds(self._farm)
-        for probe in await self._farm.store.probes(state=ProbeState.NEW):
+        probes = await self._farm.store.probes(state=ProbeState.NEW)
+        # Asked for behind the probes, so that none is without its image.
+        there = await self._farm.store.images_of_new_probes() if probes else {}
+        for probe in probes:
             if probe.image_id in images:
                 known = urgency.get(probe.image_id, Priority.BACKFILL)
                 urgency[probe.image_id] = max(known, probe.priority)
                 continue
-            image = await self._farm.store.image(probe.image_id)
+            image = there.get(probe.image_id)
             if image is None or image.state is not ImageState.BUILT:
                 continue
             if not is_let_through(probe, held):

@@ -21,7 +21,7 @@ from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, a
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
@@ -46,9 +46,7 @@ class Judging:
         await for_each(await store.unjudged_probes(), self._judge_probe, "the judgement of probe")
         suspicions = await store.judgements(state=JudgementState.SUSPICION)
         # Boots that the lab lost are asked for again for the same judgement.
-        waiting = {
-            probe.judgement_id for state in OPEN_PROBES for probe in await store.probes(state=state)
-        }
+        waiting = {probe.judgement_id for probe in await store.open_probes()}
         answered = [judgement for judgement in suspicions if judgement.id not in waiting]
         await for_each(answered, self._judge_again, "the judgement of suspicion")
 

@@ -32,27 +32,36 @@ class NoOpCommits:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._looked_at: dict[str, tuple[object, ...]] = {}
+        self._images: dict[str, tuple[object, ...]] = {}
 
-    async def look(self, branch: str) -> int:
+    async def look(self, tips: Mapping[str, CommitRow]) -> bool:
         """Look again if there are new commits, or new lists of files that builds read.
 
-        Gives the position up to which that was done: later commits came meanwhile. A mirror that
-        cannot be read is no reason to measure nothing: then all commits count.
+        `tips` are the newest commits of the branches. Says whether a presumption was taken back. A
+        mirror that cannot be read is no reason to measure nothing: then all commits count.
         """
-        tip = await self._farm.store.newest_commit(branch)
-        if tip is None:
-            return 0
-        await self._look(branch, max(0, tip.position - WINDOW_COMMITS))
-        return tip.position
+        first = {branch: max(0, tip.position - WINDOW_COMMITS) for branch, tip in tips.items()}
+        images = await self._farm.store.versions_since(first)
+        taken_back = False
+        for branch, tip in tips.items():
+            # A list comes with an image, and another job builds otherwise.
+            known = (tip.sha, images[branch], self._farm.workflow.build_digest)
+            if known != self._images.get(branch):
+                found = await self._look(branch, first[branch])
+                taken_back |= None in found.values()
+                self._images[branch] = known
+        return taken_back
 
-    async def _look(self, branch: str, first: int) -> None:
+    async def _look(self, branch: str, first: int) -> Mapping[int, str | None]:
         store = self._farm.store
         job = self._farm.workflow.build_digest
         listed = await store.listed_images(branch, first, job)
+        if not listed:
+            return {}
         commits = await store.unbuilt_commits(branch, first)
         seen = (*listed, *(commit.id for commit in commits))
-        if not listed or not commits or seen == self._looked_at.get(branch):
-            return
+        if not commits or seen == self._looked_at.get(branch):
+            return {}
         placed = {commit.id: _around(commit.position, listed) for commit in commits}
         digests = {one.digest for around in placed.values() for one in around}
         bodies = await store.read_files(digests)
@@ -67,12 +76,13 @@ class NoOpCommits:
                 problem=str(error),
             )
             self._looked_at[branch] = seen
-            return
+            return {}
         touched = dict(zip((commit.id for commit in commits), changes, strict=True))
         found = await deferToThread(_presumed, commits, placed, touched, bodies)
         if found:
             await store.presume_no_ops(found)
         self._looked_at[branch] = seen
+        return found
 
 
 def _around(position: int, listed: Sequence[ListedRow]) -> tuple[ListedRow, ...]:

@@ -6,7 +6,7 @@ captures too, is not to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -97,9 +97,10 @@ class ControlImages:
 
     async def advance(self) -> None:
         """Look at each testbed; what is wrong with one must not hold up the others."""
+        lasting = await self._farm.store.quarantines(open_only=True)
         for testbed in sorted(self._farm.workflow.testbeds):
             try:
-                await self._advance(testbed)
+                await self._advance(testbed, [row for row in lasting if row.testbed == testbed])
                 self._complained.pop(testbed, None)
             except UsageError as problem:
                 if self._complained.get(testbed) != str(problem):
@@ -110,8 +111,8 @@ class ControlImages:
                     )
                 self._complained[testbed] = str(problem)
 
-    async def _advance(self, testbed: str) -> None:
-        for row in await self._farm.store.quarantines(testbed, open_only=True):
+    async def _advance(self, testbed: str, lasting: Sequence[QuarantineRow]) -> None:
+        for row in lasting:
             await self._forget_commits(row)
         state = await control_state(self._farm, testbed)
         if state is None:

@@ -29,23 +29,28 @@ class Recoveries:
         # What was held against a regression and is not its end; a judgement that is judged anew
         # is another one.
         self._refuted: set[tuple[int, int, int]] = set()
+        self._seen: object = None
 
     async def advance(self) -> None:
         """Look at each incident that is open."""
-        found = await self._farm.store.searches(states=(SearchState.FOUND,))
-        still_open = [search for search in found if search.recovery is None]
-        broken = [search for search in still_open if search.kind in KINDS]
+        broken = await self._farm.store.searches(states=(SearchState.FOUND,), kinds=KINDS)
+        still_broken = [search for search in broken if search.recovery is None]
+        await for_each(still_broken, self._look_at_branch, "the end of breakage")
+        findings = await self._farm.store.version_of_findings()
+        if findings == self._seen:
+            return
+        found = await self._farm.store.searches(
+            states=(SearchState.FOUND,), kinds=(SearchKind.EFFECT,)
+        )
         # What was expected, or noise, is over by what people said of it.
         over = await said_settled(self._farm)
-        slower = [
-            search
-            for search in still_open
-            if search.kind is SearchKind.EFFECT and search.id not in over
-        ]
-        await for_each(broken, self._look_at_branch, "the end of breakage")
+        slower = [one for one in found if one.recovery is None and one.id not in over]
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
-        self._better = sorted(better, key=lambda row: row.new_position)
-        await for_each(slower if better else (), self._look_at_level, "the end of search")
+        self._better: dict[tuple[str, str], list[JudgementRow]] = {}
+        for row in sorted(better, key=lambda row: row.new_position):
+            self._better.setdefault((row.testbed, row.workload), []).append(row)
+        self._seen = findings
+        await for_each(slower if better else (), self._look, "the end of search")
 
     async def _look_at_branch(self, search: SearchRow) -> None:
         if search.breakage is None:
@@ -71,15 +76,19 @@ class Recoveries:
             ),
         )
 
+    async def _look(self, search: SearchRow) -> None:
+        seen, self._seen = self._seen, None  # which stays so where the look fails: it comes again
+        await self._look_at_level(search)
+        self._seen = seen
+
     async def _look_at_level(self, search: SearchRow) -> None:
         step = worst_step(search)
         if step is None:
             return
         culprit = search.old_position + step.new
-        for row in self._better:
+        for row in self._better.get((search.testbed, search.workload), ()):
             seen = (search.id, row.id, row.version)
-            same = (row.testbed, row.workload) == (search.testbed, search.workload)
-            same = same and row.branch in {search.branch, None}
+            same = row.branch in {search.branch, None}
             if not same or row.new_position <= culprit or seen in self._refuted:
                 continue
             recovery = await self._level_is_back(search, step, row)

@@ -23,7 +23,6 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
     OPEN_PROFILES,
     AbTestState,
     JudgementState,
@@ -78,8 +77,8 @@ class RemovedTestbeds:
         return [brid for brid in (*probes, *captures) if brid is not None]
 
     async def _probes(self) -> list[ProbeRow]:
-        store = self._farm.store
-        return [probe for state in OPEN_PROBES for probe in await store.probes(state=state)]
+        found: list[ProbeRow] = await self._farm.store.open_probes()
+        return found
 
     async def _captures(self) -> list[ProfileRow]:
         store = self._farm.store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from buildbot.config import error
@@ -28,6 +29,7 @@ from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.broker.statistics import Statistics
 from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of
@@ -45,7 +47,10 @@ class Cycle:
         self.farm = farm
         self._commits = CommitWatch(farm)
         issuer = Issuer(farm, scheduler)
+        self._farm = farm
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            # Before all that asks the tables for much.
+            ("analyse", Statistics(farm).advance),
             # Before all that would look a testbed up, or ask something of it.
             ("remove", RemovedTestbeds(farm).advance),
             ("collect", Collector(farm, scheduler.master).collect),
@@ -76,9 +81,11 @@ class Cycle:
 
     async def run(self) -> None:
         """Run the cycle; a part that fails does not keep the others from their work."""
+        began_s = perf_counter()
         try:
             for name, part in self._steady:
                 await _guarded(name, part)
+            self.farm.cycle_s = perf_counter() - began_s
         except LeaseLostError as lost:
             _LOG.warn("bench: a cycle of the broker ends: {reason}", reason=str(lost))
 

@@ -24,6 +24,7 @@ from buildbot_bench.plugin.broker.ask import (
     is_built,
     places_of,
 )
+from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, SearchKind, SearchState
@@ -47,6 +48,7 @@ class Searching:
         self._plan = lru_cache(maxsize=PLANS_KEPT)(plan)
         self._capacity = Capacity(farm=farm)
         self._boots = Boots(farm=farm, capacity=self._capacity)
+        self._news = News(farm)
 
     async def advance(self) -> None:
         """Look at each search that has not ended."""
@@ -58,15 +60,20 @@ class Searching:
         going_on = [
             s for s in searches if s.state is SearchState.CANCELLING or s.testbed not in held
         ]
+        if going_on:
+            await self._news.look(going_on)
         await for_each(going_on, self._advance, "search")
 
     async def _advance(self, search: SearchRow) -> None:
+        if not self._news.is_there(search):
+            return
         probes = await self._farm.store.probes_of_search(search.id)
         waiting = [probe for probe in probes if probe.state in OPEN_PROBES]
         if search.state == SearchState.CANCELLING:
             await self._cancel(search, probes)
         elif waiting:
             await self._meanwhile(search, waiting, serial=len(probes) + 1)
+            self._news.was_looked_at(search)
         else:
             await self._next(search, probes)
 

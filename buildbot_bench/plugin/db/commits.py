@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,7 +11,14 @@ from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
 from buildbot_bench.plugin.db.schema import COMMIT, DROPPED_COMMIT, IMAGE, PROBE
-from buildbot_bench.plugin.db.sql import Lock, fetch, fetch_all, insert_unless_known, serialise
+from buildbot_bench.plugin.db.sql import (
+    MOST,
+    Lock,
+    fetch,
+    fetch_all,
+    insert_unless_known,
+    serialise,
+)
 from buildbot_bench.plugin.db.states import ProbeState
 
 
@@ -80,9 +86,12 @@ def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[in
 
 def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
     """The newest commit of a branch's line as far as it is recorded."""
-    query = sa.select(COMMIT).where(commits_on(line_of(conn, branch)))
-    query = query.order_by(COMMIT.c.position.desc())
-    return fetch(conn, query, CommitRow)
+    newest_first = sa.select(COMMIT).order_by(COMMIT.c.position.desc())
+    # What a branch has of its own is newer than all that it has of its trunk.
+    for one in line_of(conn, branch):
+        if (row := fetch(conn, newest_first.where(commits_on([one])), CommitRow)) is not None:
+            return row
+    return None
 
 
 def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | None:
@@ -98,12 +107,13 @@ def unmeasured(
     workload: str,
     first_position: int = 0,
     *,
+    last_position: int = MOST,
     lost_before: float = 0.0,
     limit: int | None = None,
 ) -> list[CommitRow]:
     """Important commits of a branch's own that nobody asked to measure, newest first.
 
-    Those that are presumed to be no-op changes do not count.
+    They are those from one position to another, but none that is presumed to be a no-op change.
 
     A probe counts that was issued because of the commit itself or as backfill, whatever became
     of it, unless it was cancelled, or lost before a time.
@@ -126,7 +136,7 @@ def unmeasured(
         sa.select(COMMIT)
         .where(
             _own(conn, branch),
-            COMMIT.c.position >= first_position,
+            COMMIT.c.position.between(first_position, last_position),
             COMMIT.c.important,
             COMMIT.c.no_op_of.is_(None),
             ~asked.exists(),
@@ -135,36 +145,6 @@ def unmeasured(
         .limit(limit)
     )
     return fetch_all(conn, query, CommitRow)
-
-
-def newest_asked_position(
-    conn: sa.Connection, branch: str, testbed: str, workload: str
-) -> int | None:
-    """The position of the newest of a branch's own commits that was ever asked for as such."""
-    return _newest_asked(conn, COMMIT.c.position, branch, testbed, workload)
-
-
-def last_asked_at(conn: sa.Connection, branch: str, testbed: str, workload: str) -> float | None:
-    """When one of a branch's own commits was last asked for on its own account."""
-    return _newest_asked(conn, PROBE.c.created_at, branch, testbed, workload)
-
-
-def _newest_asked(
-    conn: sa.Connection, column: sa.Column[Any], branch: str, testbed: str, workload: str
-) -> Any:
-    query = (
-        sa.select(sa.func.max(column))
-        .select_from(COMMIT)
-        .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
-        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
-        .where(
-            _own(conn, branch),
-            PROBE.c.testbed == testbed,
-            PROBE.c.workload == workload,
-            PROBE.c.reason.in_(OF_COMMITS),
-        )
-    )
-    return conn.execute(query).scalar()
 
 
 def asked_commits(

@@ -56,6 +56,12 @@ def probes(conn: sa.Connection, state: ProbeState | str | None = None) -> list[P
     return fetch_all(conn, query, ProbeRow)
 
 
+def open_probes(conn: sa.Connection) -> list[ProbeRow]:
+    """The probes that may still bring something, in the same order."""
+    query = sa.select(PROBE).where(PROBE.c.state.in_(OPEN_PROBES))
+    return fetch_all(conn, query.order_by(PROBE.c.priority.desc(), PROBE.c.id), ProbeRow)
+
+
 def recent_probes(conn: sa.Connection, limit: int) -> list[ProbeRow]:
     """The probes that were asked for last, newest first."""
     query = sa.select(PROBE).order_by(PROBE.c.id.desc()).limit(limit)
@@ -64,7 +70,7 @@ def recent_probes(conn: sa.Connection, limit: int) -> list[ProbeRow]:
 
 def first_asked_at(conn: sa.Connection) -> float | None:
     """When the lab was asked for something for the first time."""
-    return conn.execute(sa.select(sa.func.min(PROBE.c.created_at))).scalar()
+    return conn.execute(sa.select(PROBE.c.created_at).order_by(PROBE.c.id).limit(1)).scalar()
 
 
 def overdue(conn: sa.Connection, before_s: float) -> list[tuple[str, ProbeReason, int, float]]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import fetch_all
+from buildbot_bench.plugin.db.sql import fetch_all, since_row
 
 
 class PointRow(NamedTuple):
@@ -53,23 +53,40 @@ class ExportRow:
 
 def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], int]:
     """By testbed and workload the id of the last iteration, where one after that id is."""
-    query = (
-        sa.select(ITERATION.c.testbed, ITERATION.c.workload, sa.func.max(ITERATION.c.id))
-        .where(ITERATION.c.id > since)
-        .group_by(ITERATION.c.testbed, ITERATION.c.workload)
+    later = since_row(ITERATION, since, ITERATION.c.testbed, ITERATION.c.workload)
+    query = sa.select(later.c.testbed, later.c.workload, sa.func.max(later.c.id)).group_by(
+        later.c.testbed, later.c.workload
     )
     return {(testbed, workload): newest for testbed, workload, newest in conn.execute(query)}
 
 
 def measured_series(conn: sa.Connection) -> list[tuple[str, str]]:
     """Every testbed and workload that ever gave a value, whatever bench.yml says today."""
-    # There are few names among the requests, and one value of each is found at once.
-    asked = sa.select(PROBE.c.testbed, PROBE.c.workload).distinct().subquery()
+    asked = _names()
     value = sa.select(ITERATION.c.id).where(
         *_of(asked.c.testbed, asked.c.workload), ITERATION.c.value.is_not(None)
     )
     query = sa.select(asked).where(value.correlate(asked).exists())
     return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
+
+
+def _names() -> sa.CTE:
+    """The testbeds and workloads that iterations name, each found behind the one before it.
+
+    There are few of them among millions of rows, which a DISTINCT would all read.
+    """
+    testbed, workload = ITERATION.c.testbed, ITERATION.c.workload
+    beds = sa.select(sa.func.min(testbed).label("testbed")).cte("beds", recursive=True)
+    later = sa.select(sa.func.min(testbed)).where(testbed > beds.c.testbed).scalar_subquery()
+    beds = beds.union_all(sa.select(later).where(beds.c.testbed.is_not(None)))
+    least = sa.select(sa.func.min(workload)).where(testbed == beds.c.testbed).scalar_subquery()
+    first = sa.select(beds.c.testbed, least.label("workload"))
+    names = first.where(beds.c.testbed.is_not(None)).cte("names", recursive=True)
+    behind = sa.and_(testbed == names.c.testbed, workload > names.c.workload)
+    following = sa.select(sa.func.min(workload)).where(behind).scalar_subquery()
+    return names.union_all(
+        sa.select(names.c.testbed, following).where(names.c.workload.is_not(None))
+    )
 
 
 def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[PointRow]:

@@ -103,6 +103,16 @@ def ensure(
     return kind(**conn.execute(query).mappings().one())
 
 
+def since_row(table: sa.Table, row_id: int, *columns: sa.Column[Any]) -> sa.Subquery:
+    """The id and some columns of the rows that came after one; those before it stay unread.
+
+    The limit, which none reaches, keeps SQLite from reading all in the order that a grouping or a
+    join around this would like.
+    """
+    query = sa.select(table.c.id, *columns).where(table.c.id > row_id)
+    return query.order_by(table.c.id).limit(MOST).subquery()
+
+
 def values_of(new: Any) -> dict[str, Any]:
     """The fields of a dataclass by their names, which are those of columns; values as they are."""
     return {field.name: getattr(new, field.name) for field in fields(new)}
@@ -237,6 +247,25 @@ def upgrade(conn: sa.Connection) -> None:
             f"the bench tables cannot be upgraded: {error}",
             hint="a newer buildbot-bench wrote them: install that release or a later one",
         ) from error
+
+
+# So many rows of each index are enough to tell how many share a name; it takes a fraction of a
+# second of however large a table.
+_ROWS_READ = 1000
+
+
+def analyse(conn: sa.Connection) -> None:
+    """Let SQLite learn how large the tables are and what tells their rows apart.
+
+    It takes any testbed for rare until it does, and reads all that was measured there in place of
+    an image's few rows. PostgreSQL learns by itself.
+    """
+    if conn.dialect.name != "sqlite":
+        return
+    conn.exec_driver_sql(f"PRAGMA analysis_limit={_ROWS_READ}")
+    for table in sa.inspect(conn).get_table_names():
+        if table.startswith("bench_"):
+            conn.exec_driver_sql(f"ANALYZE {table}")
 
 
 def is_current(conn: sa.Connection) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
 from buildbot_bench.plugin.db import branches as branch_queries
+from buildbot_bench.plugin.db import changes as change_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
@@ -32,6 +33,7 @@ class BenchStore(PooledStore):
     """The tables behind `master.db.pool`."""
 
     upgrade = writing(transactions.upgrade)
+    analyse = writing(transactions.analyse)
 
     take_lease = writing(lease_queries.take_lease)
     renew_lease = writing(lease_queries.renew_lease)
@@ -51,9 +53,18 @@ class BenchStore(PooledStore):
     newest_commit = reading(commit_queries.newest_commit)
     unmeasured = reading(commit_queries.unmeasured)
     commit_at = reading(commit_queries.commit_at)
-    newest_asked_position = reading(commit_queries.newest_asked_position)
-    last_asked_at = reading(commit_queries.last_asked_at)
     asked_commits = reading(commit_queries.asked_commits)
+
+    newest_commits = reading(change_queries.newest_commits)
+    have_commits = reading(change_queries.have_commits)
+    asked_since = reading(change_queries.asked_since)
+    undone_commits = reading(change_queries.undone_commits)
+    versions_since = reading(change_queries.versions_since)
+    last_untestable = reading(change_queries.last_untestable)
+    series_that_failed = reading(change_queries.series_that_failed)
+    versions_of_ranges = reading(change_queries.versions_of_ranges)
+    images_of_new_probes = reading(change_queries.images_of_new_probes)
+    version_of_findings = reading(change_queries.version_of_findings)
 
     ensure_image = writing(image_queries.ensure_image)
     image = reading(image_queries.image)
@@ -85,6 +96,7 @@ class BenchStore(PooledStore):
     probe = reading(probe_queries.probe)
     probes = reading(probe_queries.probes)
     probes_of_search = reading(probe_queries.probes_of_search)
+    open_probes = reading(probe_queries.open_probes)
     recent_probes = reading(probe_queries.recent_probes)
     first_asked_at = reading(probe_queries.first_asked_at)
     overdue = reading(probe_queries.overdue)

@@ -46,9 +46,13 @@ T = TypeVar("T")
 
 
 class Farm:
-    """The shared parts of one farm; `farm_of(master)` finds it."""
+    """The shared parts of one farm; `farm_of(master)` finds it.
+
+    `cycle_s` is what the broker's last cycle took; None where it did not run yet, or runs not here.
+    """
 
     def __init__(self, *, workflow: Workflow, master: Any) -> None:
+        self.cycle_s: float | None = None
         self.master = master
         self.store = self.unguarded = BenchStore(master.db.pool)
         self._view: Farm | None = None

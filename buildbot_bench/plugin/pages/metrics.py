@@ -31,7 +31,7 @@ class Gauge:
 async def metrics(farm: Farm) -> str:
     """All of them."""
     gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm)]
-    return exposition([*gauges, await _judged(farm)])
+    return exposition([*gauges, await _judged(farm), _cycle(farm)])
 
 
 def exposition(gauges: Iterable[Gauge]) -> str:
@@ -64,6 +64,14 @@ async def _states(farm: Farm) -> list[Gauge]:
         )
         for table, numbers in (await farm.store.counts()).items()
     ]
+
+
+def _cycle(farm: Farm) -> Gauge:
+    return Gauge(
+        name="bench_broker_cycle_seconds",
+        help="What the broker's last cycle took; nothing on a master where it does not run.",
+        values={} if farm.cycle_s is None else {(): farm.cycle_s},
+    )
 
 
 async def _judged(farm: Farm) -> Gauge:

@@ -257,7 +257,8 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
     samples = await farm.store.samples(
         testbed=search.testbed,
         workload=search.workload,
-        first_position=0,
+        # As the judge learns: what is older tells of another lab, and is read for each boot.
+        first_position=max(0, search.old_position - WINDOW_COMMITS),
         last_position=search.new_position,
         unit=search.unit or None,
         history_of=search.branch,

@@ -57,7 +57,7 @@ async def built(past: Past, position: int, read=READ, *, job: str | None = None)
 
 async def presumed(farm) -> dict[int, str]:
     """The label of the build on which the presumption rests, by position."""
-    await NoOpCommits(farm).look("main")
+    await NoOpCommits(farm).look(await farm.store.newest_commits(["main"]))
     return {row.position: row.no_op_of for row in await farm.store.presumed_no_ops("main")}
 
 
@@ -163,6 +163,7 @@ async def test_commits_are_looked_at_again_only_when_there_is_news(farm, past):
     await past.commits(*CHANGED)
     await built(past, 1)
     watch = NoOpCommits(farm)
-    await watch.look("main")
+    tips = await farm.store.newest_commits(["main"])
+    await watch.look(tips)
     farm.history = None
-    assert await watch.look("main") == LATEST
+    assert not await watch.look(tips)

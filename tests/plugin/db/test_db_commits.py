@@ -96,13 +96,32 @@ async def test_a_commit_that_was_asked_for_is_not_unmeasured(store, an_image, a_
     assert [row.position for row in elsewhere] == [9, 8]
 
 
-async def test_the_newest_commit_that_was_ever_asked_for_is_remembered(store, an_image, a_probe):
+async def test_what_was_asked_for_since_a_request_is_told_by_series(store, an_image, a_probe):
     await store.add_commits("main", line(1, 9))
-    where = ("main", "apu", "forwarding")
-    assert await store.newest_asked_position(*where) is None
+    assert await store.asked_since(0) == []
     for position, reason in {3: "commit", 5: "backfill", 8: "search"}.items():
         await a_probe(await an_image(position), name=str(position), reason=reason)
-    assert await store.newest_asked_position(*where) == 5
+    (told,) = await store.asked_since(0)
+    assert (told.branch, told.testbed, told.workload) == ("main", "apu", "forwarding")
+    assert told.position == 5
+    assert await store.asked_since(told.probe_id) == []
+
+
+async def test_what_is_to_be_forgotten_is_counted_by_series(store, an_image, a_probe):
+    await store.add_commits("main", line(1, 9))
+    for position, state in {3: "cancelled", 5: "lost", 7: "lost", 8: "done"}.items():
+        probe = await a_probe(await an_image(position), name=str(position), reason="commit")
+        await store.change_probe(probe, state=state, ended_at=float(position))
+    assert await store.undone_commits(6.0) == {("apu", "forwarding"): (1, 1)}
+    assert await store.undone_commits(9.0) == {("apu", "forwarding"): (1, 2)}
+
+
+async def test_a_branch_that_was_rewritten_has_its_tip_no_more(store):
+    await store.add_commits("main", line(1, 9))
+    assert await store.have_commits([("main", sha(9))])
+    assert not await store.have_commits([("other", sha(9))])
+    await store.forget_commits("main", 8)
+    assert not await store.have_commits([("main", sha(9))])
 
 
 async def test_a_patched_variant_does_not_stand_for_its_commit(store, an_image, a_probe):

@@ -46,7 +46,9 @@ JUDGEMENT = sa.Table(
     sa.Column("branch", HostileText),
     sa.UniqueConstraint("testbed", "workload", "new_sha", "old_sha"),
     sa.Index(None, "state"),
+    sa.Index(None, "state", "new_position"),
     sa.Index(None, "new_sha"),
+    sa.Index(None, "search_id"),
 )
 
 SEARCH = sa.Table(

@@ -15,6 +15,16 @@ from buildbot_bench.plugin.db.schema.columns import (
     version,
 )
 
+UNDONE = "state IN ('lost', 'cancelled')"
+FAILED = "failure_kind IS NOT NULL"
+
+
+def few(name: str, *columns: str, where: str) -> sa.Index:
+    """An index of those rows alone for which a condition holds."""
+    condition = sa.text(where)
+    return sa.Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+
+
 COMMIT = sa.Table(
     "bench_commit",
     METADATA,
@@ -33,6 +43,7 @@ COMMIT = sa.Table(
     sa.UniqueConstraint("branch", "position"),
     sa.UniqueConstraint("branch", "sha"),
     sa.Index(None, "svn"),
+    sa.Index(None, "sha"),
 )
 
 BRANCH = sa.Table(
@@ -80,7 +91,7 @@ IMAGE = sa.Table(
     sa.Column("built_by", sa.String(DIGEST_LENGTH)),
     sa.Column("branch", HostileText),
     sa.UniqueConstraint("variant", "ordinal"),
-    sa.Index(None, "position"),
+    sa.Index(None, "position", "version"),
     sa.Index(None, "state"),
 )
 
@@ -198,6 +209,9 @@ PROBE = sa.Table(
     sa.Index(None, "image_id", "testbed", "workload"),
     sa.Index(None, "ab_test_id"),
     sa.Index(None, "testbed", "reason"),
+    # Few of many: what was asked for and gave nothing.
+    few("bench_probe_undone", "state", "testbed", "workload", where=UNDONE),
+    few("bench_probe_failed", "failure_kind", "image_id", where=FAILED),
 )
 
 ITERATION = sa.Table(

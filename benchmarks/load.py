@@ -1,0 +1,190 @@
+"""What a cycle of the broker costs on a farm of many labs, and how much memory it takes.
+
+`make load`, or `python -m benchmarks load`, fills the tables of 50 testbeds, 20 workloads and five
+branches: 1000 commits on 100 series with 10 open searches, and ten times as much of each. On both
+it runs the broker's cycles, of which one meets nothing new, one a boot that ended and one a commit
+that came. The tables are SQLite's, asked in threads as Buildbot does; its master is a stand-in.
+Seconds are of the processor: they do not count what other programs took.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from buildbot.db.model import Model
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+from twisted.internet.threads import deferToThread
+
+from benchmarks.many_labs import TESTBEDS, Size, make_repository, workflow
+from benchmarks.many_rows import fill
+from buildbot_bench.plugin.broker.scheduler import Cycle
+from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.plugin.db.states import ProbeState
+from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.pages.histories import Histories
+from buildbot_bench.workflow import load
+from tests.fakes.master import FakeMaster, Request
+
+SIZES = (Size(commits=1000, searches=10), Size(commits=10_000, searches=100))
+GOALS = {"idle_ms": 100.0, "memory_mib": 400.0}
+IDLE_CYCLES = 7
+_OUT = Path(__file__).parent / "out"
+
+Figures = dict[str, float]
+T = TypeVar("T")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print a table; 1 when a goal is missed at the larger size."""
+    if argv:
+        _run(Path(argv[0]), Size(commits=int(argv[1]), searches=int(argv[2])))
+        return 0
+    found = [_apart(size) for size in SIZES]
+    _OUT.mkdir(exist_ok=True)
+    (_OUT / "load.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(f"{'':24}" + "".join(f"{size.commits:>9} commits" for size in SIZES) + "     goal")
+    for name in found[0]:
+        values = "".join(f"{figures[name]:>17.0f}" for figures in found)
+        print(f"{name:24}{values}{GOALS.get(name, 0) or '':>9}")
+    return int(any(found[-1][name] > goal for name, goal in GOALS.items()))
+
+
+def _apart(size: Size) -> Figures:
+    """In a process of its own, whose memory is its own."""
+    with tempfile.TemporaryDirectory(prefix="bench-load-") as home:
+        numbers = (str(size.commits), str(size.searches))
+        command = [sys.executable, "-m", "benchmarks.load", home, *numbers]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    figures: Figures = json.loads(text.splitlines()[-1])
+    return figures
+
+
+def _run(home: Path, size: Size) -> None:
+    if not (home / "state.sqlite").exists():
+        _make(home, size)
+    with suppress(SystemExit):
+        react(lambda _reactor: Deferred.fromCoroutine(_tell(home)))
+
+
+async def _tell(home: Path) -> None:
+    print(json.dumps(await _measure(home)))
+
+
+def _make(home: Path, size: Size) -> None:
+    make_repository(home / "src", size)
+    (home / "bench.yml").write_text(workflow(home / "src"))
+    with _engine(home).begin() as connection:
+        take_write_lock(connection)
+        upgrade(connection)
+        Model.metadata.create_all(connection)
+        builders = [{"name": f"bench/{name}", "name_hash": name} for name in TESTBEDS]
+        connection.execute(sa.insert(Model.builders), builders)
+        fill(connection, home / "src", size)
+
+
+def _engine(home: Path) -> sa.Engine:
+    return sa.create_engine(f"sqlite:///{home}/state.sqlite", poolclass=sa.NullPool)
+
+
+class ThreadPool:
+    """Runs each query in a thread, with a connection of its own, as Buildbot's pool does."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        self.queries = 0
+
+    async def do(self, function: Callable[[sa.Connection], T]) -> T:
+        """What the function gives."""
+
+        def run() -> T:
+            with self.engine.connect() as connection:
+                return function(connection)
+
+        self.queries += 1
+        found: T = await deferToThread(run)
+        return found
+
+
+async def _measure(home: Path) -> Figures:
+    pool = ThreadPool(_engine(home))
+    farm = _farm(home, pool)
+    await farm.mirroring.refresh()
+    cycle = Cycle(farm=farm, scheduler=farm.master)
+
+    async def timed() -> float:
+        began_s = time.process_time()
+        await cycle.run()
+        return 1000 * (time.process_time() - began_s)
+
+    first, _ = await timed(), await timed()
+    asked = pool.queries
+    idle = [await timed() for _ in range(IDLE_CYCLES)]
+    queries = (pool.queries - asked) / IDLE_CYCLES
+    await _end_a_boot(farm)
+    after_boot = await timed()
+    await _push(farm)
+    after_commit = await timed()
+    return {
+        "first_ms": first,
+        "idle_ms": median(idle),
+        "idle_queries": queries,
+        "after_a_boot_ms": after_boot,
+        "after_a_commit_ms": after_commit,
+        "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _farm(home: Path, pool: ThreadPool) -> Farm:
+    master: Any = FakeMaster(basedir=home, pool=pool)
+    with pool.engine.connect() as connection:
+        for number in connection.execute(sa.select(Model.buildrequests.c.id)).scalars():
+            request = Request(
+                brid=number,
+                name=str(number),
+                builder="",
+                revision="",
+                reason="",
+                priority=20,
+                properties={},
+            )
+            master.requests.append(request)
+    farm = Farm(workflow=load(home / "bench.yml"), master=master)
+    service = SimpleNamespace(farm=farm, histories=Histories())
+    master.service_manager.namedServices[SERVICE_NAME] = service
+    return farm
+
+
+async def _end_a_boot(farm: Farm) -> None:
+    """A search gets what it waited for."""
+    probe = (await farm.store.probes(state=ProbeState.ISSUED))[0]
+    now = farm.now()
+    await farm.store.add_iteration(
+        probe=probe, ordinal=0, unit="pps", value=1e6, failure=None, at_s=now, duration_s=30.0
+    )
+    await farm.store.change_probe(probe, state=ProbeState.DONE, ended_at=now)
+
+
+async def _push(farm: Farm) -> None:
+    """A commit comes to main: all series want it measured."""
+    tip = (await farm.store.newest_commits(["main"]))["main"]
+    position = tip.position + 1
+    new = NewCommit(sha=f"{position:040x}", position=position, subject="A change", author="A")
+    await farm.store.add_commits("main", [new])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""A farm of 50 testbeds, 20 workloads and 5 branches: its bench.yml and its repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from benchmarks.freebsd_sized import make_freebsd_sized
+
+TESTBEDS = tuple(f"bed-{number:02}" for number in range(50))
+WORKLOADS = tuple(f"load-{number:02}" for number in range(20))
+STABLE = ("stable/11", "stable/12", "stable/13", "stable/14")
+_GROUPS = 10  # jobs: five testbeds each, which measure two workloads each
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """`commits` of all branches together; a probe for each of them on each series."""
+
+    commits: int
+    searches: int
+
+    @property
+    def of_main(self) -> int:
+        """Of six commits five are main's."""
+        return self.commits * 5 // 6
+
+
+def series() -> list[tuple[str, str]]:
+    """Each testbed with its two workloads."""
+    groups = map(_group, range(_GROUPS))
+    return [one for testbeds, workloads in groups for one in product(testbeds, workloads)]
+
+
+def _group(number: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Five testbeds and the two workloads that they measure."""
+    return TESTBEDS[5 * number : 5 * number + 5], WORKLOADS[2 * number : 2 * number + 2]
+
+
+def workflow(repository: Path) -> str:
+    """The bench.yml of such a farm."""
+    testbeds = "\n".join(f"  {name}: {{worker: {name}, boot: 60s, run: 30s}}" for name in TESTBEDS)
+    groups = [_group(number) for number in range(_GROUPS)]
+    jobs = "\n".join(
+        f"  bench-{number}:\n"
+        "    needs: kernel\n"
+        f"    runs-on: [{', '.join(testbeds_there)}]\n"
+        f"    strategy: {{matrix: {{workload: [{', '.join(workloads)}]}}}}\n"
+        "    iterations: 5"
+        for number, (testbeds_there, workloads) in enumerate(groups)
+    )
+    return (
+        f"name: Load\nrepository: {repository}\n\n"
+        "on: {push: {branches: [main, 'stable/*']}, workflow_dispatch: }\n\n"
+        f"testbeds:\n{testbeds}\n\njobs:\n"
+        "  kernel:\n    runs-on: builder\n    steps:\n      - uses: checkout\n"
+        "      - run: make kernel\n      - uses: upload-artefact\n        with: {path: kernel}\n"
+        f"{jobs}\n"
+    )
+
+
+def make_repository(path: Path, size: Size) -> None:
+    """A repository with main and the stable branches, in FreeBSD's manner."""
+    make_freebsd_sized(path, size.of_main, STABLE)

@@ -1,0 +1,167 @@
+"""Queries on what changed since somebody looked, for many series or searches at once.
+
+Each cycle of the broker asks them, so what each reads is what changed, or little. They judge
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.commits import newest_commit
+from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.probes import OF_COMMITS
+from buildbot_bench.plugin.db.rows import CommitRow, ImageRow
+from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, JUDGEMENT, MARK, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema.measured import UNDONE
+from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
+from buildbot_bench.plugin.db.states import ImageState, JudgementState, ProbeState, SearchState
+
+SeriesName = tuple[str, str]
+
+
+class AskedUpTo(NamedTuple):
+    """How far a branch's own commits were asked for on a series, and when last."""
+
+    branch: str
+    testbed: str
+    workload: str
+    position: int
+    at_s: float
+    probe_id: int
+
+
+def newest_commits(conn: sa.Connection, branches: Collection[str]) -> dict[str, CommitRow]:
+    """The newest commit of each branch's line, of those that have one."""
+    found = {branch: newest_commit(conn, branch) for branch in branches}
+    return {branch: row for branch, row in found.items() if row is not None}
+
+
+def have_commits(conn: sa.Connection, commits: Collection[tuple[str, str]]) -> bool:
+    """Whether branches still have commits that came to them, each a branch and a hash.
+
+    While a branch has a commit it has all that came before it, too.
+    """
+    shas = {sha for _, sha in commits}
+    query = sa.select(COMMIT.c.branch, COMMIT.c.sha).where(COMMIT.c.sha.in_(shas))
+    return set(commits) <= {(row.branch, row.sha) for row in conn.execute(query)}
+
+
+def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedUpTo]:
+    """What was asked for commits on their own account by later requests than that one."""
+    columns = ("image_id", "testbed", "workload", "reason", "created_at")
+    later = since_row(PROBE, probe_id, *(PROBE.c[name] for name in columns))
+    query = (
+        sa.select(
+            COMMIT.c.branch,
+            later.c.testbed,
+            later.c.workload,
+            sa.func.max(COMMIT.c.position),
+            sa.func.max(later.c.created_at),
+            sa.func.max(later.c.id),
+        )
+        .select_from(later)
+        .join(IMAGE, IMAGE.c.id == later.c.image_id)
+        .join(COMMIT, COMMIT.c.sha == IMAGE.c.variant)
+        .where(later.c.reason.in_(OF_COMMITS))
+        .group_by(COMMIT.c.branch, later.c.testbed, later.c.workload)
+    )
+    return [AskedUpTo._make(row) for row in conn.execute(query)]
+
+
+def undone_commits(conn: sa.Connection, lost_before: float) -> dict[SeriesName, tuple[int, int]]:
+    """By series how many requests for commits are to be forgotten: cancelled ones, and lost ones.
+
+    Those that were lost later than that time still count as asked for. Both are final states.
+    """
+    ended_at = sa.func.coalesce(PROBE.c.ended_at, PROBE.c.created_at)
+    is_lost = PROBE.c.state == ProbeState.LOST
+    query = (
+        sa.select(
+            PROBE.c.testbed,
+            PROBE.c.workload,
+            sa.func.sum(sa.case((PROBE.c.state == ProbeState.CANCELLED, 1), else_=0)),
+            sa.func.sum(sa.case((sa.and_(is_lost, ended_at < lost_before), 1), else_=0)),
+        )
+        .where(sa.text(UNDONE), PROBE.c.reason.in_(OF_COMMITS))
+        .group_by(PROBE.c.testbed, PROBE.c.workload)
+    )
+    return {(testbed, workload): (a, b) for testbed, workload, a, b in conn.execute(query)}
+
+
+def versions_since(
+    conn: sa.Connection, positions: Mapping[str, int]
+) -> dict[str, tuple[int, int | None]]:
+    """By name how many images there are from its position on, and how often they were changed."""
+    figures = sa.select(sa.func.count(), sa.func.sum(IMAGE.c.version))
+    found = {}
+    for name, first in positions.items():
+        count, versions = conn.execute(figures.where(IMAGE.c.position >= first)).one()
+        found[name] = (count, versions)
+    return found
+
+
+def last_untestable(conn: sa.Connection) -> int:
+    """The highest position at which a build failed for good, on whatever branch; 0 without any."""
+    query = sa.select(sa.func.max(IMAGE.c.position)).where(IMAGE.c.state == ImageState.UNTESTABLE)
+    return conn.execute(query).scalar() or 0
+
+
+def series_that_failed(
+    conn: sa.Connection, positions: Mapping[str, int]
+) -> dict[str, set[SeriesName]]:
+    """By branch the series on which a plain revision since its position did not boot."""
+    return {branch: _failed(conn, branch, first) for branch, first in positions.items()}
+
+
+def _failed(conn: sa.Connection, branch: str, first_position: int) -> set[SeriesName]:
+    query = (
+        sa.select(PROBE.c.testbed, PROBE.c.workload)
+        .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+        .where(
+            PROBE.c.failure_kind == FailureKind.UNTESTABLE,
+            in_span(conn, first_position, MOST, branch),
+        )
+        .distinct()
+    )
+    return {(row.testbed, row.workload) for row in conn.execute(query)}
+
+
+def images_of_new_probes(conn: sa.Connection) -> dict[int, ImageRow]:
+    """The images of the requests that nobody issued yet, by their ids."""
+    new = sa.select(PROBE.c.image_id).where(PROBE.c.state == ProbeState.NEW)
+    rows = fetch_all(conn, sa.select(IMAGE).where(IMAGE.c.id.in_(new)), ImageRow)
+    return {row.id: row for row in rows}
+
+
+def versions_of_ranges(conn: sa.Connection) -> dict[int, tuple[int, int]]:
+    """By running search how many images its range has, and how often those were changed.
+
+    No image is ever deleted, and each change counts its version up.
+    """
+    query = (
+        sa.select(SEARCH.c.id, sa.func.count(), sa.func.sum(IMAGE.c.version))
+        .join(IMAGE, IMAGE.c.position.between(SEARCH.c.old_position, SEARCH.c.new_position))
+        .where(SEARCH.c.state == SearchState.RUNNING)
+        .group_by(SEARCH.c.id)
+    )
+    return {number: (count, versions) for number, count, versions in conn.execute(query)}
+
+
+def version_of_findings(conn: sa.Connection) -> tuple[tuple[int, int], ...]:
+    """What is another one when a search found something, an improvement was judged or marked."""
+    tables = (
+        (SEARCH, SEARCH.c.state == SearchState.FOUND),
+        (JUDGEMENT, JUDGEMENT.c.state == JudgementState.IMPROVEMENT),
+        (MARK, sa.true()),
+    )
+    return tuple(
+        tuple(
+            conn.execute(sa.select(sa.func.count(), sa.func.sum(of.c.version)).where(which)).one()
+        )
+        for of, which in tables
+    )
