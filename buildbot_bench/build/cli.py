@@ -8,17 +8,18 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
 from buildbot_bench.build.kernel import KernelRequest, build_kernel, default_tool
 from buildbot_bench.build.packing import pack
 from buildbot_bench.build.read_files import write_list
+from buildbot_bench.build.sandbox import Sandbox, Use, run_in
 from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
-from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
 
 _DONE, _UNTESTABLE = 0, 1
@@ -87,7 +88,29 @@ def _parser() -> argparse.ArgumentParser:
     _add_read_files(
         commands.add_parser("read-files", help="list what a kernel was built from, beside it")
     )
+    _add_sandboxed(
+        commands.add_parser("sandboxed", help="run a command without network, home and secrets")
+    )
     return parser
+
+
+def _add_sandboxed(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("--use", choices=get_args(Use), default="auto", help="auto: where there is one")
+    say("--directory", type=Path, required=True, help="the builder's own: it may write there")
+    say("--read", type=Path, action="append", default=[], metavar="PATH", help="it sees that too")
+    say("--write", type=Path, action="append", default=[], metavar="PATH", help="and writes there")
+    say("words", nargs="+", metavar="WORD", help="the command, after --")
+    parser.set_defaults(command=_sandboxed)
+
+
+def _sandboxed(options: argparse.Namespace) -> None:
+    sandbox = Sandbox(
+        directory=options.directory.resolve(),
+        read=tuple(path.expanduser().absolute() for path in options.read),
+        write=tuple(path.expanduser().absolute() for path in options.write),
+    )
+    run_in(sandbox, options.use, options.words)
 
 
 def _add_freebsd(parser: argparse.ArgumentParser) -> None:
@@ -198,6 +221,9 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
 
 
 def _pack(options: argparse.Namespace) -> None:
+    for path in options.files:
+        if path.is_symlink():
+            raise UntestableRevision(f"{path} is a symbolic link, which is not followed")
     manifest = Manifest(
         variant=f"{os.environ.get('BENCH_REVISION', '')} image {_image()}".strip(),
         config=options.config,

@@ -181,7 +181,7 @@ def _pack(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
     write_hints(installed)
     files = files_below(installed)
     lines = plan.tree.kernel_directory / "kernel.debug"
-    if lines.is_file():
+    if lines.is_file() and not lines.is_symlink():
         files["kernel.debug"] = lines
     manifest = Manifest(
         variant=f"{request.variant} image {request.image}".strip(),

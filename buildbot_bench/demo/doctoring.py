@@ -17,6 +17,7 @@ from buildbot_bench.demo.on_disk import master_since_s
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.plugin.operations import health
 from buildbot_bench.plugin.operations.database import snapshot
+from buildbot_bench.plugin.operations.ports import read_ports
 from buildbot_bench.workflow import Workflow
 
 
@@ -32,6 +33,7 @@ def read_condition(place: FarmPlace) -> Condition:
         master_runs=runs,
         buildbot=metadata.version("buildbot"),
         disks=tuple(_disks(place)),
+        ports=read_ports(place.master),
     )
     try:
         with snapshot(place.db) as conn:

@@ -10,6 +10,7 @@ from typing import Any
 
 from buildbot_bench.core.operations import Severity, findings
 from buildbot_bench.demo.backup import make_backup
+from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.doctoring import read_condition
 from buildbot_bench.demo.place import add_place, place_of, url_in
 from buildbot_bench.demo.restoring import restore
@@ -47,6 +48,17 @@ def add_operations(commands: Any) -> None:
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     doctor.set_defaults(command=_doctor)
     _add_copies(commands)
+    certificates = commands.add_parser(
+        "certificates",
+        help="make the certificates with which workers on other machines know the master",
+        description="Make an authority, unless DIR has one, and the master's certificate."
+        " Workers get DIR/trust.",
+    )
+    certificates.add_argument("directory", type=Path, metavar="DIR")
+    certificates.add_argument(
+        "hosts", nargs="+", metavar="HOST", help="a name or address that workers call the master by"
+    )
+    certificates.set_defaults(command=_certificates)
 
 
 def _add_copies(commands: Any) -> None:
@@ -73,6 +85,11 @@ def _add_copies(commands: Any) -> None:
         "--db", metavar="URL", help="default: $BENCH_DB, or DIR/master/state.sqlite"
     )
     restoring.set_defaults(command=_restore)
+
+
+def _certificates(options: argparse.Namespace) -> int:
+    print(make_certificates(options.directory.resolve(), options.hosts))
+    return 0
 
 
 def _backup(options: argparse.Namespace) -> int:

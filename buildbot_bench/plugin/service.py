@@ -5,20 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from buildbot.util.service import BuildbotService
+from buildbot.util.service import AsyncService, BuildbotService, ReconfigurableServiceMixin
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.journal import Journal
 from buildbot_bench.plugin.masters import Membership
+from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
 from buildbot_bench.workflow import Workflow
+
+_LOG = Logger()
 
 # Whoever looks sooner after news than this waits for what has changed to be read.
 READ_AHEAD_S = 10.0
@@ -30,6 +34,17 @@ def register_resources(master: Any) -> None:
         resources.register(master)
 
 
+class _Ports(ReconfigurableServiceMixin, AsyncService):
+    """Writes down what the master listens on, whenever that may be another thing."""
+
+    name = f"{SERVICE_NAME}-ports"
+
+    @async_to_deferred
+    async def reconfigServiceWithBuildbotConfig(self, new_config: Any) -> None:
+        """Buildbot says so at each reconfiguration."""
+        await deferToThread(keep_ports, Path(self.master.basedir), new_config)
+
+
 class BenchService(BuildbotService):
     """Holds the farm; Buildbot configures services before schedulers.
 
@@ -38,6 +53,7 @@ class BenchService(BuildbotService):
 
     name = SERVICE_NAME
     _farm: Farm | None = None
+    _journal: Journal | None = None
     _reading: LoopingCall | None = None
     _ended: Deferred[LoopingCall]
 
@@ -67,6 +83,8 @@ class BenchService(BuildbotService):
         if self._farm is None:
             # `buildbot create-master` made some of it for everybody to read.
             await deferToThread(make_private, Path(self.master.basedir))
+            self._journal = Journal(Path(self.master.basedir))
+            self._journal.start()
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
             register_resources(self.master)
@@ -76,6 +94,9 @@ class BenchService(BuildbotService):
                 await members.join()
                 await members.setServiceParent(self.master)
             await BeforeBuilders(farm).setServiceParent(self.master)
+            ports = _Ports()
+            await ports.setServiceParent(self.master)
+            await ports.reconfigServiceWithBuildbotConfig(self.master.config)
             self._reading = LoopingCall(self._read_ahead)
             self._reading.clock = self.master.reactor
             self._ended = self._reading.start(READ_AHEAD_S)
@@ -93,6 +114,8 @@ class BenchService(BuildbotService):
         if self._farm is not None:
             # Threads are waited for, and a clone may take an hour.
             self._farm.history.stop()
+        if self._journal is not None:
+            self._journal.stop()
         await super().stopService()
 
     @async_to_deferred
@@ -102,8 +125,8 @@ class BenchService(BuildbotService):
         try:
             kept = await self.histories.ahead(self.farm)
         except Exception:  # noqa: BLE001 - whoever looks then waits; the next round tries again
-            log.err(None, "bench: History could not be read ahead")
+            _LOG.failure("bench: History could not be read ahead")
             return
         if not self._history_logged:
             self._history_logged = True
-            log.msg(f"bench: History is read ahead: {kept} series")
+            _LOG.info("bench: History is read ahead: {series} series", series=kept)

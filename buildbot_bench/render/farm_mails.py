@@ -1,4 +1,4 @@
-"""A farm's mails about itself: a testbed out of control, and the weekly one; it sends none."""
+"""A farm's mails about itself: a testbed out of control or silent, and the weekly one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
+from buildbot_bench.core.report.silence import SilenceReport
 from buildbot_bench.core.report.words import percent, quantity
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.layout import moment, wrap
@@ -63,3 +64,20 @@ def week_html(week: WeeklyReport) -> str:
 def compose_week(week: WeeklyReport, envelope: Envelope) -> EmailMessage:
     """The whole mail."""
     return write_message(envelope, subject=week.subject, text=week_text(week), html=week_html(week))
+
+
+def silence_text(report: SilenceReport) -> str:
+    """The mail as text that ends in a newline."""
+    return environment().get_template("silence.txt").render(report=report)
+
+
+def silence_html(report: SilenceReport) -> str:
+    """The same as one HTML document that loads nothing."""
+    return environment().get_template("silence.html").render(report=report)
+
+
+def compose_silence(report: SilenceReport, envelope: Envelope) -> EmailMessage:
+    """The whole mail."""
+    return write_message(
+        envelope, subject=report.subject, text=silence_text(report), html=silence_html(report)
+    )

@@ -103,6 +103,32 @@ class _Job(Model):
         return job
 
 
+SandboxUse = Literal["auto", "bubblewrap", "none"]
+
+
+class SandboxSettings(Model):
+    """What `run:` steps see of the builder: their directory, the system's programs, no network."""
+
+    use: SandboxUse = "auto"
+    """auto: variants with patches are built in a sandbox where the builder has one; bubblewrap: all
+    are, or none is built; none: no sandbox."""
+    read: OneOrMore[Text] = ()
+    """Files and directories of the builder that the steps see besides: a compiler, a mirror."""
+    write: OneOrMore[Text] = ()
+    """Directories of the builder in which they may write besides their own."""
+
+
+def _with_use_alone(value: Any) -> Any:
+    """`sandbox: none` is `sandbox: {use: none}`."""
+    return {"use": value} if isinstance(value, str) else value
+
+
+Sandboxing = Annotated[
+    SandboxSettings,
+    BeforeValidator(_with_use_alone, json_schema_input_type=SandboxSettings | SandboxUse),
+]
+
+
 class BuildJob(_Job):
     """Builds a revision on a builder worker and keeps the artefact."""
 
@@ -112,6 +138,8 @@ class BuildJob(_Job):
     """How long a build may take."""
     env: Environment = Field(default_factory=dict)
     """Environment variables of every step; they win over the workflow's."""
+    sandbox: Sandboxing = SandboxSettings()
+    """What the steps see of the builder."""
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
     """What is done, in order."""
 

@@ -1,4 +1,4 @@
-"""What bench.yml says of built kernels: where they lie and for how long; it moves none of them."""
+"""What bench.yml says of kernels and logs: where they lie and for how long; it moves none."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class RetentionLimits(Model):
     """Older kernels are deleted."""
     max_gib: Annotated[float, Field(gt=0)] | None = None
     """When there is more than this, the oldest kernels are deleted."""
+    logs_days: Annotated[int, Field(ge=1)] | None = None
+    """The logs of older boots are deleted, but for those on which a report or a comparison stands.
+    What the boots measured stays."""
 
 
 class ArtefactStorage(Model):

@@ -10,7 +10,9 @@ import pytest
 
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.build.cli import main
+from buildbot_bench.build.packing import files_below
 from buildbot_bench.core.elf import sections
+from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.manifest import NAME
 from tests.build.builder import (
     DONE,
@@ -231,3 +233,20 @@ def test_other_systems_pack_what_they_built_themselves(tmp_path, monkeypatch):
     assert held.manifest is not None
     assert (held.manifest.variant, held.manifest.config) == ("v6.1 image 0", "defconfig")
     assert main(["pack", f"--output={output}", str(tmp_path / "missing")]) == UNTESTABLE
+
+
+def test_a_link_in_place_of_a_kernel_is_packed_by_nobody(tmp_path, capsys):
+    kernel, secret = tmp_path / "kernel", tmp_path / "password"
+    secret.write_text("sesame")
+    kernel.symlink_to(secret)
+    assert main(["pack", f"--output={tmp_path / 'out.txz'}", str(kernel)]) == UNTESTABLE
+    assert f"{kernel} is a symbolic link, which is not followed" in capsys.readouterr().err
+    assert not (tmp_path / "out.txz").exists()
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "if_em.ko").write_bytes(b"\x7fELF")
+    (installed / "if_igb.ko").symlink_to("if_em.ko")
+    assert sorted(files_below(installed)) == ["if_em.ko", "if_igb.ko"]
+    (installed / "pf.ko").symlink_to(secret)
+    with pytest.raises(UntestableRevision, match=r"pf\.ko is a symbolic link that leads out"):
+        files_below(installed)

@@ -12,6 +12,7 @@ from buildbot_bench.core.operations import (
     Condition,
     Disk,
     Held,
+    OpenPort,
     Severity,
     Skew,
     StuckMessage,
@@ -39,6 +40,14 @@ def told(**fields: object) -> list[tuple[str, str]]:
 
 def mail(age_s: float, *, given_up: bool = False) -> StuckMessage:
     return StuckMessage(row="mail 1", since_s=NOW_S - age_s, given_up=given_up, error="451 later")
+
+
+def port(of: str, *, is_local: bool = False, is_encrypted: bool = False) -> OpenPort:
+    return OpenPort(of=of, port="tcp:9989", is_local=is_local, is_encrypted=is_encrypted)
+
+
+def test_a_port_that_others_cannot_reach_or_read_is_not_told():
+    assert told(ports=(port("workers", is_local=True), port("pages", is_encrypted=True))) == []
 
 
 def test_of_a_farm_that_is_well_nothing_is_told():
@@ -71,6 +80,8 @@ def test_of_a_farm_that_is_well_nothing_is_told():
             "warning",
             "testbeds",
         ),
+        ({"ports": (port("workers"),)}, "warning", "ports"),
+        ({"ports": (port("pages"),)}, "warning", "ports"),
     ],
 )
 def test_each_trouble_is_told_once_with_the_next_thing_to_do(fields, severity, part):

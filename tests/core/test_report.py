@@ -128,6 +128,15 @@ def test_a_side_with_too_few_values_borrows_from_its_own_level_only():
     assert held.new.values == (751.0, 749, 750)
 
 
+def test_boots_of_a_no_op_change_are_boots_of_the_kernel_it_has():
+    values = LEVELS | {1: (751.0,), 2: (749.0, 750)}
+    report = composed(answer(step(0, 1, -0.25)), n=2, values=values, no_ops={2})
+    held = report.headline.contrast
+    assert (held.new.label, held.new.values) == ("r311849", (751.0, 749, 750))
+    ends = composed(answer(reproduced=False), n=2, values=values, no_ops={2}).ends
+    assert (ends.new.label, ends.new.values) == ("r311850", held.new.values)
+
+
 def test_nothing_is_borrowed_across_a_part_where_a_step_may_lie():
     values = {0: (1000.0,) * 3, 4: (990.0,), 5: (750.0,) * 3}
     report = composed(answer(step(4, 5, -0.25), unresolved=((0, 4),)), n=5, values=values)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -24,6 +26,39 @@ def logged_in(farm: ReplayFarm, user: str, password: str) -> Iterator[httpx.Clie
     with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
         assert client.get("/auth/login", auth=(user, password)).status_code < 400
         yield client
+
+
+def test_a_patch_that_makes_a_link_of_the_kernel_gets_nothing_uploaded(
+    farms: Callable[..., ReplayFarm], tmp_path: Path
+) -> None:
+    farm = farms(Shape(tip="r311849", commits=False))
+    patch = link_patch(farm, tmp_path / "src")
+    question = {
+        "variants": ["r311848", "r311848+file:link.patch"],
+        "patches": {"link.patch": base64.b64encode(patch).decode()},
+    }
+    with logged_in(farm, "bench", farm.local.plan.password_file.read_text().strip()) as ann:
+        started = post(ann, COMPARISONS, "start", question)
+        assert started.status_code == 200, started.text
+        farm.wait(lambda: farm.value(HELD) == "untestable", "the end of the build")
+    why = "kernel is a symbolic link, which is not followed: upload the file itself"
+    assert farm.value("SELECT reason FROM bench_image WHERE state = 'untestable'") == why
+    # The script wrote by it, so that it led somewhere.
+    (led_to,) = (farm.directory / "builder").glob("*/stolen")
+    assert "image 0" in led_to.read_text()
+    assert list((farm.directory / "master" / "artefacts" / "incoming").iterdir()) == []
+
+
+def link_patch(farm: ReplayFarm, tree: Path) -> bytes:
+    """A patch that makes a link of the kernel, to a file beside the source tree."""
+    sha = farm.history.shas["r311848"]
+    git = ["git", "-C", str(tree)]
+    subprocess.run(["git", "clone", "--quiet", farm.source, tree], check=True)
+    subprocess.run([*git, "checkout", "--quiet", "--detach", sha], check=True)
+    (tree / "kernel").unlink()
+    (tree / "kernel").symlink_to("../stolen")
+    subprocess.run([*git, "add", "kernel"], check=True)
+    return subprocess.run([*git, "diff", "--cached"], check=True, capture_output=True).stdout
 
 
 def test_a_guests_patch_waits_for_who_may_approve(farms: Callable[..., ReplayFarm]) -> None:

@@ -12,6 +12,7 @@ from buildbot_bench.core.report.farm_mails import (
     harmless_quarantine,
     harmless_week,
 )
+from buildbot_bench.core.report.silence import SilenceReport, harmless_silence
 from tests.fakes.reports import HOSTILE
 
 DAY_S = 86400.0
@@ -128,3 +129,20 @@ def week() -> WeeklyReport:
             url="https://bench.example.org/#/bench/lab",
         )
     )
+
+
+def silence(**columns) -> SilenceReport:
+    """A testbed that has not measured for 26 hours, while the lab's worker is away."""
+    report = SilenceReport(
+        farm="netlab",
+        testbed="apu2",
+        worker="lab-apu2",
+        connected=False,
+        now_s=NOW_S,
+        last_boot_s=NOW_S - 26 * 3600,
+        waiting=12,
+        oldest_s=NOW_S - 25 * 3600,
+        trouble="the lab host does not answer: connection to 192.0.2.7 port 22 timed out",
+        url="https://bench.example.org/#/bench/lab",
+    )
+    return harmless_silence(replace(report, **columns))

@@ -104,7 +104,13 @@ class Past:
         return probe
 
     async def add(
-        self, probe: ProbeRow, ordinal: int, value: float | None, *, unit: str = "pps"
+        self,
+        probe: ProbeRow,
+        ordinal: int,
+        value: float | None,
+        *,
+        unit: str = "pps",
+        log: str = "",
     ) -> None:
         """One iteration of a probe, a second after the one before; no value: it failed."""
         self.farm.master.reactor.advance(1)
@@ -116,6 +122,7 @@ class Past:
             failure="no traffic" if value is None else None,
             at_s=self.farm.now(),
             duration_s=2.0,
+            log=log,
         )
 
     async def lab_answers(

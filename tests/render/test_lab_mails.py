@@ -10,9 +10,12 @@ from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.farm_mails import (
     compose_quarantine,
+    compose_silence,
     compose_week,
     quarantine_html,
     quarantine_text,
+    silence_html,
+    silence_text,
     week_html,
     week_text,
 )
@@ -52,6 +55,25 @@ def test_a_week_reads_as_agreed(golden):
 def test_a_week_says_in_its_subject_who_is_held():
     subject = "[bench] alive: 432 iterations, 3 mails; in quarantine: c2558"
     assert compose_week(labs.week(), ENVELOPE)["Subject"] == subject
+
+
+def test_a_silent_testbed_reads_as_agreed(golden):
+    golden("mail/silence.txt", silence_text(labs.silence()))
+    golden("mail/silence.html", silence_html(labs.silence()))
+    subject = "[bench] apu2 has measured nothing for 26 hours; 12 requests wait"
+    assert compose_silence(labs.silence(), ENVELOPE)["Subject"] == subject
+
+
+def test_a_testbed_that_never_measured_is_told_without_a_last_boot():
+    report = labs.silence(last_boot_s=None, waiting=1, trouble="", connected=True)
+    assert report.subject == "[bench] apu2 never measured anything; 1 request waits"
+    assert "last boot" not in silence_text(report)
+
+
+def test_no_stranger_writes_html_into_a_mail_about_silence():
+    report = labs.silence(farm=labs.HOSTILE, trouble=labs.HOSTILE, worker=labs.HOSTILE)
+    assert "<script" not in silence_html(report)
+    assert not any(character in silence_text(report) for character in "\x1b\x07\u202e")
 
 
 @pytest.mark.parametrize("lab", [labs.leapt(), labs.silent(), labs.hostile()])

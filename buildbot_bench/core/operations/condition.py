@@ -91,6 +91,16 @@ class MasterCondition:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OpenPort:
+    """A port of the master, of its `workers` or `pages`, who reaches it, and whether by TLS."""
+
+    of: str
+    port: str
+    is_local: bool
+    is_encrypted: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
     """What was read of a farm; times in seconds since the epoch.
 
@@ -113,6 +123,7 @@ class Condition:
     held: tuple[Held, ...] = ()
     masters: tuple[MasterCondition, ...] = ()
     broker: bool = True
+    ports: tuple[OpenPort, ...] = ()
 
 
 def findings(condition: Condition) -> tuple[HealthFinding, ...]:
@@ -127,6 +138,7 @@ def findings(condition: Condition) -> tuple[HealthFinding, ...]:
         *_boots(condition),
         *_messages(condition),
         *_quarantines(condition),
+        *_ports(condition),
     ]
     return tuple(sorted(found, key=lambda one: one.severity is not Severity.ERROR))
 
@@ -266,3 +278,15 @@ def _error(part: str, problem: str, then: str) -> HealthFinding:
 
 def _warning(part: str, problem: str, then: str) -> HealthFinding:
     return HealthFinding(severity=Severity.WARNING, part=part, problem=problem, next=then)
+
+
+def _ports(condition: Condition) -> Iterator[HealthFinding]:
+    """Passwords and patches go by them."""
+    then = {
+        "workers": "make certificates by `bench-farm certificates`, and say ssl: in BENCH_PB",
+        "pages": "put a proxy with TLS before them, and listen on 127.0.0.1; see docs/access.md",
+    }
+    for one in condition.ports:
+        if not (one.is_local or one.is_encrypted):
+            open_to_all = f"{one.port} of the {one.of} is open to other machines without TLS"
+            yield _warning("ports", open_to_all, then.get(one.of, "see docs/access.md"))

@@ -30,7 +30,7 @@ from buildbot_bench.core.report.steps import (
     describe_steps,
     find_headline,
     kind_of,
-    values_by_position,
+    measured_values,
     with_expected,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
@@ -86,7 +86,7 @@ def _finding(
     expected: Mapping[int, str],
 ) -> Report:
     """What the answer says, without what led to it."""
-    values = values_by_position(samples, setting.metric)
+    values = measured_values(samples, setting.metric, same=no_ops)
     found = describe_steps(between, answer, values, no_ops, setting)
     steps = with_expected(found, between, expected)
     headline = find_headline(steps)

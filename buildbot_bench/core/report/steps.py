@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from buildbot_bench.core import ministat, ministat_text
 from buildbot_bench.core.legible import one_line
@@ -19,33 +19,55 @@ BLIND_SPOTS = (
     "branches, locks and other processors, devices and their drivers; hardware has the last word"
 )
 
-Values = Mapping[int, tuple[float, ...]]
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredValues:
+    """What was measured of each kernel, under the position of the first revision that has it.
+
+    `same` are the positions whose kernel is that of the position before.
+    """
+
+    of_kernel: Mapping[int, tuple[float, ...]]
+    same: frozenset[int]
+
+    def kernel(self, position: int) -> int:
+        """The first position with the kernel of this one."""
+        while position in self.same:
+            position -= 1
+        return position
 
 
-def values_by_position(samples: Iterable[Sample], metric: Metric) -> Values:
-    """All values of the metric at each position of the range, image after image."""
+def measured_values(
+    samples: Iterable[Sample], metric: Metric, *, same: Collection[int] = ()
+) -> MeasuredValues:
+    """All values of the metric of each kernel of the range, image after image."""
     gathered: dict[int, tuple[float, ...]] = {}
+    values = MeasuredValues(of_kernel=gathered, same=frozenset(same) - {0})
     for sample in sorted(samples, key=lambda sample: (sample.position, sample.image)):
         if sample.metric.unit == metric.unit and sample.values:
-            gathered[sample.position] = gathered.get(sample.position, ()) + sample.values
-    return gathered
+            kernel = values.kernel(sample.position)
+            gathered[kernel] = gathered.get(kernel, ()) + sample.values
+    return values
 
 
-def side(values: Values, between: RevisionRange, positions: Sequence[int]) -> Side:
+def side(values: MeasuredValues, between: RevisionRange, positions: Sequence[int]) -> Side:
     """The first of some positions of one level, and as many after it as Student's t needs.
 
-    A search measures a revision no more often than it must, so one revision alone may have too
-    few values; its neighbours on the same level then stand in, and the label says so.
+    A search measures a kernel no more often than it must, so one revision alone may have too few
+    values; its neighbours on the same level then stand in, and the label says so. A neighbour
+    with the same kernel is no other: which of the two a boot was asked for does not matter.
     """
-    taken: list[int] = []
+    taken: dict[int, int] = {}
     gathered: list[float] = []
     for position in positions:
-        if gathered and len(gathered) >= ministat.MIN_VALUES:
+        if len(gathered) >= ministat.MIN_VALUES:
             break
-        if found := values.get(position):
-            taken.append(position)
+        kernel = values.kernel(position)
+        if kernel not in taken and (found := values.of_kernel.get(kernel)):
+            taken[kernel] = position
             gathered.extend(found)
-    return Side(label=_label(between, taken or positions[:1]), values=tuple(gathered))
+    label = _label(between, list(taken.values()) or positions[:1])
+    return Side(label=label, values=tuple(gathered))
 
 
 def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Contrast:
@@ -104,7 +126,7 @@ def kind_of(answer: Answer, *, error: float) -> ReportKind:
 def describe_steps(
     between: RevisionRange,
     answer: Answer,
-    values: Values,
+    values: MeasuredValues,
     no_ops: Collection[int],
     setting: Setting,
 ) -> Iterator[StepReport]:
@@ -156,7 +178,7 @@ def find_headline(steps: Sequence[StepReport]) -> StepReport | None:
     )
 
 
-def contrast_ends(between: RevisionRange, values: Values, setting: Setting) -> Contrast:
+def contrast_ends(between: RevisionRange, values: MeasuredValues, setting: Setting) -> Contrast:
     """The two ends of the range, held against each other."""
     old, new = (side(values, between, [position]) for position in (0, between.n))
     return contrast(old, new, metric=setting.metric, confidence=setting.confidence)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.incident import (
     Breakage,
@@ -52,6 +52,8 @@ from buildbot_bench.plugin.queries.breakages import (
     tried,
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+
+_LOG = Logger()
 
 KINDS = (SearchKind.BUILD, SearchKind.BOOT)
 _GOING_ON = (SearchState.RUNNING, SearchState.CANCELLING)
@@ -167,7 +169,11 @@ class Breakages:
             ),
             now=farm.now(),
         )
-        log.msg(f"bench: search {search.id} looks for what broke {watched.branch}")
+        _LOG.info(
+            "bench: search {search} looks for what broke {branch}",
+            search=search.id,
+            branch=watched.branch,
+        )
 
     async def _sha(self, branch: str, position: int) -> str | None:
         image = await self._farm.store.image_at(branch, position)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.branches import MOST_BRANCHES
 from buildbot_bench.core.errors import UsageError
@@ -16,6 +16,8 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.branches import BranchRow
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.farm import Farm
+
+_LOG = Logger()
 
 
 class CommitWatch:
@@ -45,10 +47,12 @@ class CommitWatch:
 
     def _say_what_is_left_out(self, branches: tuple[str, ...]) -> None:
         if branches and branches != self._left_out:
-            log.msg(
-                f"bench: on.push.branches takes {MOST_BRANCHES + len(branches)} branches and"
-                f" {MOST_BRANCHES} are the most; {', '.join(branches[:3])} and what follows are not"
-                " watched: exclude some, as in '!vendor/**'"
+            _LOG.warn(
+                "bench: on.push.branches takes {taken} branches and {most} are the most; {first}"
+                " and what follows are not watched: exclude some, as in '!vendor/**'",
+                taken=MOST_BRANCHES + len(branches),
+                most=MOST_BRANCHES,
+                first=", ".join(branches[:3]),
             )
         self._left_out = branches
 
@@ -81,9 +85,12 @@ class CommitWatch:
         except UsageError:  # the mirror lacks the commit: nothing is known to be shared
             kept = 0
         await farm.store.forget_commits(branch, kept)
-        log.msg(
-            f"bench: {branch} was moved back or replaced: it has no {newest.revision.label} any"
-            f" more, and what followed n{kept} is no part of its history"
+        _LOG.warn(
+            "bench: {branch} was moved back or replaced: it has no {dropped} any more, and what"
+            " followed n{kept} is no part of its history",
+            branch=branch,
+            dropped=newest.revision.label,
+            kept=kept,
         )
         tip = await farm.git(farm.history.tip, branch)
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
@@ -30,6 +30,8 @@ from buildbot_bench.plugin.farm.branches import branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.evidence import span_of
+
+_LOG = Logger()
 
 # Of what a person doubts: as many as ministat wants before it trusts a spread.
 _BOOTS_AGAIN = 5
@@ -92,7 +94,11 @@ class Remeasuring:
         """Whether there is nothing any more to boot on."""
         why = removal_reason(self._farm, doubted.testbed, doubted.workload)
         if why:
-            log.msg(f"bench: nothing is measured again for {mark.author}: {why}")
+            _LOG.info(
+                "bench: nothing is measured again for {author}: {reason}",
+                author=mark.author,
+                reason=why,
+            )
         return bool(why)
 
     async def _search_again(self, mark: MarkRow, doubted: SearchRow) -> None:

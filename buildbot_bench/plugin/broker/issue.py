@@ -9,7 +9,7 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import Priority
@@ -22,6 +22,8 @@ from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.evidence import is_alike
+
+_LOG = Logger()
 
 
 class NoOps:
@@ -54,7 +56,9 @@ class NoOps:
                 f"image {image.ordinal} of {image.label} is its first one again: "
                 f"the job {self._farm.workflow.build_job.name!r} cannot relink"
             )
-            log.msg(f"bench: {reason}; see BENCH_IMAGE in the README")
+            _LOG.warn(
+                "bench: {reason}; see BENCH_IMAGE in the README", probe=probe.id, reason=reason
+            )
             await self._end(probe, reason)
         return alike
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
@@ -19,6 +19,8 @@ from buildbot_bench.core.touched import Neighbours, presumed_no_op
 from buildbot_bench.plugin.db.rows import CommitRow, ListedRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+
+_LOG = Logger()
 
 # A list of GENERIC takes a megabyte of memory; neighbours come one after the other.
 _LISTS_KEPT = 4
@@ -59,7 +61,11 @@ class NoOpCommits:
                 self._farm.file_changes, [commit.revision for commit in commits]
             )
         except InfraError as error:
-            log.msg(f"bench: it is not known what the new commits touch: {error}")
+            _LOG.warn(
+                "bench: it is not known what the new commits of {branch} touch: {problem}",
+                branch=branch,
+                problem=str(error),
+            )
             self._looked_at[branch] = seen
             return
         touched = dict(zip((commit.id for commit in commits), changes, strict=True))

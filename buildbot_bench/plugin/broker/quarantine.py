@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
@@ -21,6 +21,8 @@ from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.control_images import ControlState, control_state
+
+_LOG = Logger()
 
 
 def is_let_through(probe: ProbeRow, held: Collection[str]) -> bool:
@@ -101,7 +103,11 @@ class ControlImages:
                 self._complained.pop(testbed, None)
             except UsageError as problem:
                 if self._complained.get(testbed) != str(problem):
-                    log.msg(f"bench: the control image of {testbed}: {problem}")
+                    _LOG.warn(
+                        "bench: the control image of {testbed}: {problem}",
+                        testbed=testbed,
+                        problem=str(problem),
+                    )
                 self._complained[testbed] = str(problem)
 
     async def _advance(self, testbed: str) -> None:
@@ -153,7 +159,11 @@ class ControlImages:
             reason=_reason(state, newest),
             now=self._farm.now(),
         )
-        log.msg(f"bench: {state.testbed} is in quarantine: {_reason(state, newest)}")
+        _LOG.warn(
+            "bench: {testbed} is in quarantine: {reason}",
+            testbed=state.testbed,
+            reason=_reason(state, newest),
+        )
         self._farm.wake()
 
     async def _ask_if_due(self, state: ControlState) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from buildbot.util.service import AsyncService, ReconfigurableServiceMixin
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.task import deferLater
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
@@ -39,6 +39,8 @@ from buildbot_bench.plugin.farm.series import (
     removal_reason,
     removal_reasons,
 )
+
+_LOG = Logger()
 
 
 class RemovedTestbeds:
@@ -169,8 +171,9 @@ class BeforeBuilders(ReconfigurableServiceMixin, AsyncService):
             request = await data.get(("buildrequests", brid))
             while request is not None and not request["complete"]:
                 if reactor.seconds() > deadline:
-                    log.msg(
-                        f"bench: build request {brid} does not end: its builder goes all the same"
+                    _LOG.warn(
+                        "bench: build request {brid} does not end: its builder goes all the same",
+                        brid=brid,
                     )
                     return
                 await deferLater(reactor, _LOOK_EVERY_S, lambda: None)

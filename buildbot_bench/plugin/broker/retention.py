@@ -1,4 +1,4 @@
-"""When built kernels are deleted, and which must not be: the core decides the rest.
+"""When built kernels and the logs of boots are deleted, and which must not be.
 
 The list of the files that a build read goes with its kernel, unless new commits are held against
 it, a search needs it, or a report stands on it.
@@ -18,6 +18,7 @@ from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 LOOK_EVERY_S = 24 * 3600.0
 # The lab does not wait for the deletion of thousands: the rest comes in the next cycles.
 AT_ONCE = 50
+LOGS_AT_ONCE = 500
 
 _DAY_S, _GIB = 24 * 3600.0, 1024**3
 _RUNNING = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
@@ -54,8 +55,23 @@ class Retention:
         lists = await self._old_lists()
         if lists:
             await self._farm.store.forget_read_files(lists[:AT_ONCE])
-        if max(len(found.expired), len(lists)) <= AT_ONCE:
+        logs = await self._old_logs()
+        if logs:
+            await self._farm.store.delete_logs(logs[:LOGS_AT_ONCE])
+        if max(len(found.expired), len(lists)) <= AT_ONCE and len(logs) <= LOGS_AT_ONCE:
             self._next_look_s = self._farm.now() + LOOK_EVERY_S
+
+    async def _old_logs(self) -> list[int]:
+        """The boots whose logs are too old and stand behind no report, oldest first."""
+        days = self._farm.workflow.artefacts.retention.logs_days
+        if days is None:
+            return []
+        found = await self._farm.store.old_logs(self._farm.now() - days * _DAY_S)
+        if not found:
+            return []
+        wanted = await _wanted(self._farm)
+        needed = await self._farm.store.images_at(wanted.positions, wanted.spans)
+        return [iteration for iteration, image in found if image not in needed]
 
     async def _old_lists(self) -> list[int]:
         """The images whose lists of read files nobody needs any more, oldest first."""

@@ -10,7 +10,7 @@ from buildbot.schedulers.base import ReconfigurableBaseScheduler
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.task import LoopingCall
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.breakages import Breakages
@@ -34,6 +34,8 @@ from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.masters import Membership, membership_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
+
+_LOG = Logger()
 
 
 class Cycle:
@@ -78,7 +80,7 @@ class Cycle:
             for name, part in self._steady:
                 await _guarded(name, part)
         except LeaseLostError as lost:
-            log.msg(f"bench: a cycle of the broker ends: {lost}")
+            _LOG.info("bench: a cycle of the broker ends: {problem}", problem=str(lost))
 
     async def look(self) -> None:
         """Bring in what arrived for the pages of this master alone: another runs the broker."""
@@ -91,7 +93,9 @@ async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
     except LeaseLostError:
         raise
     except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
-        log.err(None, f"bench: the part {name!r} of a cycle failed; the next cycle tries again")
+        _LOG.failure(
+            "bench: the part {part!r} of a cycle failed; the next cycle tries again", part=name
+        )
 
 
 # Events may be lost and come twice; the timer is what makes progress certain.

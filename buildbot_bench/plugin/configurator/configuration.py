@@ -20,6 +20,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
+from buildbot_bench.plugin.configurator.access import check_access
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
@@ -104,6 +105,7 @@ class BenchConfigurator(ConfiguratorBase):
         """Fill Buildbot's dictionary; from now on the master writes for its own user alone."""
         os.umask(PRIVATE_UMASK)
         super().configure(config_dict)
+        check_access(config_dict)
         rest.install()
         _keep_open(config_dict.get("db", {}))
         _refuse_shared_file(config_dict)
@@ -185,6 +187,7 @@ class BenchConfigurator(ConfiguratorBase):
             name=step.name,
             script=step.run,
             env=env,
+            sandbox=job.sandbox,
             workdir=f"build/{step.working_directory}",
             timeout=None,
             maxTime=job.timeout_minutes * 60,

@@ -117,7 +117,7 @@ def ab_tests(
 
 
 def change_ab_test(
-    conn: sa.Connection, /, row: AbTestRow, *, more: Sequence[AbTestVariant] = (), **columns: Any
+    conn: sa.Connection, row: AbTestRow, /, *, more: Sequence[AbTestVariant] = (), **columns: Any
 ) -> AbTestRow | None:
     """The comparison with columns changed and `more` variants; None when another was quicker."""
     if not swapped(conn, AB_TEST, row, columns):

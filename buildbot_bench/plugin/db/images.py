@@ -137,7 +137,7 @@ def measured_twin(
 
 
 def change_image(
-    conn: sa.Connection, /, row: ImageRow, *, now: float, **columns: Any
+    conn: sa.Connection, row: ImageRow, /, *, now: float, **columns: Any
 ) -> ImageRow | None:
     """The image with columns changed; None when another was quicker."""
     return compare_and_swap(conn, IMAGE, row, {**columns, "changed_at": now})

@@ -101,7 +101,7 @@ def alarms_over(
 
 
 def change_judgement(
-    conn: sa.Connection, /, row: JudgementRow, *, now: float, **columns: Any
+    conn: sa.Connection, row: JudgementRow, /, *, now: float, **columns: Any
 ) -> JudgementRow | None:
     """The judgement with columns changed; None when another was quicker."""
     return compare_and_swap(conn, JUDGEMENT, row, {**columns, "changed_at": now})

@@ -197,7 +197,7 @@ def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
     return fetch_all(conn, query.order_by(REPORT.c.next_try_at, REPORT.c.id), ReportRow)
 
 
-def change_report(conn: sa.Connection, /, row: ReportRow, **columns: Any) -> ReportRow | None:
+def change_report(conn: sa.Connection, row: ReportRow, /, **columns: Any) -> ReportRow | None:
     """The report with columns changed; None when another was quicker."""
     return compare_and_swap(conn, REPORT, row, columns)
 
@@ -268,6 +268,6 @@ def take_up_notices(conn: sa.Connection, now: float) -> int:
     return conn.execute(changed).rowcount
 
 
-def change_notice(conn: sa.Connection, /, row: NoticeRow, **columns: Any) -> NoticeRow | None:
+def change_notice(conn: sa.Connection, row: NoticeRow, /, **columns: Any) -> NoticeRow | None:
     """The notice with columns changed; None when another was quicker."""
     return compare_and_swap(conn, NOTICE, row, columns)

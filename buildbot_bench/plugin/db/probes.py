@@ -21,7 +21,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import ProbeReason, ProbeState, ProfileState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, ProfileState
 
 # Who measures a commit for its own sake.
 OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL)
@@ -65,6 +65,20 @@ def recent_probes(conn: sa.Connection, limit: int) -> list[ProbeRow]:
 def first_asked_at(conn: sa.Connection) -> float | None:
     """When the lab was asked for something for the first time."""
     return conn.execute(sa.select(sa.func.min(PROBE.c.created_at))).scalar()
+
+
+def overdue(conn: sa.Connection, before_s: float) -> list[tuple[str, ProbeReason, int, float]]:
+    """What has waited since a time: testbed, reason, number of open probes, oldest request."""
+    query = (
+        sa.select(PROBE.c.testbed, PROBE.c.reason, sa.func.count(), sa.func.min(PROBE.c.created_at))
+        .where(PROBE.c.state.in_(OPEN_PROBES), PROBE.c.created_at < before_s)
+        .group_by(PROBE.c.testbed, PROBE.c.reason)
+        .order_by(PROBE.c.testbed, PROBE.c.reason)
+    )
+    return [
+        (testbed, ProbeReason(reason), number, float(oldest_s))
+        for testbed, reason, number, oldest_s in conn.execute(query)
+    ]
 
 
 def unjudged_probes(conn: sa.Connection) -> list[ProbeRow]:
@@ -115,7 +129,7 @@ def troubles(
     return fetch_all(conn, query.order_by(at_s.desc(), PROBE.c.id.desc()).limit(limit), ProbeRow)
 
 
-def change_probe(conn: sa.Connection, /, row: ProbeRow, **columns: Any) -> ProbeRow | None:
+def change_probe(conn: sa.Connection, row: ProbeRow, /, **columns: Any) -> ProbeRow | None:
     """The probe with columns changed; None when another was quicker."""
     return compare_and_swap(conn, PROBE, row, columns)
 
@@ -176,7 +190,7 @@ def profiles_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProfileRow
     return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
 
 
-def change_profile(conn: sa.Connection, /, row: ProfileRow, **columns: Any) -> ProfileRow | None:
+def change_profile(conn: sa.Connection, row: ProfileRow, /, **columns: Any) -> ProfileRow | None:
     """The request with columns changed; None when another was quicker."""
     return compare_and_swap(conn, PROFILE, row, columns)
 

@@ -91,6 +91,6 @@ def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
     )
 
 
-def change_search(conn: sa.Connection, /, row: SearchRow, **columns: Any) -> SearchRow | None:
+def change_search(conn: sa.Connection, row: SearchRow, /, **columns: Any) -> SearchRow | None:
     """The search with columns changed; None when another was quicker."""
     return compare_and_swap(conn, SEARCH, row, columns)

@@ -218,6 +218,12 @@ def last_outcomes(conn: sa.Connection, limit: int) -> list[tuple[str, float, str
     return [(row.testbed, row.at_s, row.failure) for row in conn.execute(query)]
 
 
+def last_boot_at(conn: sa.Connection, testbed: str) -> float | None:
+    """When the last boot of a testbed ended, whatever it gave."""
+    query = sa.select(sa.func.max(ITERATION.c.at_s)).where(ITERATION.c.testbed == testbed)
+    return conn.execute(query).scalar()
+
+
 def outcomes_since(conn: sa.Connection, since_s: float) -> dict[str, tuple[int, int]]:
     """How many iterations ended on each testbed after a time, and how many of them failed."""
     failed = sa.func.sum(sa.case((ITERATION.c.failure.is_not(None), 1), else_=0))

@@ -12,6 +12,7 @@ from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import leases as lease_queries
+from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import patches as patch_queries
@@ -24,6 +25,7 @@ from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db import trials as trial_queries
 from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
+from buildbot_bench.plugin.db.told import telling
 
 
 class BenchStore(PooledStore):
@@ -62,10 +64,13 @@ class BenchStore(PooledStore):
     images_of_history = reading(image_queries.images_of_history)
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
-    change_image = writing(image_queries.change_image)
+    change_image = telling("image", writing(image_queries.change_image))
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
+    old_logs = reading(log_queries.old_logs)
+    delete_logs = writing(log_queries.delete_logs)
+
     lists_without_kernel = reading(read_queries.lists_without_kernel)
     forget_read_files = writing(read_queries.forget_read_files)
     listed_images = reading(read_queries.listed_images)
@@ -82,9 +87,10 @@ class BenchStore(PooledStore):
     probes_of_search = reading(probe_queries.probes_of_search)
     recent_probes = reading(probe_queries.recent_probes)
     first_asked_at = reading(probe_queries.first_asked_at)
+    overdue = reading(probe_queries.overdue)
     unjudged_probes = reading(probe_queries.unjudged_probes)
     probes_of = reading(probe_queries.probes_of)
-    change_probe = writing(probe_queries.change_probe)
+    change_probe = telling("probe", writing(probe_queries.change_probe))
 
     add_iteration = writing(sample_queries.add_iteration)
     iterations_of_probe = reading(sample_queries.iterations_of_probe)
@@ -98,6 +104,7 @@ class BenchStore(PooledStore):
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
+    last_boot_at = reading(series_queries.last_boot_at)
     outcomes_since = reading(series_queries.outcomes_since)
     counts = reading(series_queries.counts)
 
@@ -113,7 +120,7 @@ class BenchStore(PooledStore):
     unsearched_improvements = reading(judgement_queries.unsearched_improvements)
     alarms_over = reading(judgement_queries.alarms_over)
     closed_judgements = reading(judgement_queries.closed_judgements)
-    change_judgement = writing(judgement_queries.change_judgement)
+    change_judgement = telling("judgement", writing(judgement_queries.change_judgement))
 
     add_search = writing(search_queries.add_search)
     search = reading(search_queries.search)
@@ -121,7 +128,7 @@ class BenchStore(PooledStore):
     searches = reading(search_queries.searches)
     searches_over = reading(search_queries.searches_over)
     progress = reading(search_queries.progress)
-    change_search = writing(search_queries.change_search)
+    change_search = telling("search", writing(search_queries.change_search))
 
     join_incident = writing(incident_queries.join_incident)
     series_of_incident = reading(incident_queries.series_of_incident)
@@ -147,7 +154,7 @@ class BenchStore(PooledStore):
     add_ab_test = writing(ab_test_queries.add_ab_test)
     ab_test = reading(ab_test_queries.ab_test)
     ab_tests = reading(ab_test_queries.ab_tests)
-    change_ab_test = writing(ab_test_queries.change_ab_test)
+    change_ab_test = telling("comparison", writing(ab_test_queries.change_ab_test))
     want_images = writing(ab_test_queries.want_images)
     images_of_ab_test = reading(ab_test_queries.images_of_ab_test)
     known_iterations = reading(ab_test_queries.known_iterations)
@@ -170,7 +177,7 @@ class BenchStore(PooledStore):
     profiles = reading(probe_queries.profiles)
     profiles_of_search = reading(probe_queries.profiles_of_search)
     profiles_of_ab_test = reading(probe_queries.profiles_of_ab_test)
-    change_profile = writing(probe_queries.change_profile)
+    change_profile = telling("capture", writing(probe_queries.change_profile))
     add_capture = writing(probe_queries.add_capture)
     capture = reading(probe_queries.capture)
 
@@ -186,7 +193,7 @@ class BenchStore(PooledStore):
     withheld_reports = reading(outbox_queries.withheld_reports)
     digest_reports = writing(outbox_queries.digest_reports)
     due_reports = reading(outbox_queries.due_reports)
-    change_report = writing(outbox_queries.change_report)
+    change_report = telling("mail", writing(outbox_queries.change_report))
 
     add_mark = writing(mark_queries.add_mark)
     marks_of_search = reading(mark_queries.marks_of_search)
@@ -202,4 +209,4 @@ class BenchStore(PooledStore):
     unnoticed_searches = reading(outbox_queries.unnoticed_searches)
     due_notices = reading(outbox_queries.due_notices)
     take_up_notices = writing(outbox_queries.take_up_notices)
-    change_notice = writing(outbox_queries.change_notice)
+    change_notice = telling("notice", writing(outbox_queries.change_notice))

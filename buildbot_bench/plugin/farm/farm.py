@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 from twisted.application.internet import backoffPolicy
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Revision, RevisionRange
@@ -27,6 +27,8 @@ from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.mirroring import Mirroring
 from buildbot_bench.workflow import Workflow
+
+_LOG = Logger()
 
 # git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
 # whoever may push can write such a date.
@@ -184,7 +186,9 @@ async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], 
         try:
             await work(row)
         except Exception:  # noqa: BLE001 - a broken row is one row's trouble
-            log.err(None, f"bench: {what} {row.id} failed; the next cycle tries again")
+            _LOG.failure(
+                "bench: {what} {row} failed; the next cycle tries again", what=what, row=row.id
+            )
 
 
 RETRY_FIRST_S = 60.0

@@ -9,10 +9,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.history import MirrorHistory, Progress
+
+_LOG = Logger()
 
 # One who asks a farm that has just started waits this long for it to know its newest commits.
 FIRST_LOOK_S = 30.0
@@ -29,7 +31,7 @@ class Mirroring:
             url,
             branches=branches,
             on_progress=self._take_progress,
-            on_warning=lambda line: log.msg(f"bench: {line}"),
+            on_warning=lambda line: _LOG.warn("bench: {line}", line=line),
         )
         self._reactor = reactor
         self._is_ready = self._has_looked = self._is_looking = False

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.farm import Farm
+
+_LOG = Logger()
 
 # As long as this another one leaves the work to who began it; it takes a second or two.
 HOLD_S = 30.0
@@ -32,8 +34,10 @@ async def put_back_of_all_gone(farm: Farm) -> None:
         if await store.take_lease(name, token=token, masterid=us, hold_s=HOLD_S):
             try:
                 brids = await put_back(farm, masterid, token=token)
-                log.msg(
-                    f"bench: master {masterid} is gone; its build requests {brids} go elsewhere"
+                _LOG.warn(
+                    "bench: master {masterid} is gone; its build requests {brids} go elsewhere",
+                    masterid=masterid,
+                    brids=brids,
                 )
             finally:
                 await store.drop_lease(name, token=token)

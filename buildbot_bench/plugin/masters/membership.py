@@ -16,12 +16,14 @@ from buildbot.util.service import AsyncService
 from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall, deferLater
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.plugin.db.leases import BROKER, must_hold
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.masters.gone import lease_of, put_back, put_back_of_all_gone
 from buildbot_bench.plugin.masters.router import RouterWatch
+
+_LOG = Logger()
 
 # A master that is silent for HOLD_S is gone: five beats, so that one slow transaction is not taken
 # for a death, and another has its work well within a minute.
@@ -59,7 +61,7 @@ class Membership(AsyncService):
         while not await store.take_lease(self._own, token=self._token, masterid=us, hold_s=HOLD_S):
             if not waits:
                 waits = True
-                log.msg("bench: another master puts back what this one had begun; it waits")
+                _LOG.info("bench: another master puts back what this one had begun; it waits")
             await deferLater(self._reactor, 1.0, lambda: None)
         if us in await store.busy_masters():
             await put_back(self._farm, us, token=self._token)
@@ -114,7 +116,7 @@ class Membership(AsyncService):
             elif await self._lives():
                 await self._run_for_broker()
         except Exception:  # noqa: BLE001 - the database is away for a moment; the next beat asks it
-            log.err(None, "bench: this master could not show that it lives; it tries again")
+            _LOG.failure("bench: this master could not show that it lives; it tries again")
         else:
             self._beaten_at = self._reactor.seconds()
 
@@ -142,16 +144,20 @@ class Membership(AsyncService):
                 if self._resigned:
                     await self.resign()
                 else:
-                    log.msg("bench: the broker runs on this master")
+                    _LOG.info("bench: the broker runs on this master")
                     self._told(self._brokers_farm(token))
         elif not await store.renew_lease(BROKER, token=self._broker, hold_s=HOLD_S):
-            log.msg("bench: the broker runs on another master")
+            _LOG.warn("bench: the broker runs on another master")
             self._broker = None
             self._told(None)
         if self._broker is not None and self._may_seize and not self._tidies:
             self._tidies = True
             tidied = Deferred.fromCoroutine(put_back_of_all_gone(self._farm))
-            tidied.addErrback(log.err, "bench: what a master left could not be put back as yet")
+            tidied.addErrback(
+                lambda failure: _LOG.failure(
+                    "bench: what a master left could not be put back as yet", failure=failure
+                )
+            )
             tidied.addBoth(self._tidied)
 
     def _tidied(self, _result: object) -> None:
@@ -168,7 +174,7 @@ class Membership(AsyncService):
         self._ends = True
         self._broker = None
         self._told(None)
-        log.msg(f"bench: this master ends, to be started again: {why}")
+        _LOG.error("bench: this master ends, to be started again: {why}", why=why)
         self._reactor.callLater(END_S, os._exit, 1)
         os.kill(os.getpid(), signal.SIGTERM)
 

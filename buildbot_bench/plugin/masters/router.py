@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.defer import maybeDeferred
-from twisted.python import log
+from twisted.logger import Logger
+
+_LOG = Logger()
 
 # A router that answers does so within a second.
 RETRY_S = 15.0
@@ -42,7 +44,7 @@ class RouterWatch:
         """Connect again if no connection came about."""
         if not self.trouble or self.is_lost:
             if self._said:
-                log.msg(f"bench: the router {self._wamp.router_url} is there")
+                _LOG.info("bench: the router {url} is there", url=self._wamp.router_url)
             self._said = False
             return
         if self._reactor.seconds() - self._tried_at < RETRY_S:
@@ -50,10 +52,10 @@ class RouterWatch:
         self._tried_at = self._reactor.seconds()
         if not self._said:
             self._said = True
-            log.msg(
-                f"bench: there is no router at {self._wamp.router_url}: builds do not start and"
-                " pages do not follow until it is there; start crossbar, see"
-                " docs/several-masters.md"
+            _LOG.error(
+                "bench: there is no router at {url}: builds do not start and pages do not follow"
+                " until it is there; start crossbar, see docs/several-masters.md",
+                url=self._wamp.router_url,
             )
         app = self._wamp.app
         await maybeDeferred(app.stopService)

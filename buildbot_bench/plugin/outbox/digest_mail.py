@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.report import OpinionKind, Report
@@ -18,6 +18,8 @@ from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.message import compose_digest, parse_address
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.workflow import Mail
+
+_LOG = Logger()
 
 # What ended longer ago is no news: a farm that learns of digests tells nobody of its past.
 _NEWS_S = 2 * WEEK_S
@@ -82,5 +84,7 @@ async def _report(farm: Farm, row: ReportRow) -> Report | None:
     try:
         return None if search is None else await report_of(farm, search)
     except BenchError:
-        log.err(None, f"bench: the digest leaves out the improvement of search {row.search_id}")
+        _LOG.failure(
+            "bench: the digest leaves out the improvement of search {search}", search=row.search_id
+        )
         return None

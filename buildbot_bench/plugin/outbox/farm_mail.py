@@ -151,9 +151,9 @@ async def write_quarantines(farm: Farm, mail: Mail) -> None:
         then = as_of(state, row)
         lab = await lab_report(farm, row, then, mail)
         picture = await deferToThread(_picture, lab, then.chart)
-        owner = [state.control.owner] if state.control.owner else operators(mail)
-        envelope = _envelope(farm, mail, owner, f"quarantine.{row.id}")
-        await _keep(
+        owner = owners(farm, row.testbed, mail)
+        envelope = farm_envelope(farm, mail, owner, f"quarantine.{row.id}")
+        await keep_mail(
             farm, f"{MAIL_KEY}{row.id}", envelope, compose_quarantine(lab, envelope, [picture])
         )
 
@@ -166,8 +166,8 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
         return
     week = await alive_report(farm, since_s)
     serial = len(earlier) + 1
-    envelope = _envelope(farm, mail, operators(mail), f"alive.{serial}")
-    await _keep(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
+    envelope = farm_envelope(farm, mail, operators(mail), f"alive.{serial}")
+    await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
 
 
 def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
@@ -179,7 +179,14 @@ def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
     )
 
 
-def _envelope(farm: Farm, mail: Mail, recipients: Sequence[str], about: str) -> Envelope:
+def owners(farm: Farm, testbed: str, mail: Mail) -> list[str]:
+    """Who answers for a testbed: its control image's owner, or else the farm's operators."""
+    control = farm.workflow.testbeds[testbed].control
+    return [control.owner] if control is not None and control.owner else operators(mail)
+
+
+def farm_envelope(farm: Farm, mail: Mail, recipients: Sequence[str], about: str) -> Envelope:
+    """The head of a mail about the farm; `about` makes its Message-ID."""
     now = farm.now()
     domain = parse_address(mail.from_).domain
     return Envelope(
@@ -191,7 +198,8 @@ def _envelope(farm: Farm, mail: Mail, recipients: Sequence[str], about: str) -> 
     )
 
 
-async def _keep(farm: Farm, key: str, envelope: Envelope, message: EmailMessage) -> None:
+async def keep_mail(farm: Farm, key: str, envelope: Envelope, message: EmailMessage) -> None:
+    """Put a mail into the outbox, unless there is one of this key."""
     await farm.store.add_mail(
         key,
         message_id=envelope.message_id,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from twisted.internet import defer, error, reactor, ssl
+from twisted.logger import Logger
 from twisted.mail import smtp
-from twisted.python import log
 
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.legible import one_line
@@ -26,9 +26,12 @@ from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantine
 from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
+from buildbot_bench.plugin.outbox.silence_mail import SilenceWatch
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail
+
+_LOG = Logger()
 
 _LOGIN_WANTED = 530  # of the 5yz codes the one that another setting mends
 _HINT = "the mail is kept and tried again; look at the farm's mail settings if this lasts"
@@ -221,6 +224,7 @@ class MailOutbox:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._outbox = Outbox(farm, MailDelivery(farm))
+        self._silences = SilenceWatch()
 
     @property
     def is_delivering(self) -> bool:
@@ -237,7 +241,9 @@ class MailOutbox:
                 if not await mail_is_to_wait(self._farm, search):
                     await write_search_mail(self._farm, mail, search)
             except Exception:  # noqa: BLE001 - a range that is gone must not hold up the others
-                log.err(None, f"bench: the mail of search {search.id} is tried again next cycle")
+                _LOG.failure(
+                    "bench: the mail of search {search} is tried again next cycle", search=search.id
+                )
         for write in (
             write_breakages,
             write_recoveries,
@@ -245,11 +251,14 @@ class MailOutbox:
             write_digest,
             write_quarantines,
             write_alive,
+            self._silences.write,
         ):
             try:
                 await write(self._farm, mail)
             except Exception:  # noqa: BLE001 - what is written already is delivered all the same
-                log.err(None, f"bench: {write.__name__} failed; the next cycle tries again")
+                _LOG.failure(
+                    "bench: {part} failed; the next cycle tries again", part=write.__name__
+                )
         self._outbox.start()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import InfraError
@@ -28,6 +28,8 @@ from buildbot_bench.plugin.outbox.site import (
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.markdown import report_markdown
+
+_LOG = Logger()
 
 # A search that ended before that is no news, should a site be named today.
 NEWS_S = 24 * 3600.0
@@ -134,9 +136,12 @@ class NoticeDelivery:
         """
         denials = row.denials + isinstance(failure, SiteDenial)
         if isinstance(failure, SiteDenial) and denials >= MOST_DENIALS:
-            log.msg(
-                f"bench: {self.name(row)} is given up after {denials} denials until the master "
-                f"is started again: {failure}"
+            _LOG.warn(
+                "bench: {row} is given up after {denials} denials until the master is started"
+                " again: {problem}",
+                row=self.name(row),
+                denials=denials,
+                problem=str(failure),
             )
             return {
                 "state": ReportState.GIVEN_UP,

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, wait_s
+
+_LOG = Logger()
 
 
 class Outgoing(Protocol):
@@ -78,7 +80,13 @@ class Outbox(Generic[Row]):
         self.is_delivering = True
         ended = Deferred.fromCoroutine(self._deliver_due())
         kind = self._delivery.kind
-        ended.addErrback(log.err, f"bench: {kind} could not be delivered; tried again later")
+        ended.addErrback(
+            lambda failure: _LOG.failure(
+                "bench: {kind} could not be delivered; tried again later",
+                failure=failure,
+                kind=kind,
+            )
+        )
         ended.addBoth(self._ended)
 
     def _ended(self, _result: Any) -> None:
@@ -105,7 +113,11 @@ class Outbox(Generic[Row]):
         try:
             return await self._delivery.deliver(row)
         except self._delivery.refusals as refusal:
-            log.msg(f"bench: {self._delivery.name(row)} is refused for good: {refusal}")
+            _LOG.warn(
+                "bench: {row} is refused for good: {problem}",
+                row=self._delivery.name(row),
+                problem=str(refusal),
+            )
             return {"state": ReportState.REFUSED, "last_error": str(refusal)}
         except InfraError as failure:
             return self._delivery.postponed(row, failure)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from twisted.internet.threads import deferToThread
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model import learn
@@ -31,6 +31,8 @@ from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.pictures import history_picture, pictures_of
 from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow import Mail
+
+_LOG = Logger()
 
 # A range of more suspects than this concerns everybody, and so nobody in particular.
 MOST_SUSPECTS = 50
@@ -226,5 +228,5 @@ async def _pictures_if_any(farm: Farm, search: SearchRow, report: Report) -> tup
     try:
         return await pictures(farm, search, report)
     except Exception:  # noqa: BLE001 - the text says it all: no drawing may keep it back
-        log.err(None, "bench: a mail goes without its pictures")
+        _LOG.failure("bench: a mail goes without its pictures")
         return ()

@@ -24,6 +24,7 @@ from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
+from buildbot_bench.plugin.pages.policy import POLICY, guard, source_of
 from buildbot_bench.plugin.queries.captures import TakenCapture, taken
 from buildbot_bench.plugin.queries.history import culprits_of
 from buildbot_bench.render.badge import Tone, badge_svg
@@ -31,10 +32,7 @@ from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 
 _PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
 _STACKS = re.compile(rb"([0-9]{1,9})\.folded")
-_POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
-    b" sandbox allow-scripts"
-)
+_SCRIPT = re.compile(r"<script><!\[CDATA\[(.*?)\]\]></script>", re.DOTALL)
 
 
 class FlameGraphPages(Resource):
@@ -55,16 +53,25 @@ class _Graph(DeferredResource):
         self._name = name
 
     async def body(self, request: Any) -> bytes:
-        request.setHeader(b"content-security-policy", _POLICY)
-        request.setHeader(b"x-content-type-options", b"nosniff")
         found = await _made(farm_of(self.master), self._name)
         if found is None:
             request.setResponseCode(404)
             kind, text = b"text/plain", "there is no such capture\n"
         else:
             kind, text = found
+        request.setHeader(POLICY, _policy_of(text))
+        request.setHeader(b"x-content-type-options", b"nosniff")
         request.setHeader(b"content-type", kind + b"; charset=utf-8")
         return text.encode("utf-8", "replace")
+
+
+def _policy_of(picture: str) -> bytes:
+    """That of a page of its own, which knows nothing of who looks at it."""
+    # The last: what a capture names comes before it, and is escaped.
+    scripts = [source_of(script.encode()) for script in _SCRIPT.findall(picture)[-1:]]
+    words = " ".join(scripts) or "'none'"
+    style = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    return f"{style}; script-src {words}; sandbox allow-scripts".encode()
 
 
 async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
@@ -152,6 +159,12 @@ class BenchPages(Application):
         self.static_dir = Path(__file__).with_name("static")
         self.resource = _Fresh(str(self.static_dir))
         self.ui = True
+
+    def setConfiguration(self, config: Any) -> None:
+        """Buildbot says so before it listens, and again at each reconfiguration."""
+        super().setConfiguration(config)
+        if self.master.www.site is not None:
+            guard(self.master.www.site, self.master)
 
     def setMaster(self, master: Any) -> None:
         """Serve this master's farm; Buildbot says so again at each reconfiguration."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.python import log
+from twisted.logger import Logger
 from twisted.web import server
 from twisted.web.resource import Resource
+
+_LOG = Logger()
 
 
 class DeferredResource(Resource):
@@ -30,12 +32,12 @@ class DeferredResource(Resource):
         made = Deferred.fromCoroutine(self.body(request))
         made.addErrback(self._failed, request)
         made.addCallback(lambda body: None if disconnected else _send(request, body))
-        made.addErrback(log.err, "while a page was sent")
+        made.addErrback(lambda failure: _LOG.failure("while a page was sent", failure=failure))
         return int(server.NOT_DONE_YET)
 
     def _failed(self, failure: Any, request: Any) -> bytes:
         """Say that it failed; why stands in the master's log alone."""
-        log.err(failure, f"while {type(self).__name__} was made")
+        _LOG.failure("while {page} was made", failure=failure, page=type(self).__name__)
         request.setResponseCode(500)
         return b""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.judge import Said
@@ -21,6 +21,8 @@ from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
 from buildbot_bench.plugin.queries.marked import marked_changes, marks_told
+
+_LOG = Logger()
 
 # A section is for a reader of a mail; what is longer belongs on a page of its own.
 MOST_ADDED_LINES = 100
@@ -72,7 +74,7 @@ def added_sections(report: Report) -> Iterator[AddedSection]:
                 lines = tuple(long_line(line) for line in section.lines[:MOST_ADDED_LINES])
                 yield AddedSection(title=one_line(section.title), lines=lines)
         except Exception:  # noqa: BLE001 - what strangers wrote must not keep a mail back
-            log.err(None, f"bench: the report's section {name!r} failed")
+            _LOG.failure("bench: the report's section {section!r} failed", section=name)
 
 
 def answer_of(search: SearchRow) -> Answer:

@@ -7,19 +7,32 @@ only this machine can reach.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import treq
+from buildbot.util.twisted import async_to_deferred
+from treq.client import HTTPClient
 from twisted.internet import defer, error, reactor
 from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.threads import deferToThread
 from twisted.python.failure import Failure
-from twisted.web.client import PotentialDataLoss, ResponseDone, ResponseFailed
+from twisted.web.client import (
+    URI,
+    Agent,
+    BrowserLikePolicyForHTTPS,
+    PotentialDataLoss,
+    ResponseDone,
+    ResponseFailed,
+)
 from twisted.web.error import SchemeNotSupported
+from twisted.web.iweb import IAgentEndpointFactory
+from zope.interface import implementer
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line
@@ -44,8 +57,19 @@ _NO_ANSWER = (
 )
 
 
-async def fetch_review(site: str, number: int, *, timeout_s: float = TIMEOUT_S) -> bytes:
-    """The newest diff of a review, as the site gives it for download.
+Resolve = Callable[[str], Iterable[str]]
+
+
+def addresses_of(name: str) -> list[str]:
+    """The addresses of a name, as the system knows them; socket.gaierror when there is none."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+async def fetch_review(
+    site: str, number: int, *, timeout_s: float = TIMEOUT_S, resolve: Resolve = addresses_of
+) -> bytes:
+    """The newest diff of a review, as the site gives it for download; `resolve` looks names up.
 
     Raises:
         UsageError: There is no such review, or it is no patch.
@@ -54,7 +78,9 @@ async def fetch_review(site: str, number: int, *, timeout_s: float = TIMEOUT_S) 
     name, hint = f"D{number}", f"or fetch it by hand and write +file:D{number}.diff"
     url = f"{site.rstrip('/')}/{name}?download=true"
     try:
-        code, body = await Deferred.fromCoroutine(_fetched(url)).addTimeout(timeout_s, reactor)
+        code, body = await Deferred.fromCoroutine(_fetched(url, resolve)).addTimeout(
+            timeout_s, reactor
+        )
     except _NO_ANSWER as reason:
         raise InfraError(f"cannot fetch {name} from {site}: {_why(reason)}", hint=hint) from reason
     if code == 404:
@@ -65,7 +91,7 @@ async def fetch_review(site: str, number: int, *, timeout_s: float = TIMEOUT_S) 
     return body
 
 
-async def _fetched(first: str) -> tuple[int, bytes]:
+async def _fetched(first: str, resolve: Resolve) -> tuple[int, bytes]:
     """The status and the body at a URL, or where it leads; no body for another status than 200.
 
     Raises:
@@ -73,7 +99,9 @@ async def _fetched(first: str) -> tuple[int, bytes]:
     """
     url = first
     for _ in range(MOST_REDIRECTS + 1):
-        response = await treq.get(url, unbuffered=True, allow_redirects=False, persistent=False)
+        there = _Endpoints(await _addresses(first, url, resolve))
+        client = HTTPClient(Agent.usingEndpointFactory(reactor, there))
+        response = await client.get(url, unbuffered=True, allow_redirects=False)
         reader = _Reader(most=MOST_BYTES if response.code == 200 else 0)
         response.deliverBody(reader)
         if response.code not in _REDIRECTS:
@@ -82,12 +110,14 @@ async def _fetched(first: str) -> tuple[int, bytes]:
         reader.hang_up()
         (location,) = response.headers.getRawHeaders("location") or [""]
         url = urljoin(url, location)
-        await _require_public(first, url)
     raise ValueError(f"it redirects more than {MOST_REDIRECTS} times")
 
 
-async def _require_public(first: str, url: str) -> None:
-    """See that a redirect leads to the same site, or to one that anybody can reach.
+async def _addresses(first: str, url: str, resolve: Resolve) -> list[str]:
+    """Where a URL leads: the first one, or one that leads to the same site, or that is public.
+
+    A name is looked up once, and what is connected to is what was looked at: a server of names
+    that answers otherwise a moment later leads nowhere else.
 
     Raises:
         ValueError: It leads to another kind of URL, out of TLS, or into a private network.
@@ -96,11 +126,10 @@ async def _require_public(first: str, url: str) -> None:
     shown = one_line(url, columns=80)
     if there.scheme not in {"https", here.scheme} or not there.hostname:
         raise ValueError(f"it redirects to {shown}")
-    if there.netloc == here.netloc:
-        return
-    found: Any = await deferToThread(socket.getaddrinfo, there.hostname, None)
-    if not _are_public(address[4][0] for address in found):
+    addresses = list(await deferToThread(resolve, there.hostname))
+    if there.netloc != here.netloc and not _are_public(addresses):
         raise ValueError(f"it redirects into a private network: {shown}")
+    return addresses
 
 
 def _are_public(addresses: Iterable[str]) -> bool:
@@ -112,6 +141,36 @@ def _why(reason: BaseException) -> str:
     if any(isinstance(cause, _TOO_LATE) for cause in causes):
         return "no answer in time"
     return str(causes[0]) or type(causes[0]).__name__
+
+
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """Leads to these addresses alone, whatever a URL's name means by now."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self._addresses = addresses
+
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        ways = [HostnameEndpoint(reactor, address, uri.port) for address in self._addresses]
+        endpoint = _FirstToConnect(ways)
+        if uri.scheme != b"https":
+            return endpoint
+        # A certificate is that of the name.
+        tls = BrowserLikePolicyForHTTPS().creatorForNetloc(uri.host, uri.port)
+        return wrapClientTLS(tls, endpoint)
+
+
+@implementer(IStreamClientEndpoint)
+class _FirstToConnect:
+    def __init__(self, endpoints: Sequence[IStreamClientEndpoint]) -> None:
+        self._endpoints = endpoints
+
+    @async_to_deferred
+    async def connect(self, protocol_factory: IProtocolFactory) -> Any:
+        for endpoint in self._endpoints[:-1]:
+            with suppress(error.ConnectError):
+                return await endpoint.connect(protocol_factory)
+        return await self._endpoints[-1].connect(protocol_factory)
 
 
 class _Reader(Protocol):

@@ -15,64 +15,118 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from buildbot.www.auth import CustomAuth
+from buildbot.www.auth import AuthBase, CustomAuth
 from buildbot.www.authz import Authz, Forbidden
 from buildbot.www.authz.endpointmatchers import EndpointMatcherBase, Match
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
-from twisted.python import log
+from twisted.logger import Logger
+from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
+
+_LOG = Logger()
 
 APPROVE = "approve"
 
 # Chosen: who mistypes waits for a moment, who guesses tries some 8000 passwords a day.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 10.0
-# Answers that wait at a time, and names whose mistakes are counted: they take memory.
+# Answers that wait at a time, for one address; names whose mistakes are counted. They take memory.
 MOST_WAITING, MOST_NAMES = 100, 1000
 
 _USER = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
 
-class BenchAuth(CustomAuth):
-    """HTTP Basic against the files `<directory>/<user>.login`, each with one password."""
+class _BasicWithAddress(BasicCredentialFactory):
+    """HTTP Basic, which also says where it came from."""
 
-    def __init__(self, directory: Path, clock: Any = reactor) -> None:
+    def decode(self, response: bytes, request: Any) -> Any:
+        credentials = super().decode(response, request)
+        credentials.address = getattr(request.getClientAddress(), "host", "a local socket")
+        return credentials
+
+
+class BenchAuth(CustomAuth):
+    """HTTP Basic against the files `<directory>/<user>.login`, each with one password.
+
+    With `elsewhere`, one of Buildbot's ways to log in by OAuth or a reverse proxy, browsers log in
+    there, as `<user>@<place>`; commands bring their passwords as before.
+    """
+
+    def __init__(
+        self, directory: Path, *, elsewhere: AuthBase | None = None, clock: Any = reactor
+    ) -> None:
         super().__init__()
+        self.elsewhere = elsewhere
+        if elsewhere is not None:
+            elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
         self._directory = directory
         self._clock = clock
+        self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
+
+    def reconfigAuth(self, master: Any, new_config: Any) -> None:
+        """Buildbot says which master it is for."""
+        super().reconfigAuth(master, new_config)
+        if self.elsewhere is not None:
+            self.elsewhere.reconfigAuth(master, new_config)
+
+    def getConfigDict(self) -> dict[str, Any]:
+        """What Buildbot's pages are to know of the way to log in."""
+        return super().getConfigDict() if self.elsewhere is None else self.elsewhere.getConfigDict()
+
+    def getLoginResource(self) -> Any:
+        """What answers auth/login."""
+        password = super().getLoginResource()
+        if self.elsewhere is None:
+            return password
+        return LoginByEither(password=password, elsewhere=self.elsewhere.getLoginResource())
+
+    def maybeAutoLogin(self, request: Any) -> Deferred[None]:
+        """A reverse proxy says with each request for the page who asks."""
+        if self.elsewhere is None:
+            return super().maybeAutoLogin(request)
+        return self.elsewhere.maybeAutoLogin(request)
 
     def requestAvatarId(self, cred: Any) -> Deferred[bytes]:
         """As Buildbot does; a wrong password is named in the log, and answered later each time.
 
-        Those who guess by many connections at once are refused when too many wait.
+        Who guesses by many connections at once is refused when too many wait; who comes from
+        another address is not.
         """
         user = cred.username if _USER.fullmatch(cred.username) else b""
-        if self._waiting < MOST_WAITING and self.check_credentials(cred.username, cred.password):
+        has_room = self._waiting[cred.address] < MOST_WAITING
+        if has_room and self.check_credentials(cred.username, cred.password):
             del self._wrong[user]
             return succeed(cred.username)
         name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
-        log.msg(f"bench: a log-in as {name!r} was refused")
-        if self._waiting >= MOST_WAITING:
+        _LOG.warn(
+            "bench: a log-in as {user!r} from {address} was refused",
+            user=name,
+            address=cred.address,
+        )
+        if not has_room:
             return fail(UnauthorizedLogin())
         if len(self._wrong) >= MOST_NAMES:
             self._wrong.clear()
         self._wrong[user] += 1
-        self._waiting += 1
+        self._waiting[cred.address] += 1
         pause_s = min(FIRST_PAUSE_S * 2 ** min(self._wrong[user] - 1, 20), MOST_PAUSE_S)
-        return deferLater(self._clock, pause_s, self._refuse)
+        return deferLater(self._clock, pause_s, self._refuse, cred.address)
 
-    def _refuse(self) -> None:
+    def _refuse(self, address: str) -> None:
         """Answer a wrong password.
 
         Raises:
             UnauthorizedLogin: Always.
         """
-        self._waiting -= 1
+        self._waiting[address] -= 1
+        if not self._waiting[address]:
+            del self._waiting[address]
         raise UnauthorizedLogin
 
     def check_credentials(self, username: bytes, password: bytes) -> bool:

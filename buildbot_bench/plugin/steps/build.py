@@ -26,6 +26,7 @@ from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
+from buildbot_bench.workflow.jobs import SandboxSettings
 
 
 class Checkout(Restartable, Git):
@@ -180,11 +181,23 @@ class Symptoms(LogLineObserver):
         return kind, found.reason
 
 
+NO_SANDBOX = SandboxSettings(use="none")
+
+
 class Compile(Restartable, ShellMixin, BuildStep):
     """Runs a script as GitHub Actions does, by `sh -e`; a failure makes the image untestable."""
 
-    def __init__(self, *, name: str, script: str, env: dict[str, Any], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        script: str,
+        env: dict[str, Any],
+        sandbox: SandboxSettings = NO_SANDBOX,
+        **kwargs: Any,
+    ) -> None:
         self._script = script
+        self._sandbox = sandbox
         shell = {"command": ["sh", "-e", "-c", script], "env": env, "logEnviron": False}
         kwargs = self.setupShellMixin({**shell, "sigtermTime": 30, **kwargs})
         super().__init__(name=name, haltOnFailure=True, **kwargs)
@@ -193,7 +206,7 @@ class Compile(Restartable, ShellMixin, BuildStep):
         """Run the script; on failure say of the image what is known."""
         symptoms = Symptoms(self._script)
         self.addLogObserver("stdio", symptoms)
-        command = await self.makeRemoteShellCommand()
+        command = await self.makeRemoteShellCommand(command=await self._words())
         await self.runCommand(command)
         if command.rc == 0:
             return SUCCESS
@@ -209,3 +222,21 @@ class Compile(Restartable, ShellMixin, BuildStep):
             image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
         )
         return FAILURE
+
+    async def _words(self) -> list[str]:
+        words, settings = ["sh", "-e", "-c", self._script], self._sandbox
+        if settings.use == "none":
+            return words
+        image = await image_of(self)
+        if settings.use == "auto" and not parse_recipe(image.variant).patches:
+            return words
+        return [
+            "bench-build",
+            "sandboxed",
+            f"--use={settings.use}",
+            f"--directory={self.getProperty('builddir')}",
+            *(f"--read={path}" for path in settings.read),
+            *(f"--write={path}" for path in settings.write),
+            "--",
+            *words,
+        ]

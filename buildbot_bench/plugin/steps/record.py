@@ -7,6 +7,7 @@ ended is kept as one harmless line, from what it printed beside its events.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from dataclasses import replace
@@ -14,10 +15,10 @@ from typing import Any
 
 from buildbot.process.logobserver import LogLineObserver
 from twisted.internet.defer import Deferred, DeferredLock
-from twisted.python import log
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -31,6 +32,8 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
+
+_LOG = Logger()
 
 # A traceback has its reason in its last line, a usage error in its last few.
 _LINES_KEPT = 20
@@ -156,7 +159,7 @@ class EventReader(LogLineObserver):
             self.fault = self.fault or failure.getErrorMessage()
             self.events_taken += 1
             return
-        log.err(failure, "bench: an event of a lab job was not recorded")
+        _LOG.failure("bench: an event of a lab job was not recorded", failure=failure)
         self.missed = self.missed or failure.getErrorMessage()
 
 
@@ -201,6 +204,19 @@ class Recorder(EventReader):
                 log=event.log,
                 facts={**self._facts, **event.facts},
             )
+        probe = self._probe
+        _LOG.info(
+            "bench: boot {boot} of probe {probe} gave {values}",
+            boot=event.ordinal,
+            probe=probe.id,
+            search=probe.search_id,
+            comparison=probe.ab_test_id,
+            image=probe.image_id,
+            testbed=probe.testbed,
+            workload=probe.workload,
+            values=json.dumps(dict(event.values)),
+            because=one_line(event.failure or ""),
+        )
         if event.ordinal not in self._mirrored:
             self._mirrored.add(event.ordinal)
             await self._step.mirror(event)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import stat
 from dataclasses import asdict
+from pathlib import PurePosixPath
 
 from buildbot.process.buildstep import BuildStep
-from buildbot.process.remotecommand import RemoteCommand
+from buildbot.process.remotecommand import RemoteCommand, RemoteShellCommand
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
@@ -78,6 +79,32 @@ async def _size_on_worker(step: BuildStep, path: str) -> int | None:
     return int(command.updates["stat"][-1][stat.ST_SIZE])
 
 
+async def _link_on_worker(step: BuildStep, path: str) -> str | None:
+    """The symbolic link that a path of the source tree goes by: "" for none, None if nobody knows.
+
+    A worker follows links when it uploads, and a patch can make one to whatever its builder reads.
+    """
+    whole = PurePosixPath(path)
+    ways = [whole] if whole.is_absolute() else [whole, *whole.parents[:-1]]
+    # What begins with a dot or a slash is no option of find(1).
+    words = [str(way) if way.is_absolute() else f"./{way}" for way in ways]
+    command = RemoteShellCommand(
+        workdir=f"{step.getProperty('builddir')}/{step.workdir}",
+        command=["find", *words, "-prune", "-type", "l"],
+        logEnviron=False,
+        collectStdout=True,
+        want_stderr=False,
+    )
+    await step.runCommand(command)
+    if command.rc not in {0, 1}:  # 1: a path is not there
+        return None
+    return next(iter(command.stdout.splitlines()), "").removeprefix("./")
+
+
+def _is_a_link(path: str) -> str:
+    return f"{path} is a symbolic link, which is not followed: upload the file itself"
+
+
 class KeepReadFiles(Restartable, FileUpload):
     """Keeps the list of the files that the build read, if the job left one beside its kernel.
 
@@ -105,10 +132,17 @@ class KeepReadFiles(Restartable, FileUpload):
         image = await image_of(self)
         results, body = SKIPPED, b""
         if await _size_on_worker(self, f"{self.workdir}/{self.workersrc}") is not None:
-            results, body = await self._uploaded(farm)
+            results, body = await self._unless_linked(farm)
         digest = await farm.store.keep_read_files(body) if body else None
         await farm.store.change_image(image, now=farm.now(), read_files=digest, built_by=self._job)
         return results
+
+    async def _unless_linked(self, farm: Farm) -> tuple[int, bytes]:
+        if (link := await _link_on_worker(self, self.workersrc)) == "":
+            return await self._uploaded(farm)
+        if link is not None:
+            self.descriptionDone = [_is_a_link(link)]
+        return FAILURE, b""
 
     async def _uploaded(self, farm: Farm) -> tuple[int, bytes]:
         """The list, empty when it is of no use, and how the upload went."""
@@ -148,8 +182,14 @@ class Upload(Restartable, FileUpload):
         farm = farm_of(self.master)
         incoming = farm.artefacts.incoming(f"build-{self.build.buildid}")
         self.masterdest = str(incoming)
-        results: int = await super().work()
         image = await image_of(self)
+        link = await _link_on_worker(self, self.workersrc)
+        if link is None:
+            return EXCEPTION
+        if link:
+            await self._is_untestable(farm, image, _is_a_link(link))
+            return FAILURE
+        results: int = await super().work()
         if results != SUCCESS:
             if results == FAILURE and self.build.stopped_reason is None:
                 size = await _size_on_worker(self, f"{self.workdir}/{self.workersrc}")

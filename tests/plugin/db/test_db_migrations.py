@@ -5,15 +5,11 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import re
-import sqlite3
-from contextlib import closing
 from operator import itemgetter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
@@ -22,11 +18,11 @@ from buildbot_bench.plugin.db import sql
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
-from tests.databases import sqlite_engine
 from tests.fakes.database import DirectPool
+from tests.fakes.earlier_farms import Rows, all_rows, earlier_farm, fill, upgrade_to
 
 MASTERS = 3
-EARLIER_FARM = Path(__file__).parents[2] / "data" / "farm" / "before_judgements.sql"
+EARLIER_FARM = "before_judgements.sql"
 
 
 def is_current(engine: sa.Engine) -> bool:
@@ -127,15 +123,8 @@ def test_no_row_vanishes_with_another():
     assert {key.ondelete for key in keys} == {None}
 
 
-def _upgrade_to(engine: sa.Engine, release: str) -> None:
-    with engine.begin() as conn:
-        config = sql._config()
-        config.attributes["connection"] = conn
-        command.upgrade(config, release)
-
-
 def test_mails_outlive_the_change_that_lets_them_be_about_something_else(empty):
-    _upgrade_to(empty, "0003")
+    upgrade_to(empty, "0003")
     search = dict.fromkeys(("branch", "testbed", "workload", "unit", "requester"), "x")
     search |= {"id": 7, "old_sha": "a", "old_position": 1, "new_sha": "b", "new_position": 2}
     search |= {"min_effect": 0.02, "error": 0.01, "reason": "person", "state": "found"}
@@ -147,7 +136,7 @@ def test_mails_outlive_the_change_that_lets_them_be_about_something_else(empty):
             values = ", ".join(f":{name}" for name in row)
             query = f"INSERT INTO bench_{table} ({names}, created_at) VALUES ({values}, 1)"
             conn.execute(sa.text(query), row)
-    _upgrade_to(empty, "head")
+    upgrade_to(empty, "head")
     with empty.connect() as conn:
         (kept,) = conn.execute(sa.text("SELECT * FROM bench_report")).mappings()
     assert kept["key"] == "search:7"
@@ -155,7 +144,7 @@ def test_mails_outlive_the_change_that_lets_them_be_about_something_else(empty):
 
 
 def test_kernels_from_before_are_known_to_lie_there(empty):
-    _upgrade_to(empty, "0007")
+    upgrade_to(empty, "0007")
     built = {"sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0, "version": 1}
     rows = [
         built | {"variant": "a", "state": "built", "digest": "d" * 64, "size": 9, "changed_at": 2},
@@ -166,14 +155,14 @@ def test_kernels_from_before_are_known_to_lie_there(empty):
     with empty.begin() as conn:
         query = f"INSERT INTO bench_image ({names}, created_at) VALUES ({values}, 1)"
         conn.execute(sa.text(query), rows)
-    _upgrade_to(empty, "head")
+    upgrade_to(empty, "head")
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT digest, size, stored_at FROM bench_artefact")).all()
     assert kept == [("d" * 64, 9, 5.0)]
 
 
 def test_kernels_that_had_the_digest_of_nothing_are_told_apart_again(empty):
-    _upgrade_to(empty, "0011")
+    upgrade_to(empty, "0011")
     built = {"sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0, "version": 1}
     built |= {"state": "built", "size": 9, "changed_at": 2}
     nothing = hashlib.sha256(b"").hexdigest()
@@ -185,26 +174,26 @@ def test_kernels_that_had_the_digest_of_nothing_are_told_apart_again(empty):
     with empty.begin() as conn:
         query = f"INSERT INTO bench_image ({names}, created_at) VALUES ({values}, 1)"
         conn.execute(sa.text(query), rows)
-    _upgrade_to(empty, "head")
+    upgrade_to(empty, "head")
     with empty.connect() as conn:
         query = "SELECT digest, kernel_digest FROM bench_image ORDER BY variant"
         assert conn.execute(sa.text(query)).all() == [("d" * 64, None), ("e" * 64, "f" * 64)]
 
 
 def test_captures_from_before_are_of_no_known_number_of_packets(empty):
-    _upgrade_to(empty, "0012")
+    upgrade_to(empty, "0012")
     row = {"digest": "d" * 64, "counter": "c", "taken_at": 1.0, "body": b"b"}
     names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
     with empty.begin() as conn:
         conn.execute(sa.text(f"INSERT INTO bench_capture ({names}) VALUES ({values})"), row)
-    _upgrade_to(empty, "head")
+    upgrade_to(empty, "head")
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT digest, packets, places FROM bench_capture")).all()
     assert kept == [("d" * 64, 0, None)]
 
 
 def test_captures_of_both_sides_are_found_again_by_the_places_of_their_variants(empty):
-    _upgrade_to(empty, "0018")
+    upgrade_to(empty, "0018")
     image = {"id": 1, "sha": "a", "position": 1, "label": "r1", "ordinal": 0, "attempt": 0}
     image |= {"variant": "a", "state": "built", "created_at": 1, "changed_at": 1, "version": 1}
     of_one = {"token": "t", "image_id": 1, "testbed": "apu", "workload": "new", "tunables": ""}
@@ -217,7 +206,7 @@ def test_captures_of_both_sides_are_found_again_by_the_places_of_their_variants(
         ):
             names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
             conn.execute(sa.text(f"INSERT INTO bench_{table} ({names}) VALUES ({values})"), row)
-    _upgrade_to(empty, "head")
+    upgrade_to(empty, "head")
     with empty.connect() as conn:
         kept = conn.execute(sa.text("SELECT key FROM bench_profile ORDER BY id")).scalars().all()
     assert kept == ["ab-test:2:apu:new:0", "ab-test:2:apu:new:1", "search:2:new"]
@@ -237,35 +226,6 @@ _NEW_TABLES = (
     *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
     *("bench_dropped_commit", "bench_lease"),
 )
-Rows = list[dict[str, object]]
-
-
-def _rows(engine: sa.Engine) -> dict[str, Rows]:
-    """All that is in the tables, as they are."""
-    tables = sa.MetaData()
-    tables.reflect(engine)
-    with engine.connect() as conn:
-        return {
-            table.name: [dict(row) for row in conn.execute(table.select()).mappings()]
-            for table in tables.sorted_tables
-            if table.name != VERSION_TABLE
-        }
-
-
-def _earlier_farm(path) -> sa.Engine:
-    with closing(sqlite3.connect(path)) as file:
-        file.executescript(EARLIER_FARM.read_text())
-    return sqlite_engine(path)
-
-
-def _fill(engine: sa.Engine, rows: dict[str, Rows]) -> None:
-    """Into the tables of the release before, on whatever database; parents come first."""
-    tables = sa.MetaData()
-    tables.reflect(engine)
-    with engine.begin() as conn:
-        for table in tables.sorted_tables:
-            if rows.get(table.name):
-                conn.execute(table.insert(), rows[table.name])
 
 
 def _renamed(table: str, row: dict[str, object]) -> dict[str, object]:
@@ -301,13 +261,13 @@ def _variants(ab_tests: Rows) -> Rows:
 
 
 def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
-    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    before = all_rows(earlier_farm(EARLIER_FARM, tmp_path / "earlier.sqlite"))
     assert before.keys() >= _RENAMED_TABLES.keys()
     assert all(before.values())
-    _upgrade_to(empty, "0013")
-    _fill(empty, before)
-    _upgrade_to(empty, "head")
-    after = _rows(empty)
+    upgrade_to(empty, "0013")
+    fill(empty, before)
+    upgrade_to(empty, "head")
+    after = all_rows(empty)
     assert after.pop("bench_ab_test_variant") == _variants(before["bench_trial"])
     assert {ab_test.pop("resumed_at") for ab_test in after["bench_ab_test"]} == {None}
     assert {ab_test.pop("images") for ab_test in after["bench_ab_test"]} == {1}
@@ -331,13 +291,13 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
 
 
 def test_what_is_known_of_several_branches_is_said_to_be_of_each(empty, tmp_path):
-    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    before = all_rows(earlier_farm(EARLIER_FARM, tmp_path / "earlier.sqlite"))
     first, *others = before["bench_commit"]
     others[0]["branch"] = "stable/14"
-    _upgrade_to(empty, "0013")
-    _fill(empty, before)
-    _upgrade_to(empty, "head")
-    after = _rows(empty)
+    upgrade_to(empty, "0013")
+    fill(empty, before)
+    upgrade_to(empty, "head")
+    after = all_rows(empty)
     rows = sorted(after["bench_branch"], key=itemgetter("id"))
     names = list(dict.fromkeys(row["branch"] for row in before["bench_commit"]))
     assert [row["name"] for row in rows] == names == ["main", "stable/14"]
@@ -362,23 +322,23 @@ KEYS = {
 
 
 def test_what_keys_of_requests_said_stands_in_columns(empty, tmp_path):
-    before = _rows(_earlier_farm(tmp_path / "earlier.sqlite"))
+    before = all_rows(earlier_farm(EARLIER_FARM, tmp_path / "earlier.sqlite"))
     for probe, key in zip(before["bench_probe"], KEYS, strict=False):
         probe["key"] = key
     assert len(before["bench_probe"]) >= len(KEYS)
-    _upgrade_to(empty, "0013")
-    _fill(empty, before)
-    _upgrade_to(empty, "head")
-    probes = sorted(_rows(empty)["bench_probe"], key=itemgetter("id"))[: len(KEYS)]
+    upgrade_to(empty, "0013")
+    fill(empty, before)
+    upgrade_to(empty, "head")
+    probes = sorted(all_rows(empty)["bench_probe"], key=itemgetter("id"))[: len(KEYS)]
     read = [(probe["serial"], probe["round"], probe["judgement_id"]) for probe in probes]
     assert read == list(KEYS.values())
 
 
 def test_the_file_of_the_release_before_is_upgraded_where_it_is(tmp_path):
-    engine = _earlier_farm(tmp_path / "earlier.sqlite")
-    counts = {name: len(rows) for name, rows in _rows(engine).items()}
-    _upgrade_to(engine, "head")
-    assert {name: len(rows) for name, rows in _rows(engine).items()} == {
+    engine = earlier_farm(EARLIER_FARM, tmp_path / "earlier.sqlite")
+    counts = {name: len(rows) for name, rows in all_rows(engine).items()}
+    upgrade_to(engine, "head")
+    assert {name: len(rows) for name, rows in all_rows(engine).items()} == {
         _RENAMED_TABLES.get(name, name): count for name, count in counts.items()
     } | dict.fromkeys(_NEW_TABLES, 0) | {
         "bench_ab_test_variant": 2 * counts["bench_trial"],

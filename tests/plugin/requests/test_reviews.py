@@ -117,3 +117,27 @@ async def test_what_is_wrong_is_told_in_one_line(
 async def test_a_site_that_is_away_is_no_fault_of_the_patch() -> None:
     with pytest.raises(InfraError, match=r"cannot fetch D8526 from http://127\.0\.0\.1:1/"):
         await fetch_review("http://127.0.0.1:1/", 8526)
+
+
+async def test_a_name_is_looked_up_once_for_each_url_and_that_address_is_asked(site: str) -> None:
+    asked: list[str] = []
+
+    def resolve(name: str) -> list[str]:
+        asked.append(name)
+        return ["127.0.0.1"]
+
+    named = site.replace("127.0.0.1", "reviews.invalid")  # which no server of names knows
+    assert await fetch_review(named, 8526, resolve=resolve) == PATCH
+    assert asked == ["reviews.invalid"] * 2  # the review, and the file that it redirects to
+
+
+async def test_a_name_that_leads_inside_by_one_of_its_addresses_is_refused(site: str) -> None:
+    addresses = {"127.0.0.1": ["127.0.0.1"], "localhost": ["8.8.8.8", "127.0.0.1"]}
+    with pytest.raises(InfraError, match="into a private network"):
+        await fetch_review(site, 7, resolve=addresses.__getitem__)
+
+
+async def test_an_address_that_does_not_answer_is_followed_by_the_next(site: str) -> None:
+    # Nothing listens on the second address of the loopback network.
+    there = {"127.0.0.1": ["127.0.0.2", "127.0.0.1"]}
+    assert await fetch_review(site, 8526, resolve=there.__getitem__) == PATCH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -12,10 +13,10 @@ from buildbot.plugins import util
 from buildbot.util.service import MasterService
 from buildbot.www.authz import Forbidden
 from buildbot.www.authz.roles import RolesFromUsername
-from twisted.cred.credentials import UsernamePassword
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.task import Clock
 from twisted.python import log
+from twisted.python.log import textFromEventDict
 
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds
 from buildbot_bench.plugin.rest.access import (
@@ -153,10 +154,13 @@ async def test_who_may_approve_by_the_readmes_example():
     assert allowed == {"ann": True, "bob": False, "carol": False}
 
 
-def asked(auth, user: bytes, password: bytes) -> list[object]:
+def asked(auth, user: bytes, password: bytes, address: str = "203.0.113.9") -> list[object]:
     """What has become of an attempt; empty while it waits."""
     outcome: list[object] = []
-    auth.requestAvatarId(UsernamePassword(user, password)).addBoth(outcome.append)
+    (factory,) = auth.credentialFactories
+    request = SimpleNamespace(getClientAddress=lambda: SimpleNamespace(host=address))
+    credentials = factory.decode(base64.b64encode(user + b":" + password), request)
+    auth.requestAvatarId(credentials).addBoth(outcome.append)
     return outcome
 
 
@@ -165,7 +169,7 @@ def logged() -> Iterator[list[str]]:
     lines: list[str] = []
 
     def observe(event: dict[str, object]) -> None:
-        lines.append(" ".join(map(str, event.get("message", ()))))
+        lines.append(textFromEventDict(event) or "")
 
     log.addObserver(observe)
     yield lines
@@ -182,7 +186,7 @@ def test_wrong_passwords_are_answered_later_each_time_and_named_in_the_log(tmp_p
         assert outcome == []
         clock.advance(0.02)
         assert isinstance(outcome[0].value, UnauthorizedLogin)
-    assert logged == ["bench: a log-in as 'ann' was refused"] * 7
+    assert logged == ["bench: a log-in as 'ann' from 203.0.113.9 was refused"] * 7
     assert asked(auth, b"ann", b"sesame") == [b"ann"]
     outcome = asked(auth, b"ann", b"again")
     clock.advance(0.51)
@@ -203,6 +207,8 @@ def test_who_guesses_by_many_connections_takes_no_memory(tmp_path):
     auth = BenchAuth(tmp_path, clock=clock)
     outcomes = [asked(auth, b"ann%d" % number, b"x") for number in range(3 * MOST_WAITING)]
     assert sum(not outcome for outcome in outcomes) == MOST_WAITING
+    assert isinstance(asked(auth, b"ann", b"sesame")[0].value, UnauthorizedLogin)
+    assert asked(auth, b"ann", b"sesame", "198.51.100.7") == [b"ann"]
     clock.advance(MOST_PAUSE_S)
     assert all(outcomes)
     assert asked(auth, b"ann", b"sesame") == [b"ann"]

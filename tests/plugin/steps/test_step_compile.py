@@ -6,6 +6,7 @@ import pytest
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
 
 from buildbot_bench.plugin.steps.build import Compile, Symptoms
+from buildbot_bench.workflow.jobs import SandboxSettings
 from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
 
 CLANG = """\
@@ -121,6 +122,32 @@ class TestCompile(StepCase):
         self.expect_outcome(outcome)
         await self.run_step()
         return await self.farm.store.image(image.id)
+
+    async def built_in(self, sandbox: SandboxSettings, *options: str, patched: bool = True) -> None:
+        """Run `make kernel` with these options of the sandbox; none without any."""
+        variant = self.past.shas[4] + (f"+patch:{'a' * 64}" if patched else "")
+        image = await self.past.image(4, variant=variant, state="building")
+        step = Compile(name="Compile", script="make kernel", env={}, sandbox=sandbox)
+        self.prepare(step, image=image.id)
+        around = ["bench-build", "sandboxed", *options, "--"] if options else []
+        words = [*around, "sh", "-e", "-c", "make kernel"]
+        self.expect_commands(ExpectShell("build", words, env={}, log_environ=False).exit(0))
+        self.expect_outcome(SUCCESS)
+        await self.run_step()
+
+    async def test_a_patch_is_built_in_a_sandbox(self):
+        await self.built_in(SandboxSettings(), "--use=auto", "--directory=/worker/builder")
+
+    async def test_a_commit_is_not_unless_the_job_says_so(self):
+        await self.built_in(SandboxSettings(), patched=False)
+
+    async def test_a_job_may_have_all_in_a_sandbox_and_show_it_more(self):
+        named = SandboxSettings(use="bubblewrap", read=("/opt/llvm",), write=("~/cache",))
+        options = ["--directory=/worker/builder", "--read=/opt/llvm", "--write=~/cache"]
+        await self.built_in(named, "--use=bubblewrap", *options, patched=False)
+
+    async def test_a_job_may_have_none(self):
+        await self.built_in(SandboxSettings(use="none"))
 
     async def test_a_script_that_succeeds_says_nothing_yet(self):
         assert (await self.compiled(SUCCESS)).state == "building"

@@ -17,6 +17,7 @@ from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectDownloadFile,
     ExpectRemoteRef,
+    ExpectShell,
     ExpectStat,
     ExpectUploadFile,
     StepCase,
@@ -27,6 +28,15 @@ STARTED_AT_S = 1304262222  # of the build in the fake tables of buildbot.test
 BUDGET = replace(KERNEL_ARCHIVE, total_bytes=64 * KIB)
 DIGEST = hashlib.sha256(KERNEL).hexdigest()
 PB_LIMIT = pb.banana.SIZE_LIMIT
+
+
+def look_for_links(*paths: str) -> ExpectShell:
+    """The command that finds which of these are symbolic links."""
+    words = ["find", *paths, "-prune", "-type", "l"]
+    return ExpectShell("/worker/builder/build", words, want_stderr=False, log_environ=False)
+
+
+KERNELS_WAY = ("./obj/kernel", "./obj")
 
 
 def test_a_block_fits_into_what_the_wire_takes():
@@ -54,7 +64,8 @@ class TestUpload(StepCase):
         stat = ExpectStat(file="/worker/builder/build/obj/kernel")
         stat = stat.exit(1) if there is None else stat.stat_file(size=there).exit(0)
         is_failure = outcome == FAILURE and exit_code and stopped is None
-        self.expect_commands(command.exit(exit_code), *([stat] if is_failure else []))
+        look = look_for_links(*KERNELS_WAY).exit(0 if exit_code == 0 else 1)
+        self.expect_commands(look, command.exit(exit_code), *([stat] if is_failure else []))
         self.expect_outcome(outcome)
         await self.run_step()
         return await self.farm.store.image(image.id)
@@ -83,6 +94,31 @@ class TestUpload(StepCase):
         assert image.reason == "obj/kernel is no kernel: the artefact holds nothing but zeros"
         assert await self.farm.store.artefacts() == []
         assert list((self.there / "artefacts" / "incoming").iterdir()) == []
+
+    async def refused(self, look: ExpectShell, outcome: int):
+        """Do not upload r4's kernel; its image afterwards."""
+        image = await self.past.image(4, state="building")
+        self.prepare(Upload(path="obj/kernel", budget=BUDGET), image=image.id)
+        self.expect_commands(look)
+        self.expect_outcome(outcome)
+        await self.run_step()
+        return await self.farm.store.image(image.id)
+
+    async def link_is_refused(self, link: str) -> None:
+        look = look_for_links(*KERNELS_WAY).stdout(f"{link}\n").exit(0)
+        image = await self.refused(look, FAILURE)
+        why = "is a symbolic link, which is not followed: upload the file itself"
+        assert (image.state, image.reason) == ("untestable", f"{link[2:]} {why}")
+
+    async def test_a_link_in_place_of_a_kernel_is_not_followed(self):
+        await self.link_is_refused("./obj/kernel")
+
+    async def test_nor_is_one_in_place_of_its_directory(self):
+        await self.link_is_refused("./obj")
+
+    async def test_what_cannot_be_looked_at_is_not_uploaded(self):
+        image = await self.refused(look_for_links(*KERNELS_WAY).exit(127), EXCEPTION)
+        assert (image.state, image.reason) == ("building", None)
 
     async def test_a_build_that_was_stopped_says_nothing_of_the_revision(self):
         image = await self.uploaded(FAILURE, exit_code=1, stopped="by ann")
@@ -120,7 +156,9 @@ class TestKeepReadFiles(StepCase):
             upload.behavior(self.stop_build(stopped))
             if exit_code == 0:
                 upload.upload_string(content)
-            self.expect_commands(stat.stat_file(size=len(content)).exit(0), upload.exit(exit_code))
+            look = look_for_links("./obj/kernel.read-files", "./obj").exit(0)
+            there = stat.stat_file(size=len(content)).exit(0)
+            self.expect_commands(there, look, upload.exit(exit_code))
         self.expect_outcome(outcome)
         await self.run_step()
         assert not list((self.there / "artefacts").glob("incoming/*"))
@@ -138,6 +176,17 @@ class TestKeepReadFiles(StepCase):
     async def test_a_damaged_list_is_as_none_and_fails_no_build(self):
         assert (await self.kept(FAILURE, content=LIST[:-5])).read_files is None
         assert self.build.results == SUCCESS
+
+    async def test_a_link_in_place_of_a_list_is_not_followed(self):
+        image = await self.past.image(4, state="building")
+        self.prepare(KeepReadFiles(path="obj/kernel", job="the job"), image=image.id)
+        stat = ExpectStat(file="/worker/builder/build/obj/kernel.read-files")
+        link = "./obj/kernel.read-files"
+        look = look_for_links(link, "./obj").stdout(f"{link}\n").exit(0)
+        self.expect_commands(stat.stat_file(size=9).exit(0), look)
+        self.expect_outcome(FAILURE)
+        await self.run_step()
+        assert (await self.farm.store.image(image.id)).read_files is None
 
     async def test_a_list_that_does_not_come_is_as_none(self):
         assert (await self.kept(FAILURE, exit_code=1)).read_files is None

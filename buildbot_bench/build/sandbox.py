@@ -1,0 +1,117 @@
+"""Runs a build's script where it sees its own directory and the system's programs, and no network.
+
+bubblewrap does it, for any user, where the kernel lets users have namespaces. What the script
+leaves running ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import buildbot_bench
+from buildbot_bench.core.errors import InfraError
+
+Use = Literal["auto", "bubblewrap"]
+# Of each system that has bubblewrap; what is not there is left out. /etc may hold passwords.
+_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc/alternatives",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+)
+_HOME = ".sandbox-home"
+_PROBE_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sandbox:
+    """What a script may see: `directory` is the builder's own, where it may write.
+
+    So it may in `write`; `read` are files and directories besides the system's. All are absolute.
+    """
+
+    directory: Path
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+
+
+def run_in(sandbox: Sandbox, use: Use, words: Sequence[str]) -> NoReturn:
+    """Become the command, in the sandbox.
+
+    With `auto`, a machine that has no sandbox runs the command without one, and says why.
+
+    Raises:
+        InfraError: There is none, and `use` is "bubblewrap"; or there is no such command.
+    """
+    home = sandbox.directory / _HOME
+    home.mkdir(mode=0o700, exist_ok=True)
+    program = shutil.which("bwrap")
+    outside = [program or "bwrap", *_arguments(sandbox, Path.cwd(), home), "--"]
+    why = "there is no bwrap on the PATH" if program is None else _refusal(outside)
+    if why and use == "bubblewrap":
+        raise InfraError(
+            f"no sandbox: {why}", hint="install bubblewrap, and let users have namespaces"
+        )
+    if why:
+        print(f"note: not in a sandbox: {why}", flush=True)
+        _become(words, os.environ)
+    inside = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+    _become([*outside, *words], {**inside, "HOME": str(home), "TMPDIR": "/tmp"})  # noqa: S108
+
+
+def _become(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+    try:
+        os.execvpe(words[0], list(words), dict(env))  # noqa: S606 - a list of words, no shell
+    except OSError as error:
+        raise InfraError(f"cannot run {words[0]}: {error}", hint="see the job's PATH") from error
+
+
+def _refusal(outside: Sequence[str]) -> str:
+    """Why a sandbox cannot be had; empty when it can."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of our own making
+            [*outside, "true"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_PROBE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    last = (done.stderr.strip().splitlines() or [f"bwrap ends with {done.returncode}"])[-1]
+    return last[:200] if done.returncode else ""
+
+
+def _arguments(sandbox: Sandbox, cwd: Path, home: Path) -> Iterator[str]:
+    yield from ("--unshare-all", "--die-with-parent", "--new-session")
+    yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")  # noqa: S108
+    for path in (*_SYSTEM, *_own(), *map(str, sandbox.read)):
+        yield from ("--ro-bind-try", path, path)
+    for place in (sandbox.directory, *sandbox.write, home):
+        yield from ("--bind", str(place), str(place))
+    yield from ("--chdir", str(cwd))
+
+
+def _own() -> Iterator[str]:
+    """What `bench-build` itself needs, when the script calls it."""
+    places = (sys.prefix, sys.base_prefix, Path(buildbot_bench.__file__).parent)
+    return (str(place) for place in places if str(place) != "/")

@@ -1,0 +1,132 @@
+"""GitHub and GitLab as far as a login needs them: OAuth 2's authorization code, over real HTTP.
+
+Shapes: RFC 6749, section 4.1; GitHub answers for a token as a form, GitLab as JSON. A code is good
+once, for the client and the address of return that it was given for.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+CLIENT, SECRET = "client-id", "of-the-application"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Who is logged in at the site; `groups` are GitHub's organisations, or GitLab's paths."""
+
+    login: str
+    name: str = "Somebody"
+    groups: tuple[str, ...] = ()
+
+
+@dataclass
+class OAuthSites:
+    """Both, at one address; `person` is who sits before the browser."""
+
+    person: Person
+    url: str = ""
+    refused: list[str] = field(default_factory=list)
+    _codes: dict[str, tuple[str, Person]] = field(default_factory=dict)
+    _tokens: dict[str, Person] = field(default_factory=dict)
+
+    def authorize(self, asked: dict[str, str]) -> str:
+        """The address that the browser returns to."""
+        assert asked["client_id"] == CLIENT
+        assert asked["response_type"] == "code"
+        code = secrets.token_hex(8)
+        self._codes[code] = (asked["redirect_uri"], self.person)
+        told = {"code": code} | ({"state": asked["state"]} if "state" in asked else {})
+        return f"{asked['redirect_uri']}?{urlencode(told)}"
+
+    def token(self, form: dict[str, str]) -> dict[str, str] | None:
+        """An access token for a code; None when it is not to be had."""
+        place, person = self._codes.pop(form.get("code", ""), ("", self.person))
+        right = {"client_id": CLIENT, "client_secret": SECRET, "redirect_uri": place}
+        right["grant_type"] = "authorization_code"
+        if wrong := [name for name, value in right.items() if form.get(name) != value]:
+            self.refused += wrong
+            return None
+        token = secrets.token_hex(8)
+        self._tokens[token] = person
+        return {"access_token": token, "token_type": "bearer"}
+
+    def resource(self, path: str, token: str) -> Any:
+        """What the sites' own interfaces say of the token's owner; None without one."""
+        person = self._tokens.get(token)
+        if person is None:
+            return None
+        mail = f"{person.login}@example.org"
+        names = {"username": person.login, "name": person.name, "avatar_url": ""}
+        return {
+            "/api/v3/user": {"login": person.login, "name": person.name, "email": None},
+            "/api/v3/user/emails": [{"email": mail, "primary": True, "verified": True}],
+            "/api/v3/user/orgs": [{"login": group} for group in person.groups],
+            "/api/v4/user": names | {"email": mail},
+            "/api/v4/groups": [
+                {"path": group.rpartition("/")[2], "full_path": group} for group in person.groups
+            ],
+        }.get(path)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        sites: OAuthSites = self.server.sites  # type: ignore[attr-defined]
+        split = urlsplit(self.path)
+        asked = {name: values[0] for name, values in parse_qs(split.query).items()}
+        if split.path in {"/login/oauth/authorize", "/oauth/authorize"}:
+            self.send_response(302)
+            self.send_header("Location", sites.authorize(asked))
+            self.end_headers()
+            return
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        if scheme != "token":
+            token = asked.get("access_token", "")
+        said = sites.resource(split.path, token)
+        self._answer(401 if said is None else 200, json.dumps(said), "application/json")
+
+    def do_POST(self) -> None:
+        sites: OAuthSites = self.server.sites  # type: ignore[attr-defined]
+        raw = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        token = sites.token({name: values[0] for name, values in parse_qs(raw).items()})
+        if token is None:
+            self._answer(401, json.dumps({"error": "invalid_grant"}), "application/json")
+        elif self.path == "/login/oauth/access_token":
+            self._answer(200, urlencode(token), "application/x-www-form-urlencoded")
+        else:
+            assert self.path == "/oauth/token"
+            self._answer(200, json.dumps(token), "application/json")
+
+    def _answer(self, status: int, text: str, kind: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def oauth_sites(person: Person) -> Iterator[OAuthSites]:
+    """Both on one port, until the context ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    sites = OAuthSites(person=person, url=f"http://127.0.0.1:{server.server_address[1]}")
+    server.sites = sites  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield sites
+    finally:
+        server.shutdown()
+        server.server_close()
