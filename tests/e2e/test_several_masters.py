@@ -61,11 +61,11 @@ def test_a_router_that_goes_is_told_and_its_return_is_enough(farm: SeveralMaster
         "masters that start again without a router",
     )
     farm.wait(lambda: len(troubles(farm)) == 2 and all(troubles(farm)), "what they have to tell")
+    farm.wait_for_broker()
     told = [one for one in findings(read_condition(place_of(farm))) if one.part == "masters"]
     assert len(told) == 2
     assert all(f"not connected to the router {farm.router.url}" in one.problem for one in told)
     assert all("start crossbar" in one.next for one in told)
-    farm.wait_for_broker()
     shown = farm.get("lab")["views"][0]["masters"]
     assert sorted(one["runs_broker"] for one in shown) == [False, True]
     assert all("not connected to the router" in one["trouble"] for one in shown)
