@@ -6,8 +6,6 @@ search stood, and who calls it with other evidence gets the search that fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from buildbot_bench.core.search.ahead import build_ahead, commit_cdf
@@ -21,7 +19,6 @@ from buildbot_bench.core.search.model import (
     SearchPolicy,
     Suspect,
 )
-from buildbot_bench.core.search.proof import Lacking
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import SearchRange, build_range
 from buildbot_bench.core.search.stop import (
@@ -185,28 +182,15 @@ def _probes(
     if not state.found and not (look_inside and (gaps or state.unproved)):
         return probes_at(posterior, search_range, costs, _end_booted_less(posterior))
     if not gaps:
-        wanted = _booted_longest_ago(posterior, state.unproved)
+        wanted = state.unproved[0]
         at = probes_at(posterior, search_range, costs, wanted.place)
+        if wanted.image is not None:
+            return [probe for probe in at if probe.image == wanted.image] or at
         return [probe for probe in at if not (wanted.anew and probe.known_image)]
     places = sorted({place for gap in gaps for place in (gap, gap + 1)})
     at = [probe for place in places for probe in probes_at(posterior, search_range, costs, place)]
     inside = [probe for gap in gaps for probe in probes_inside(posterior, search_range, costs, gap)]
     return at + inside
-
-
-def _booted_longest_ago(posterior: AveragedPosterior, unproved: Sequence[Lacking]) -> Lacking:
-    """What the proof of the first step lacks, at the side that was booted longest ago.
-
-    So the boots of both sides alternate. An hour in which the lab is slow would else hold all the
-    boots of one side and none of the other, and be taken for a step.
-    """
-    readings, first = posterior.readings, unproved[0].place
-    of_step = [wanted for wanted in unproved if abs(wanted.place - first) <= 1]
-
-    def booted_at_s(wanted: Lacking) -> float:
-        return float(readings.at_s[readings.place_of_value == wanted.place].max())
-
-    return min(of_step, key=booted_at_s)
 
 
 def _end_booted_less(posterior: AveragedPosterior) -> int:

@@ -57,11 +57,27 @@ def test_a_second_image_that_contradicts_calls_for_a_third_which_decides():
     for level, expected in ((-0.04, [(0, 1)]), (0.0, [])):
         taken = [*old, *disputed]
         for image in range(2, 7):
-            taken += boots(1, image, level, 1, rng)
+            taken += boots(1, image, level, 2, rng)
         answer = plan(1, Evidence(measurements=tuple(taken)), COSTS, TOLD)
         assert isinstance(answer, Answer)
         assert sure(answer) == expected
     assert [(odd.position, odd.image) for odd in answer.odd_images] == [(1, 0)]
+
+
+def test_images_that_an_hour_made_slow_are_booted_again_before_a_step_is_stated():
+    rng = np.random.default_rng(7)
+    old = [b for image in range(4) for b in boots(0, image, 0.0, 2, rng)]
+    fast, slow = (
+        boots(1, 0, 0.0, 1, rng),
+        [boots(1, image, -0.04, 1, rng)[0] for image in (1, 2, 3)],
+    )
+    taken = [*old, *fast, *slow]
+    asked = []
+    while isinstance(request := plan(1, Evidence(measurements=tuple(taken)), COSTS, TOLD), Measure):
+        asked.append((request.position, request.image))
+        taken += boots(request.position, request.image, 0.0, 1, rng)  # the hour is over
+    assert any(position == 1 and image <= 3 for position, image in asked)
+    assert sure(request) == []
 
 
 def test_an_end_that_one_image_alone_shows_slow_differs_by_that_image():
