@@ -15,6 +15,7 @@ from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (
     AbTestState,
@@ -62,6 +63,8 @@ async def live_through_everything(past: Past) -> None:
     await _mails(past)
     await _marks_and_notices(past)
     await _other_branch(past)
+    for lease in (BROKER, "master:1"):
+        await past.farm.store.take_lease(lease, token=f"of {lease}", masterid=1, hold_s=60)
 
 
 async def _other_branch(past: Past) -> None:

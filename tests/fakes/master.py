@@ -62,6 +62,11 @@ class FakeData:
             case ("masters", number):
                 active = self.masters.get(number)
                 return None if active is None else {"masterid": number, "active": active}
+            case ("masters",):
+                return [
+                    {"masterid": number, "name": f"master {number}", "active": active}
+                    for number, active in self.masters.items()
+                ]
             case ("workers", str(name)):
                 return self.workers.get(name)
             case ("buildrequests",):

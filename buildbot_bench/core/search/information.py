@@ -57,15 +57,25 @@ class Probe:
 
 
 def probes_at(
-    posterior: AveragedPosterior, search_range: SearchRange, costs: Costs, place: int
+    posterior: AveragedPosterior,
+    search_range: SearchRange,
+    costs: Costs,
+    place: int,
+    *,
+    image: int | None = None,
 ) -> list[Probe]:
-    """Boot each image of a measured kernel again, or build it anew if that makes another one."""
+    """Boot each image of a measured kernel again, or build it anew if that makes another one.
+
+    When one `image` is asked for, boot that one again.
+    """
     readings = posterior.readings
     kernel = int(readings.kernels[place])
     if search_range.ask[kernel] < 0:
         return []
     boot = costs.boot_s + costs.run_s
     here = readings.place == place
+    if image is not None:
+        return [Probe(kernel=kernel, image=image, cost_s=boot, place=place, known_image=True)]
     rarest = np.argsort(readings.boots_of_image[here], kind="stable")[:_IMAGES_TO_BOOT]
     again = [
         Probe(kernel=kernel, image=int(i), cost_s=boot, place=place, known_image=True)

@@ -183,9 +183,7 @@ def _probes(
         return probes_at(posterior, search_range, costs, _end_booted_less(posterior))
     if not gaps:
         wanted = state.unproved[0]
-        at = probes_at(posterior, search_range, costs, wanted.place)
-        if wanted.image is not None:
-            return [probe for probe in at if probe.image == wanted.image] or at
+        at = probes_at(posterior, search_range, costs, wanted.place, image=wanted.image)
         return [probe for probe in at if not (wanted.anew and probe.known_image)]
     places = sorted({place for gap in gaps for place in (gap, gap + 1)})
     at = [probe for place in places for probe in probes_at(posterior, search_range, costs, place)]

@@ -17,7 +17,7 @@ from buildbot.util.twisted import async_to_deferred
 from treq.client import HTTPClient
 from twisted.internet import defer, error, reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.threads import deferToThread
@@ -151,7 +151,8 @@ class _Endpoints:
         self._addresses = addresses
 
     def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
-        ways = [HostnameEndpoint(reactor, address, uri.port) for address in self._addresses]
+        kinds = {True: TCP6ClientEndpoint, False: TCP4ClientEndpoint}
+        ways = [kinds[":" in one](reactor, one, uri.port) for one in self._addresses]
         endpoint = _FirstToConnect(ways)
         if uri.scheme != b"https":
             return endpoint
