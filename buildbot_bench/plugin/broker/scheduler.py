@@ -47,7 +47,6 @@ class Cycle:
         self.farm = farm
         self._commits = CommitWatch(farm)
         issuer = Issuer(farm, scheduler)
-        self._farm = farm
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             # Before all that asks the tables for much.
             ("analyse", Statistics(farm).advance),
@@ -85,7 +84,7 @@ class Cycle:
         try:
             for name, part in self._steady:
                 await _guarded(name, part)
-            self.farm.cycle_s = perf_counter() - began_s
+            self.farm.cycle_time.seconds = perf_counter() - began_s
         except LeaseLostError as lost:
             _LOG.warn("bench: a cycle of the broker ends: {reason}", reason=str(lost))
 
@@ -166,6 +165,8 @@ class BenchBroker(ReconfigurableBaseScheduler):
         if farm is not None:
             self._cycle = Cycle(farm=farm, scheduler=self)
             self._tick()
+        else:
+            farm_of(self.master).cycle_time.seconds = None
 
     @async_to_deferred
     async def _claimService(self) -> bool:

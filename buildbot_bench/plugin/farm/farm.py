@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -45,14 +45,18 @@ MOST_CHANGES = 2000
 T = TypeVar("T")
 
 
-class Farm:
-    """The shared parts of one farm; `farm_of(master)` finds it.
+@dataclass
+class CycleTime:
+    """What the broker's last cycle took; None before the first, and where the broker is not."""
 
-    `cycle_s` is what the broker's last cycle took; None where it did not run yet, or runs not here.
-    """
+    seconds: float | None = None
+
+
+class Farm:
+    """The shared parts of one farm; `farm_of(master)` finds it."""
 
     def __init__(self, *, workflow: Workflow, master: Any) -> None:
-        self.cycle_s: float | None = None
+        self.cycle_time = CycleTime()
         self.master = master
         self.store = self.unguarded = BenchStore(master.db.pool)
         self._view: Farm | None = None

@@ -70,7 +70,7 @@ def _cycle(farm: Farm) -> Gauge:
     return Gauge(
         name="bench_broker_cycle_seconds",
         help="What the broker's last cycle took; nothing on a master where it does not run.",
-        values={} if farm.cycle_s is None else {(): farm.cycle_s},
+        values={} if farm.cycle_time.seconds is None else {(): farm.cycle_time.seconds},
     )
 
 
