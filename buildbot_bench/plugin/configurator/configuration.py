@@ -11,7 +11,6 @@ from buildbot.changes.gitpoller import GitPoller
 from buildbot.config import BuilderConfig, error
 from buildbot.configurators import ConfiguratorBase
 from buildbot.plugins import util
-from buildbot.process.factory import BuildFactory
 from buildbot.secrets.providers.file import SecretInAFile
 from buildbot.worker import Worker
 from sqlalchemy.pool import QueuePool
@@ -28,6 +27,7 @@ from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
+from buildbot_bench.plugin.steps.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from buildbot_bench.workflow import CheckoutStep, Push, RunStep, UploadStep, Workflow, load
 
@@ -146,7 +146,7 @@ class BenchConfigurator(ConfiguratorBase):
 
     def _kernel_builder(self) -> BuilderConfig:
         job = self._workflow.build_job
-        factory = BuildFactory()
+        factory = SturdyFactory()
         for step in job.steps:
             match step:
                 case CheckoutStep():
@@ -202,7 +202,7 @@ class BenchConfigurator(ConfiguratorBase):
             BuilderConfig(
                 name=bench_builder(testbed),
                 workernames=[self._workflow.testbeds[testbed].worker],
-                factory=BuildFactory([Fetch(), MeasureProbe(maxTime=limit * 60), Abandon()]),
+                factory=SturdyFactory([Fetch(), MeasureProbe(maxTime=limit * 60), Abandon()]),
                 collapseRequests=False,
                 canStartBuild=may_start,
                 description=f"Boots images on {testbed} and counts packets",
@@ -216,7 +216,7 @@ class BenchConfigurator(ConfiguratorBase):
             BuilderConfig(
                 name=profile_builder(name),
                 workernames=[testbed.worker],
-                factory=BuildFactory([Fetch(), TakeCapture(maxTime=PROFILE_S)]),
+                factory=SturdyFactory([Fetch(), TakeCapture(maxTime=PROFILE_S)]),
                 collapseRequests=False,
                 canStartBuild=may_start,
                 description=f"Samples where the cycles of images go on {name}",
