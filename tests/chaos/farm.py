@@ -202,7 +202,7 @@ class ChaosFarm(ReplayFarm):
         for child in self.children.values():
             child.env |= surroundings
         for worker in self.local.workers.values():
-            worker.env["BENCH_MASTER_PORT"] = str(self.relay.port)
+            worker.env["BENCH_MASTER"] = f"127.0.0.1:{self.relay.port}"
 
 
 def _put_repository_outside(upstream: Path, link: Path) -> None:

@@ -19,7 +19,6 @@ LONGEST = (
     "test_slope_and_layout",
     "test_restarts",
     "test_broken_branch",
-    "test_chaos",
     "test_iflib",
     "test_published",
     "test_pages",

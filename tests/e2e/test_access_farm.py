@@ -93,7 +93,8 @@ def test_workers_connect_by_tls_alone_and_only_to_their_own_master(farm: Guarded
     farm.wait(partial(says, builder.log, "BENCH_UNENCRYPTED=yes"), "the builder's refusal")
 
     builder.stop()
-    builder.env["BENCH_MASTER"], builder.env["BENCH_TRUST"] = "localhost", str(trust)
+    builder.env["BENCH_MASTER"] = f"localhost:{farm.local.plan.pb_port}"
+    builder.env["BENCH_TRUST"] = str(trust)
     builder.start()
     farm.wait(lambda: connected(farm) == {"builder", "lab"}, "the builder, by its name")
 

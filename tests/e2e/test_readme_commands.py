@@ -17,6 +17,7 @@ ELSEWHERE = {
     "make check": ".ci/run",
     "make test": ".ci/run",
     "make bench": "tests/benchmarks",
+    "make load": "tests/benchmarks/test_load.py, on fewer commits",
     "make test-vm": ".ci/run",
     "bench-farm run --lab vm": "tests/vm/test_vm_bisect.py, on other ports",
     "bench-farm doctor": "tests/plugin/db/test_db_doctor.py",
