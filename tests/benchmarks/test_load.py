@@ -1,4 +1,4 @@
-"""What `make load` measures, on a farm with few commits: it runs, and asks no more than it should."""
+"""What `make load` measures, on a farm with few commits: it runs, and asks few queries."""
 
 from __future__ import annotations
 
