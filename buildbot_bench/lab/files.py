@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.durable import bring_to_disk
 
 _CHUNK = 1 << 20  # bytes
 
@@ -17,7 +18,7 @@ def replace_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.write_text(text, encoding="utf-8")
-    _bring_to_disk(temporary)
+    bring_to_disk(temporary)
     temporary.replace(path)
 
 
@@ -33,7 +34,7 @@ def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600)
         shutil.copyfile(source, temporary)
         check_digest(temporary, digest)
         temporary.chmod(mode)
-        _bring_to_disk(temporary)
+        bring_to_disk(temporary)
         temporary.replace(target)
     except OSError as error:
         raise InfraError(f"cannot copy the artefact: {error}") from error
@@ -62,15 +63,6 @@ def sha256(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _bring_to_disk(path: Path) -> None:
-    """See that a file's bytes are there before its name: a power cut would leave an empty file."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _beside(path: Path) -> Path:

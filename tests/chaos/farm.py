@@ -25,6 +25,7 @@ from tests.chaos.disk import FarmDisk
 from tests.chaos.post import Post
 from tests.chaos.relay import Relay
 from tests.chaos.truth import FIRST, LEVEL, RANGE, WORKLOAD, Truth
+from tests.e2e.checks import place_of
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.slow_ssh import git_environment
 
@@ -78,13 +79,7 @@ class ChaosFarm(ReplayFarm):
     @property
     def place(self) -> FarmPlace:
         """Where the commands that operate a farm find it."""
-        return FarmPlace(
-            directory=self.directory,
-            master=self.directory / "master",
-            db=self.database.url,
-            workflow=self.local.plan.workflow,
-            states=lab_states(self.directory),
-        )
+        return place_of(self)
 
     def start(self) -> None:
         self.relay.start()

@@ -8,7 +8,7 @@ from twisted.application import service
 from twisted.internet import reactor
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.masters import worker_connection
+from buildbot_bench.worker_connection import worker_connection
 from buildbot_bench.steady_timers import SteadyTimers
 
 BASE = Path.cwd()

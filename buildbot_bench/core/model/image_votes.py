@@ -33,14 +33,22 @@ class ImageVotes:
         return self.shown >= constants.IMAGES_THAT_SHOW and not self.contradicted
 
 
+def shows_step(image: float, *, level: float, other: float) -> bool:
+    """Whether an image's level does not lie beyond the middle, on the `other` side's half."""
+    return _beyond(image, level, other) <= 0
+
+
+def _beyond(image: float, level: float, other: float) -> float:
+    middle = 0.5 * (level + other)
+    return math.copysign(1.0, middle - level) * (image - middle)
+
+
 def image_votes(images: Iterable[tuple[float, float]], *, level: float, other: float) -> ImageVotes:
     """The votes of a side's images on the step between its `level` and that of the `other` side.
 
     `images` are their levels with standard errors, all in ln of the metric.
     """
-    middle = 0.5 * (level + other)
-    sign = math.copysign(1.0, middle - level)
-    beyond = [(sign * (image - middle), error) for image, error in images]
+    beyond = [(_beyond(image, level, other), error) for image, error in images]
     return ImageVotes(
         shown=sum(away <= 0 for away, _ in beyond),
         denied=sum(away > constants.DENIES * error for away, error in beyond),

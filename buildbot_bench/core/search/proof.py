@@ -16,7 +16,7 @@ from scipy import stats
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.image_votes import ImageVotes, image_votes
+from buildbot_bench.core.model.image_votes import ImageVotes, image_votes, shows_step
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
@@ -217,8 +217,8 @@ def _again(
     readings = posterior.readings
     here = np.flatnonzero(readings.place == side.place)
     boots = readings.boots_of_image[here]
-    middle = 0.5 * (level + other)
-    shows = (readings.level_of_image[here] - middle) * (level - middle) > 0
+    images = readings.level_of_image[here].tolist()
+    shows = np.array([shows_step(image, level=level, other=other) for image in images])
     if shows.all() or (shows & (boots > 1)).sum() >= constants.IMAGES_THAT_SHOW:
         return []
     once = np.concatenate([here[~shows & (boots == 1)], here[shows & (boots == 1)]])

@@ -7,7 +7,6 @@ PUT, GET, HEAD and DELETE will do. It knows no build and no table.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from uuid import uuid4
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.durable import bring_to_disk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,12 +75,12 @@ class DiskPlace:
         The tables tell of it afterwards, and may lie on another machine: no power cut is to take
         from here what they say is here.
         """
-        _bring_to_disk(incoming)
+        bring_to_disk(incoming)
         place = self.path(digest)
         place.parent.mkdir(parents=True, exist_ok=True)
         incoming.replace(place)
-        _bring_to_disk(place.parent)
-        _bring_to_disk(self.root)
+        bring_to_disk(place.parent)
+        bring_to_disk(self.root)
 
     async def put(self, file: Path, artefact: Artefact) -> None:
         """Copy the file, and give the copy its name when it is whole."""
@@ -207,12 +207,3 @@ def _known_by_its_bytes(path: Path) -> Artefact:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Artefact(digest=digest, size=path.stat().st_size)
-
-
-def _bring_to_disk(path: Path) -> None:
-    """Wait until the bytes of a file, or the names in a directory, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

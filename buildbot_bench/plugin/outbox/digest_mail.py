@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from twisted.logger import Logger
 
 from buildbot_bench.core.errors import BenchError
@@ -12,11 +10,11 @@ from buildbot_bench.core.weekly import WEEK_S, last_weekly
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.outbox.farm_mail import farm_envelope
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.message import compose_digest, parse_address
-from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.message import compose_digest
 from buildbot_bench.workflow import Mail
 
 _LOG = Logger()
@@ -47,14 +45,7 @@ async def write_digest(farm: Farm, mail: Mail) -> None:
         for row in withheld:
             await farm.store.change_report(row, state=ReportState.DIGESTED)
         return
-    domain = parse_address(mail.from_).domain
-    envelope = Envelope(
-        sender=mail.from_,
-        recipients=mail.to,
-        reply_to=mail.reply_to,
-        message_id=f"<bench.digest.{withheld[-1].id}.{int(now)}@{domain}>",
-        date=datetime.fromtimestamp(now, tz=UTC),
-    )
+    envelope = farm_envelope(farm, mail, mail.to, f"digest.{withheld[-1].id}")
     message = compose_digest(reports, envelope)
     await farm.store.digest_reports(
         withheld,

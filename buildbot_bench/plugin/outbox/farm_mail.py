@@ -198,8 +198,15 @@ def farm_envelope(farm: Farm, mail: Mail, recipients: Sequence[str], about: str)
     )
 
 
-async def keep_mail(farm: Farm, key: str, envelope: Envelope, message: EmailMessage) -> None:
-    """Put a mail into the outbox, unless there is one of this key."""
+async def keep_mail(
+    farm: Farm,
+    key: str,
+    envelope: Envelope,
+    message: EmailMessage,
+    *,
+    search_id: int | None = None,
+) -> None:
+    """Put a mail, of a search if there is one, into the outbox unless there is one of this key."""
     await farm.store.add_mail(
         key,
         message_id=envelope.message_id,
@@ -207,4 +214,5 @@ async def keep_mail(farm: Farm, key: str, envelope: Envelope, message: EmailMess
         recipients=list(envelope.recipients),
         message=message.as_bytes(),
         now=farm.now(),
+        search_id=search_id,
     )

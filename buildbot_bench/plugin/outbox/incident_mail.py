@@ -8,14 +8,13 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
-from email.message import EmailMessage
 
 from buildbot_bench.core.report.incident_mails import BreakageReport
 from buildbot_bench.core.revision import Particulars
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.outbox.farm_mail import NEWS_S
+from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, keep_mail
 from buildbot_bench.plugin.outbox.search_mail import MOST_SUSPECTS, recipients_among
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.render.incident_mails import compose_breakage, compose_recovery
@@ -45,7 +44,7 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
             date=datetime.fromtimestamp(now, tz=UTC),
             references=_incident(mail, report),
         )
-        await _keep(
+        await keep_mail(
             farm,
             f"search:{search.id}",
             envelope,
@@ -78,7 +77,9 @@ async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: Repo
         references=" ".join([*earlier, first.message_id]),
         in_reply_to=first.message_id,
     )
-    await _keep(farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_recovery(report, envelope))
+    await keep_mail(
+        farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_recovery(report, envelope)
+    )
 
 
 def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:
@@ -97,22 +98,3 @@ def _incident(mail: Mail, report: BreakageReport) -> str:
     named = [report.testbed, report.workload, *(one.sha for one in report.suspects)]
     digest = hashlib.sha256("\0".join(named).encode()).hexdigest()
     return f"<bench.incident.{digest[:32]}@{parse_address(mail.from_).domain}>"
-
-
-async def _keep(
-    farm: Farm,
-    key: str,
-    envelope: Envelope,
-    message: EmailMessage,
-    *,
-    search_id: int | None = None,
-) -> None:
-    await farm.store.add_mail(
-        key,
-        message_id=envelope.message_id,
-        subject=str(message["Subject"]),
-        recipients=list(envelope.recipients),
-        message=message.as_bytes(),
-        now=farm.now(),
-        search_id=search_id,
-    )

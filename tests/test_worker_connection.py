@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.demo.processes import free_port
-from buildbot_bench.masters import (
+from buildbot_bench.worker_connection import (
     TRIES,
     MasterAddress,
     WorkerConnection,
