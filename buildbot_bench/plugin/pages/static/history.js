@@ -95,5 +95,5 @@ export default function History() {
   return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
     h(Mirror),
     h(Legend),
-    allSeries.map((series) => h(SeriesChart, { key: `${branch} ${seriesPath(series)}`, series, alone })));
+    allSeries.map((series) => h(SeriesChart, { key: `${series.branch} ${seriesPath(series)}`, series, alone })));
 }
