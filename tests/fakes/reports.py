@@ -152,7 +152,7 @@ def answer(*steps: Step, **fields: object) -> Answer:
     known = {
         "reproduced": True,
         "unresolved": (),
-        "reason": "each step is located; the answer is wrong with probability 0.0038",
+        "reason": "each step is located",
     }
     return Answer(steps=steps, **(known | fields))
 
@@ -294,7 +294,7 @@ def hostile_improvement() -> Report:
     return compose(
         range=history(1, _1={"subject": HOSTILE, "author": HOSTILE}),
         answer=answer(step(0, 1, 0.25)),
-        samples=samples({0: (750.0, 752, 748), 1: (1000.0, 1004, 996)}),
+        samples=samples({0: (800.0, 802, 798), 1: (1000.0, 1004, 996)}),
         setting=replace(SETTING, workload=HOSTILE, farm=HOSTILE, operator=HOSTILE, url=HOSTILE),
     )
 

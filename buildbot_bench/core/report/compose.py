@@ -20,6 +20,7 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.opinions import harmless_opinion
+from buildbot_bench.core.report.side_levels import measured_values
 from buildbot_bench.core.report.slopes import (
     SlopeReport,
     describe_odd_images,
@@ -30,7 +31,6 @@ from buildbot_bench.core.report.steps import (
     describe_steps,
     find_headline,
     kind_of,
-    measured_values,
     with_expected,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange

@@ -118,15 +118,24 @@ class Contrast:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Levels:
+    """What a step led from and to, in the metric's unit: means over images of means over boots."""
+
+    old: Figure
+    new: Figure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StepReport:
     """A change of level: how large, how sure, between which revisions, and who is suspected.
 
     `old` is the last revision known to be on the old level, `new` the first on the new one.
     `suspects` are the commits that may have made the step, oldest first: one is the culprit,
     several are what untestable revisions left. `effect` and its 95 % interval `low` to `high` are
-    fractions of the old level. `sure` tells whether `probability` reaches what was asked for, and
-    `separated` whether enough images show it that it is not one's luck with layout. `expected_by`
-    is who marked it as expected, empty where nobody did.
+    fractions of the old level, of that in `levels` where these are known. `sure` tells whether
+    `probability` reaches what was asked for, and `separated` whether enough images show it that
+    it is not one's luck with layout. `expected_by` is who marked it as expected, empty where
+    nobody did.
     """
 
     old: Revision
@@ -141,6 +150,7 @@ class StepReport:
     contrast: Contrast
     separated: bool = True
     expected_by: str = ""
+    levels: Levels | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from buildbot_bench.core import ministat, ministat_text
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.model import Contrast, ReportKind, Setting, Side, StepReport
+from buildbot_bench.core.report.side_levels import MeasuredValues, change_between, measure_side
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.sample import Metric, NoiseClass, Sample
+from buildbot_bench.core.sample import Metric, NoiseClass
 from buildbot_bench.core.search import Answer, Step
 
 _ROUNDING = 1e-9  # 1 - 0.01 and 0.99 differ in the last bit
@@ -18,56 +19,6 @@ BLIND_SPOTS = (
     "counted, not timed. What instructions cost in time is not seen: misses of caches and "
     "branches, locks and other processors, devices and their drivers; hardware has the last word"
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredValues:
-    """What was measured of each kernel, under the position of the first revision that has it.
-
-    `same` are the positions whose kernel is that of the position before.
-    """
-
-    of_kernel: Mapping[int, tuple[float, ...]]
-    same: frozenset[int]
-
-    def kernel(self, position: int) -> int:
-        """The first position with the kernel of this one."""
-        while position in self.same:
-            position -= 1
-        return position
-
-
-def measured_values(
-    samples: Iterable[Sample], metric: Metric, *, same: Collection[int] = ()
-) -> MeasuredValues:
-    """All values of the metric of each kernel of the range, image after image."""
-    gathered: dict[int, tuple[float, ...]] = {}
-    values = MeasuredValues(of_kernel=gathered, same=frozenset(same) - {0})
-    for sample in sorted(samples, key=lambda sample: (sample.position, sample.image)):
-        if sample.metric.unit == metric.unit and sample.values:
-            kernel = values.kernel(sample.position)
-            gathered[kernel] = gathered.get(kernel, ()) + sample.values
-    return values
-
-
-def side(values: MeasuredValues, between: RevisionRange, positions: Sequence[int]) -> Side:
-    """The first of some positions of one level, and as many after it as Student's t needs.
-
-    A search measures a kernel no more often than it must, so one revision alone may have too few
-    values; its neighbours on the same level then stand in, and the label says so. A neighbour
-    with the same kernel is no other: which of the two a boot was asked for does not matter.
-    """
-    taken: dict[int, int] = {}
-    gathered: list[float] = []
-    for position in positions:
-        if len(gathered) >= ministat.MIN_VALUES:
-            break
-        kernel = values.kernel(position)
-        if kernel not in taken and (found := values.of_kernel.get(kernel)):
-            taken[kernel] = position
-            gathered.extend(found)
-    label = _label(between, list(taken.values()) or positions[:1])
-    return Side(label=label, values=tuple(gathered))
 
 
 def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Contrast:
@@ -102,13 +53,6 @@ def _all_alike(*sides: Side) -> bool:
     return all(min(side.values) == max(side.values) for side in sides)
 
 
-def _label(between: RevisionRange, positions: Sequence[int]) -> str:
-    first, last = (between.revisions[end].label for end in (min(positions), max(positions)))
-    if len(positions) == 1:
-        return first
-    return f"{first} to {last} ({len(positions)} revisions measured)"
-
-
 def kind_of(answer: Answer, *, error: float) -> ReportKind:
     """What an answer comes to when it may be wrong with probability `error`.
 
@@ -136,18 +80,21 @@ def describe_steps(
         before, after = (
             levels(answer, step.old, step.new, between.n) if sure else ([step.old], [step.new])
         )
-        old, new = side(values, between, before), side(values, between, after)
+        old, new = (measure_side(values, between, positions) for positions in (before, after))
+        change = change_between(old, new, step)
+        held = contrast(old.side, new.side, metric=setting.metric, confidence=setting.confidence)
         yield StepReport(
             old=between.revisions[step.old],
             new=between.revisions[step.new],
             suspects=_suspects(between, step, no_ops),
-            effect=step.effect,
-            low=step.low,
-            high=step.high,
+            effect=change.effect,
+            low=change.low,
+            high=change.high,
+            levels=change.levels,
             probability=step.probability,
             sure=sure,
             regression=(step.effect < 0) == setting.metric.higher_is_better,
-            contrast=contrast(old, new, metric=setting.metric, confidence=setting.confidence),
+            contrast=replace(held, notes=(*held.notes, *(change.notes if held.ministat else ()))),
             separated=step.separated,
         )
 
@@ -180,7 +127,7 @@ def find_headline(steps: Sequence[StepReport]) -> StepReport | None:
 
 def contrast_ends(between: RevisionRange, values: MeasuredValues, setting: Setting) -> Contrast:
     """The two ends of the range, held against each other."""
-    old, new = (side(values, between, [position]) for position in (0, between.n))
+    old, new = (measure_side(values, between, [position]).side for position in (0, between.n))
     return contrast(old, new, metric=setting.metric, confidence=setting.confidence)
 
 

@@ -10,7 +10,7 @@ from buildbot_bench.core.report.changed_files import ChangedFile
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
     AppliedFix,
-    Contrast,
+    Levels,
     Report,
     ReportKind,
     Setting,
@@ -168,7 +168,7 @@ def what_changed(step: StepReport, setting: Setting) -> str:
     return (
         f"{_subject_matter(setting)}{direction} {verb} by {size(step.effect)} "
         f"(95% interval {percent(step.low)} to {percent(step.high)})"
-        f"{_levels(step.contrast, setting)}, {_since(step.suspects)}."
+        f"{_levels(step.levels, setting)}, {_since(step.suspects)}."
     )
 
 
@@ -282,11 +282,10 @@ def _subject_matter(setting: Setting) -> str:
     return f"The {setting.metric.name} of {setting.workload} on {setting.testbed}{of_branch}"
 
 
-def _levels(contrast: Contrast, setting: Setting) -> str:
-    if contrast.comparison is None:
+def _levels(levels: Levels | None, setting: Setting) -> str:
+    if levels is None:
         return ""
-    old, new = contrast.comparison.reference.mean, contrast.comparison.other.mean
-    return f", from {quantity(old)} to {quantity(new)} {setting.metric.unit}"
+    return f", from {quantity(levels.old)} to {quantity(levels.new)} {setting.metric.unit}"
 
 
 def _since(suspects: Sequence[Revision]) -> str:

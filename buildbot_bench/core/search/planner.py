@@ -69,7 +69,7 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
 def _why_stop(posterior: AveragedPosterior, state: StopState, policy: SearchPolicy) -> str:
     """The reason to answer now; empty when the search goes on."""
     if state.found and not state.open and not state.unproved:
-        return f"each step is located; the answer is wrong with probability {state.doubt:.2g}"
+        return "each step is located"
     nothing_open = not state.open and not state.unproved
     if not state.found and nothing_open and (state.sloping or ends_differ(posterior, policy)):
         return "the ends differ, but no commit by itself changes as much as what is searched for"

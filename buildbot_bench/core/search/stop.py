@@ -42,16 +42,14 @@ class StopState:
 
     `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unproved`: what
     found steps lack before they may be mailed; `denied`: gaps whose step the images of a side
-    contradict to the last. `doubt` is the probability that a stated step is wrong, or that the
-    answer leaves out what was searched for; `left_out` that another step lies elsewhere. `sloping`:
-    the ends differ, and no gap is likely to hold a relevant step.
+    contradict to the last. `left_out` is the probability that another step lies elsewhere.
+    `sloping`: the ends differ, and no gap is likely to hold a relevant step.
     """
 
     found: tuple[int, ...]
     open: tuple[int, ...]
     unproved: tuple[Lacking, ...]
     denied: tuple[int, ...]
-    doubt: float
     left_out: float
     sloping: bool
 
@@ -76,7 +74,6 @@ def classify_gaps(
     sloping = spread_out and ends_differ(posterior, policy)
     left = constants.LEFT_IN_SLOPE if sloping else policy.error
     places = tuple(_places(found))
-    wrong = float((1 - posterior.step[found]).sum())
     return StopState(
         found=places,
         open=_likeliest(missed, constants.LEFT_OUT if explained else left),
@@ -86,7 +83,6 @@ def classify_gaps(
             *doubtful_ends(posterior, policy),
         ),
         denied=denied,
-        doubt=wrong if explained else max(wrong, float(missed.sum())),
         left_out=min(float(missed.sum()), 1.0),
         sloping=sloping,
     )
@@ -113,7 +109,6 @@ def _sloping(
         open=(),
         unproved=(*ends_unproved(posterior), *doubtful_ends(posterior, policy), *lacks),
         denied=denied,
-        doubt=slope.hidden,
         left_out=slope.hidden,
         sloping=True,
     )

@@ -1,0 +1,138 @@
+"""The two levels of a step as a report prints them, and the one change that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from buildbot_bench.core import ministat
+from buildbot_bench.core.report.model import Levels, Side
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import Metric, Sample
+from buildbot_bench.core.search import Step
+
+POOLED = (
+    "the block pools all boots of a side; the levels and the percentage above are means over "
+    "images of means over boots"
+)
+WEIGHED = (
+    "the boots shown do not agree with the search, which doubts boots and images that lie far "
+    "off: its percentage is not that of the block"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredValues:
+    """What was measured of each kernel, under the position of the first revision that has it.
+
+    `of_kernel` has the values of each of its images, in the order of the images. `same` are the
+    positions whose kernel is that of the position before.
+    """
+
+    of_kernel: Mapping[int, tuple[tuple[float, ...], ...]]
+    same: frozenset[int]
+
+    def kernel(self, position: int) -> int:
+        """The first position with the kernel of this one."""
+        while position in self.same:
+            position -= 1
+        return position
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredSide:
+    """One side of a step, and its level: the mean over images of the means over their boots.
+
+    `level` is in the unit of the values, None where there is no value.
+    """
+
+    side: Side
+    level: float | None
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedChange:
+    """A change as a reader recomputes it: fractions of the old level, and what to note."""
+
+    effect: float
+    low: float
+    high: float
+    levels: Levels | None
+    notes: tuple[str, ...]
+
+
+def measured_values(
+    samples: Iterable[Sample], metric: Metric, *, same: Collection[int] = ()
+) -> MeasuredValues:
+    """All values of the metric of each image of each kernel of the range."""
+    gathered: dict[int, dict[int, tuple[float, ...]]] = {}
+    values = MeasuredValues(of_kernel={}, same=frozenset(same) - {0})
+    for sample in sorted(samples, key=lambda sample: (sample.position, sample.image)):
+        if sample.metric.unit == metric.unit and sample.values:
+            images = gathered.setdefault(values.kernel(sample.position), {})
+            images[sample.image] = images.get(sample.image, ()) + sample.values
+    of_kernel = {
+        kernel: tuple(images[image] for image in sorted(images))
+        for kernel, images in gathered.items()
+    }
+    return MeasuredValues(of_kernel=of_kernel, same=values.same)
+
+
+def measure_side(
+    values: MeasuredValues, between: RevisionRange, positions: Sequence[int]
+) -> MeasuredSide:
+    """The first of some positions of one level, and as many after it as Student's t needs.
+
+    A search measures a kernel no more often than it must, so one revision alone may have too few
+    values; its neighbours on the same level then stand in, and the label says so. A neighbour
+    with the same kernel is no other: which of the two a boot was asked for does not matter.
+    """
+    taken: dict[int, int] = {}
+    images: list[tuple[float, ...]] = []
+    for position in positions:
+        if sum(map(len, images)) >= ministat.MIN_VALUES:
+            break
+        kernel = values.kernel(position)
+        if kernel not in taken and (found := values.of_kernel.get(kernel)):
+            taken[kernel] = position
+            images.extend(found)
+    label = _label(between, list(taken.values()) or positions[:1])
+    return MeasuredSide(
+        side=Side(label=label, values=tuple(value for image in images for value in image)),
+        level=fmean(map(fmean, images)) if images else None,
+        images=len(images),
+    )
+
+
+def change_between(old: MeasuredSide, new: MeasuredSide, step: Step) -> PrintedChange:
+    """The change from one printed level to the other, with the search's interval around it.
+
+    The interval keeps the relative width that the search's model of noise gives it. The search
+    weighs boots and images by how far off they lie; where the plain means contradict it, which
+    is beyond its interval, its own effect is printed, and no levels are.
+    """
+    own = PrintedChange(effect=step.effect, low=step.low, high=step.high, levels=None, notes=())
+    if old.level is None or new.level is None or old.level <= 0:
+        return own
+    effect = new.level / old.level - 1
+    if not step.low <= effect <= step.high:
+        return PrintedChange(
+            effect=step.effect, low=step.low, high=step.high, levels=None, notes=(WEIGHED,)
+        )
+    moved = (1 + effect) / (1 + step.effect)
+    return PrintedChange(
+        effect=effect,
+        low=moved * (1 + step.low) - 1,
+        high=moved * (1 + step.high) - 1,
+        levels=Levels(old=old.level, new=new.level),
+        notes=(POOLED,) if max(old.images, new.images) > 1 else (),
+    )
+
+
+def _label(between: RevisionRange, positions: Sequence[int]) -> str:
+    first, last = (between.revisions[end].label for end in (min(positions), max(positions)))
+    if len(positions) == 1:
+        return first
+    return f"{first} to {last} ({len(positions)} revisions measured)"
