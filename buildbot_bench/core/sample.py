@@ -25,6 +25,11 @@ class Metric:
     higher_is_better: bool = True
     noise: NoiseClass = NoiseClass.SAMPLED
 
+    @property
+    def is_rate_of_packets(self) -> bool:
+        """Whether 1 / value is the time that a packet takes."""
+        return self.unit.startswith("packets/") or self.unit == "pps"
+
 
 PPS = Metric(name="throughput", unit="pps")
 PACKETS_PER_CPU_SECOND = Metric(name="efficiency", unit="packets/CPU-s")

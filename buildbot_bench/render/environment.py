@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report import opinions, words
+from buildbot_bench.core.report import opinions, why_words, words
 from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
 from buildbot_bench.render import layout, quoting
 
@@ -52,32 +52,35 @@ def environment() -> Environment:
         testbed_line=testbed_line,
         given_up_line=given_up_line,
         cell=quoting.cell,
-        changed_lines=words.changed_lines,
+        changed_lines=why_words.changed_lines,
         code=quoting.code,
+        cost_change=why_words.cost_change,
+        cost_figure=why_words.cost_figure,
+        cost_title=why_words.cost_title,
         count=words.count,
         cost=words.cost,
         duration=words.duration,
         extent=words.extent,
         fence=quoting.fence,
-        instructions=words.instructions,
+        function_place=why_words.function_place,
         link=quoting.link,
-        overlap=words.overlap,
+        overlap=why_words.overlap,
         moment=layout.moment,
-        more_instructions=words.more_instructions,
         named=words.named,
         opening=words.opening,
         percent=words.percent,
-        points=words.points,
+        points=why_words.points,
         prose=quoting.prose,
         quantity=words.quantity,
         reach=words.reach,
         sentence=words.sentence,
-        share=words.share,
+        share=why_words.share,
         size=words.size,
         said=opinions.said,
         so_far=opinions.so_far,
         sureness=words.sureness,
         threshold=words.threshold,
+        unexplained=why_words.unexplained,
         where=words.where,
         wrap=layout.wrap,
     )

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.report import PerPacket, Sampled, Why
-from buildbot_bench.core.report.words import count, instructions, more_instructions, points, share
+from buildbot_bench.core.report.why_words import (
+    cost_change,
+    cost_figure,
+    function_place,
+    points,
+    share,
+)
+from buildbot_bench.core.report.words import count
 from buildbot_bench.render.layout import WIDTH, aligned, column_widths, padded
 
 _SYMBOL_COLUMNS = 34
@@ -34,13 +41,13 @@ def symbol_table(why: Why) -> str:
 
 
 def cost_table(why: Why, table: PerPacket) -> str:
-    """Functions with their instructions per packet on both sides, and what these sum to.
+    """Functions with their cost per packet on both sides, and what these sum to.
 
-    A function's place, where it is known, stands on a line of its own beneath it.
+    A function's place and its callers, where they are known, stand on a line of their own beneath.
     """
     head = ("", *_sides(why), "change")
     rows = [head, *_cost_rows(table)]
-    places = ["", *(one.place for one in table.functions), "", ""]
+    places = ["", *map(function_place, table.functions), "", ""]
     widths = column_widths(rows)
     lines = []
     for (name, *figures), place in zip(rows, places, strict=True):
@@ -61,7 +68,7 @@ def _cost_rows(table: PerPacket) -> Iterator[tuple[str, ...]]:
 
 
 def _figures(old: float, new: float) -> tuple[str, str, str]:
-    return instructions(old), instructions(new), more_instructions(new - old)
+    return cost_figure(old), cost_figure(new), cost_change(new - old)
 
 
 def _sides(why: Why) -> tuple[str, str]:

@@ -147,6 +147,17 @@ def test_difference_that_chance_explains_is_grey_however_large():
     assert drawn["f"].about.endswith("no more than chance explains")
 
 
+def test_what_costs_a_packet_the_same_is_grey_whatever_else_it_does_more():
+    old, new = folded("f 90000", "g 10000"), folded("f 90000", "g 50000")
+    assert by_name(difference(old, new))["f"].tone.startswith("less")
+    scaled = flame_difference(old, new, title="t", old_label="old", new_label="new", cost=14 / 10)
+    drawn = by_name(scaled)
+    assert (drawn["f"].tone, drawn["g"].tone) == ("same", "more3")
+    assert drawn["g"].about == "+40.00 points: old 10.00%, new 50.00% of old's cycles per packet"
+    assert "a packet costs 1.400 times what it cost with old" in words(scaled)
+    assert sum(drawn[name].width for name in "fg") == pytest.approx(1180.0)
+
+
 def test_difference_of_simple_tx_shows_the_path_around_the_ring(data):
     """D58513 lets packets leave by iflib_simple_transmit instead of through iflib's ring."""
     drawn = by_name(difference(*(recorded(data, name) for name in SIMPLE_TX)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.profile import compare_costs
+from buildbot_bench.core.profile import compare_costs, price
 from buildbot_bench.demo.vm_history import SLIGHTLY_SLOWER, SLOWER
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut
@@ -50,7 +50,9 @@ def test_four_instructions_more_are_seen_and_named(kernels, tmp_path):
     assert more == pytest.approx(4, abs=1.5)  # as this compiler has it
     assert 0.003 < more / old.values[INSTRUCTIONS] < 0.008
     before, after = capture(kernels(), tmp_path), capture(kernels(SLIGHTLY_SLOWER), tmp_path)
-    (change,) = [one for one in compare_costs(before, after) if one.delta]
+    priced = price(before, after)
+    assert priced is not None
+    (change,) = [one for one in compare_costs(*priced) if one.delta]
     assert change.name == "ip_forward"
     assert change.delta == pytest.approx(more)
 

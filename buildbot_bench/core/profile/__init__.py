@@ -1,7 +1,7 @@
 """Where the CPUs of a DUT spent their cycles: captures, their symbols, and how two differ."""
 
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
-from buildbot_bench.core.profile.costs import CostChange, compare_costs
+from buildbot_bench.core.profile.costs import CostChange, Priced, compare_costs, cost_ratio, price
 from buildbot_bench.core.profile.folded import format_folded, parse_folded
 from buildbot_bench.core.profile.gprof_text import format_gprof
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
@@ -23,18 +23,21 @@ __all__ = [
     "MOSTLY_IDLE",
     "CostChange",
     "Cycles",
+    "Priced",
     "Profile",
     "ShareChange",
     "Stack",
     "SymbolShare",
     "compare_costs",
     "compare_symbols",
+    "cost_ratio",
     "format_folded",
     "format_gprof",
     "format_pmc_graph",
     "parse_folded",
     "parse_pmc_graph",
     "path_in_git",
+    "price",
     "require_traffic",
     "restore_callers",
     "share_change",

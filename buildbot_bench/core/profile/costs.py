@@ -1,43 +1,175 @@
-"""What each function costs a packet, and how two exact captures differ; it knows no commit."""
+"""What each function costs a packet, and how two captures differ in that; it knows no commit.
+
+A capture gives shares, a measurement gives what a whole packet costs; their product is what a
+function costs a packet. A function that is unchanged costs the same on both sides, whatever its
+share of a larger or smaller whole is.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import copysign, hypot, sqrt
 
-from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.profile.callers import restore_callers
+from buildbot_bench.core.profile.model import Profile, Stack
+
+_NS_PER_S = 1e9
+# Hundreds of functions are compared at once: at three standard errors about one in 400 that did
+# not change still seems to have.
+_SURE_ERRORS = 3.0
+_MOST_CALLERS = 3
+# A caller is named when the calls from there carry this part of the function's change.
+_CARRIES = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Priced:
+    """A capture and what one of its samples stands for: `per_sample`, in `unit` per packet.
+
+    `stacks` are those that cost something: all of an exact capture, the busy ones of another.
+    """
+
+    stacks: tuple[Stack, ...]
+    per_sample: float
+    unit: str
+    is_exact: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CostChange:
-    """A function's own instructions per packet in an old and a new capture."""
+    """A function's own cost per packet in an old and a new capture.
+
+    `error` is the standard error of the difference that sampling alone makes, 0 where nothing was
+    sampled. `callers`, the nearest first, are those of the calls that carry most of the change;
+    none where no caller does.
+    """
 
     name: str
     old: float
     new: float
+    error: float = 0.0
+    callers: tuple[str, ...] = ()
 
     @property
     def delta(self) -> float:
-        """New less old, in instructions per packet."""
+        """New less old."""
         return self.new - self.old
 
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the difference is more than sampling explains."""
+        return abs(self.delta) > _SURE_ERRORS * self.error
 
-def compare_costs(old: Profile, new: Profile) -> tuple[CostChange, ...]:
+
+def price(
+    old: Profile, new: Profile, *, rates: tuple[float, float] | None = None
+) -> tuple[Priced, Priced] | None:
+    """Both captures with what a sample of each costs; None where that is not known.
+
+    Exact captures of a known number of packets need nothing else. Sampled ones need `rates`, the
+    measured packets per second of each side: the busy processors take 1 / rate for a packet, if
+    the same number of them is busy. All of an exact capture counts, idle or not: its sum is what
+    is measured.
+    """
+    if old.is_per_packet and new.is_per_packet:
+        exact = [
+            Priced(
+                stacks=side.stacks,
+                per_sample=1 / side.packets,
+                unit="instructions",
+                is_exact=True,
+            )
+            for side in (old, new)
+        ]
+        return exact[0], exact[1]
+    if rates is None or min(rates) <= 0 or old.is_exact or new.is_exact:
+        return None
+    restored = restore_callers(old, new)
+    if not all(side.busy_samples for side in restored):
+        return None
+    sampled = [
+        Priced(
+            stacks=side.busy,
+            per_sample=_NS_PER_S / rate / side.busy_samples,
+            unit="ns",
+            is_exact=False,
+        )
+        for side, rate in zip(restored, rates, strict=True)
+    ]
+    return sampled[0], sampled[1]
+
+
+def cost_ratio(
+    old: Profile, new: Profile, *, rates: tuple[float, float] | None = None
+) -> float | None:
+    """What a packet costs in the new capture as a factor of the old one; None where unknown.
+
+    It is that of the stacks which are not idle, as all shares are.
+    """
+    priced = price(old, new, rates=rates)
+    if priced is None:
+        return None
+    before, after = (side.per_sample for side in priced)
+    if not old.busy_samples or not new.busy_samples:
+        return None
+    return (after * new.busy_samples) / (before * old.busy_samples)
+
+
+def compare_costs(old: Priced, new: Priced) -> tuple[CostChange, ...]:
     """How every function's own cost changed, the largest change first, then by name.
 
-    Both captures tell what a packet costs (`is_per_packet`). All of an exact capture counts, idle
-    or not: the sum over the functions is what a packet costs.
+    They sum to the whole change of what a packet costs. The errors are those of Poisson counts.
     """
-    before, after = _costs(old), _costs(new)
+    before, after = _counts(old.stacks), _counts(new.stacks)
+    calls = _call_deltas(old, new)
     changes = [
-        CostChange(name=name, old=before[name] / old.packets, new=after[name] / new.packets)
+        CostChange(
+            name=name,
+            old=before[name] * old.per_sample,
+            new=after[name] * new.per_sample,
+            error=hypot(_error(old, before[name]), _error(new, after[name])),
+            callers=_callers(calls.get(name, {})),
+        )
         for name in before.keys() | after.keys()
     ]
     return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.name)))
 
 
-def _costs(profile: Profile) -> Counter[str]:
+def _error(side: Priced, samples: int) -> float:
+    return 0.0 if side.is_exact else sqrt(samples) * side.per_sample
+
+
+def _counts(stacks: Iterable[Stack]) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for stack in profile.stacks:
+    for stack in stacks:
         counts[stack.leaf] += stack.samples
     return counts
+
+
+def _call_deltas(old: Priced, new: Priced) -> dict[str, dict[tuple[str, ...], float]]:
+    """By function and by its nearest callers, how much the cost of those calls changed."""
+    deltas: dict[str, dict[tuple[str, ...], float]] = {}
+    for side, sign in ((old, -1), (new, 1)):
+        for stack in side.stacks:
+            nearest = tuple(reversed(stack.frames[-1 - _MOST_CALLERS : -1]))
+            of_leaf = deltas.setdefault(stack.leaf, {})
+            of_leaf[nearest] = of_leaf.get(nearest, 0.0) + sign * stack.samples * side.per_sample
+    return deltas
+
+
+def _callers(deltas: dict[tuple[str, ...], float]) -> tuple[str, ...]:
+    """The longest run of callers through which most of the change comes."""
+    whole = sum(deltas.values())
+    run: tuple[str, ...] = ()
+    for depth in range(1, _MOST_CALLERS + 1):
+        through: dict[tuple[str, ...], float] = {}
+        for callers, delta in deltas.items():
+            if len(callers) >= depth and callers[: depth - 1] == run:
+                through[callers[:depth]] = through.get(callers[:depth], 0.0) + delta
+        best = max(through, key=lambda callers: copysign(1, whole) * through[callers], default=None)
+        if best is None or not whole or through[best] / whole < _CARRIES:
+            break
+        run = best
+    return run

@@ -102,11 +102,19 @@ def compare_symbols(
     return _by_size(changes)
 
 
-def share_change(name: str, *, old: tuple[int, int], new: tuple[int, int]) -> ShareChange:
-    """The change of one share, each side given as its samples and all busy ones."""
+def share_change(
+    name: str, *, old: tuple[int, int], new: tuple[int, int], cost: float = 1.0
+) -> ShareChange:
+    """The change of one share, each side given as its samples and all busy ones.
+
+    The new share is multiplied by `cost`: both are then shares of the old side's whole.
+    """
     (old_share, old_variance), (new_share, new_variance) = _proportion(*old), _proportion(*new)
     return ShareChange(
-        name=name, old=old_share, new=new_share, error=sqrt(old_variance + new_variance)
+        name=name,
+        old=old_share,
+        new=cost * new_share,
+        error=sqrt(old_variance + cost * cost * new_variance),
     )
 
 

@@ -9,6 +9,7 @@ from buildbot_bench.core.report.context import (
     SearchStage,
     SeriesSamples,
 )
+from buildbot_bench.core.report.cost_table import FunctionCost, PerPacket, Sum
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
     Candidate,
@@ -42,16 +43,7 @@ from buildbot_bench.core.report.predecessor import (
 )
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.report.steps import kind_of
-from buildbot_bench.core.report.why import (
-    Capture,
-    Captures,
-    FunctionCost,
-    PerPacket,
-    Sampled,
-    Sum,
-    Symbol,
-    Why,
-)
+from buildbot_bench.core.report.why import Capture, Captures, Sampled, Symbol, Why
 
 __all__ = [
     "AddedSection",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
 
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
@@ -18,12 +17,12 @@ from buildbot_bench.core.report.evidence_model import (
     Level,
     Touched,
 )
-from buildbot_bench.core.report.model import ProbeRecord, Report, StepReport
+from buildbot_bench.core.report.model import ProbeRecord, Report, Setting, StepReport
 from buildbot_bench.core.report.steps import levels
 from buildbot_bench.core.report.touched import describe_prior
 from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Sample
+from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
 # A place less likely than this is not worth a reader's time.
@@ -72,7 +71,7 @@ def attach_evidence(
         setup=_setup(known, before, after),
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
-        why=_why(known, _counted(report, samples, old, new)),
+        why=_why(known, step, report.setting),
     )
 
 
@@ -95,21 +94,11 @@ def _of_metric(report: Report, samples: Sequence[Sample]) -> list[Sample]:
     return [sample for sample in samples if sample.metric.unit == unit]
 
 
-def _why(known: Context, measured: tuple[float, float] | None) -> Why | None:
-    return None if known.captures is None else explain(known.captures, measured=measured)
-
-
-def _counted(
-    report: Report, samples: Sequence[Sample], old: int, new: int
-) -> tuple[float, float] | None:
-    """The medians of the step's own two revisions, where instructions per packet are measured."""
-    if report.setting.metric != INSTRUCTIONS_PER_PACKET:
+def _why(known: Context, step: StepReport, setting: Setting) -> Why | None:
+    if known.captures is None:
         return None
-    sides = [
-        [value for sample in samples if sample.position == position for value in sample.values]
-        for position in (old, new)
-    ]
-    return (median(sides[0]), median(sides[1])) if all(sides) else None
+    levels = None if step.levels is None else (step.levels.old, step.levels.new)
+    return explain(known.captures, metric=setting.metric, levels=levels)
 
 
 def _measured(

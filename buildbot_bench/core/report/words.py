@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from buildbot_bench.core.incident import Standing
-from buildbot_bench.core.report.changed_files import ChangedFile
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
     AppliedFix,
@@ -295,47 +294,3 @@ def _since(suspects: Sequence[Revision]) -> str:
         f"since one of {len(suspects)} commits from {span(suspects)}, "
         "which untestable revisions keep from being told apart"
     )
-
-
-def share(fraction: float) -> str:
-    """A function's part of the cycles: `12.35%`."""
-    return f"{100 * fraction:.2f}%"
-
-
-def points(difference: float) -> str:
-    """How far a share moved, in percentage points: `+3.21`."""
-    return f"{100 * difference:+.2f}"
-
-
-def instructions(figure: float) -> str:
-    """How many instructions a packet takes: `148.00`."""
-    return f"{figure:.2f}"
-
-
-def more_instructions(difference: float) -> str:
-    """By how many instructions per packet a figure changed: `+74.00`."""
-    return f"{round(difference, 2) + 0.0:+.2f}"  # no -0.00
-
-
-def overlap(place: ChangedFile) -> str:
-    """How a file of the commit overlaps functions that changed, and how sure that is."""
-    parts = []
-    if place.changed:
-        parts.append(f"changes {', '.join(place.changed)} (likely why)")
-    if place.named:
-        parts.append(f"names {', '.join(place.named)} (possibly why)")
-    return "; ".join(parts)
-
-
-def changed_lines(place: ChangedFile) -> str:
-    """The lines that a commit changes in those functions, with their numbers: `+ 842  x = 1;`."""
-    written, function = [], ""
-    for line in place.lines:
-        if line.function != function:
-            function = line.function
-            written.append(f"{function}:")
-        sign, number = ("-", line.old) if line.new is None else ("+", line.new)
-        written.append(f"{sign} {number:>5}  {line.text}")
-    if place.unshown:
-        written.append(f"and {count(place.unshown, 'more line')}")
-    return "\n".join(written)

@@ -18,14 +18,14 @@ from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
-from buildbot_bench.core.profile import format_folded
+from buildbot_bench.core.profile import cost_ratio, format_folded
 from buildbot_bench.plugin.db.states import SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.pages.policy import POLICY, guard, source_of
-from buildbot_bench.plugin.queries.captures import TakenCapture, taken
+from buildbot_bench.plugin.queries.captures import TakenCapture, measured_too, taken
 from buildbot_bench.plugin.queries.history import culprits_of
 from buildbot_bench.render.badge import Tone, badge_svg
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
@@ -90,7 +90,8 @@ async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
 
 async def _capture(farm: Farm, number: bytes) -> TakenCapture | None:
     row = await farm.store.profile(int(number))
-    return None if row is None else await taken(farm, row)
+    capture = None if row is None else await taken(farm, row)
+    return None if capture is None else await measured_too(farm, capture)
 
 
 def _drawn(sides: list[TakenCapture]) -> str:
@@ -105,7 +106,15 @@ def _drawn(sides: list[TakenCapture]) -> str:
         title=f"{old.label} to {new.label}: {where}",
         old_label=old.label,
         new_label=new.label,
+        cost=_cost(old, new),
     )
+
+
+def _cost(old: TakenCapture, new: TakenCapture) -> float | None:
+    rates = None
+    if old.level is not None and new.level is not None and old.metric == new.metric:
+        rates = (old.level, new.level) if old.metric.is_rate_of_packets else None
+    return cost_ratio(old.profile, new.profile, rates=rates)
 
 
 _LABEL = "bench"

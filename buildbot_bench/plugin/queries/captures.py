@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from statistics import fmean
 
 from twisted.internet.threads import deferToThread
 
@@ -15,6 +16,7 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile import Profile, parse_folded
 from buildbot_bench.core.report import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
@@ -27,12 +29,18 @@ PAGES = "plugins/bench/flamegraph/"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TakenCapture:
-    """A request for a capture that was met: what it is of, and the capture."""
+    """A request for a capture that was met: what it is of, and the capture.
+
+    `level` is the mean of what the image's boots measured on the same series, in the metric's unit,
+    None where it was not measured.
+    """
 
     row: ProfileRow
     sha: str
     label: str
     profile: Profile
+    metric: Metric = PPS
+    level: float | None = None
 
 
 async def captures_of(farm: Farm, search: SearchRow, between: RevisionRange) -> Captures | None:
@@ -64,6 +72,20 @@ async def taken(farm: Farm, row: ProfileRow) -> TakenCapture | None:
     profile = await deferToThread(_read, kept)
     settings = f"+sysctl:{row.tunables}" if row.tunables else ""
     return TakenCapture(row=row, sha=image.sha, label=f"{image.label}{settings}", profile=profile)
+
+
+async def measured_too(farm: Farm, capture: TakenCapture) -> TakenCapture:
+    """The capture with the level of its image on the series that it was taken on."""
+    row = capture.row
+    if row.tunables:  # boots with a tunable are no boots of the image as it is
+        return capture
+    found = await farm.store.samples_of_images(
+        image_ids=[row.image_id], testbed=row.testbed, workload=row.workload
+    )
+    newest = next((sample for sample in reversed(found) if sample.values), None)
+    if newest is None:
+        return capture
+    return replace(capture, metric=newest.metric, level=fmean(newest.values))
 
 
 async def flame_graphs_of_search(farm: Farm, search_id: int) -> dict[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from statistics import fmean
 
 from twisted.internet.threads import deferToThread
 
@@ -12,13 +13,14 @@ from buildbot_bench.core.ab_test import (
     AbTestReport,
     Part,
     Profiles,
+    SeriesReport,
     capture_name,
     flame_graph_names,
     image_names,
     parts,
     result_files,
 )
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile import Profile, cost_ratio
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.states import ProfileState
 from buildbot_bench.plugin.farm import Farm
@@ -78,9 +80,21 @@ def _flame_graphs(report: AbTestReport, part: Part, profiles: Profiles) -> Mappi
             drawn[f"{name}.svg"] = flame_graph(profile, title=title)
             if base is not None and place > 0:
                 drawn[f"{name}.difference.svg"] = flame_difference(
-                    base, profile, title=title, old_label=labels[0], new_label=label
+                    base,
+                    profile,
+                    title=title,
+                    old_label=labels[0],
+                    new_label=label,
+                    cost=_cost(base, profile, series, place),
                 )
     return {f"{part.place}{name}": text for name, text in drawn.items() if name in wanted}
+
+
+def _cost(base: Profile, profile: Profile, series: SeriesReport, place: int) -> float | None:
+    """What a packet costs with a variant as a factor of what it costs with the base."""
+    sides = series.samples[0].values, series.samples[place].values
+    known = all(sides) and series.metric.is_rate_of_packets
+    return cost_ratio(base, profile, rates=(fmean(sides[0]), fmean(sides[1])) if known else None)
 
 
 def _graph(report: AbTestReport, part: Part, form: Format) -> bytes:

@@ -1,8 +1,10 @@
 """Lays the stacks of two captures out as boxes, callers below callees; knows no pixel, no colour.
 
 A box is as wide as the mean of its two shares of the busy cycles. So what vanished and what came
-are both there, and the callees of a box never need more room than it has. The flame graph of one
-capture is that of its difference to itself.
+are both there, and the callees of a box never need more room than it has. Where it is known what a
+packet costs on both sides, the new shares are scaled by that, so that what costs the same has the
+same share, whatever else was added. The flame graph of one capture is that of its difference to
+itself.
 """
 
 from __future__ import annotations
@@ -41,13 +43,15 @@ class _Open:
     new: int = 0
 
 
-def lay_out(old: Profile, new: Profile) -> tuple[Box, ...]:
+def lay_out(old: Profile, new: Profile, *, cost: float = 1.0) -> tuple[Box, ...]:
     """The boxes of all stacks that are not idle, from the root upwards and from left to right.
+
+    `cost` is what a packet costs in the new capture as a factor of what it costs in the old one.
 
     Callees stand in the order of their names, so that the same code stands in the same place in
     every picture.
     """
-    layout = _Layout(old.busy_samples, new.busy_samples)
+    layout = _Layout(old.busy_samples, new.busy_samples, cost)
     boxes = layout.sweep(_merged(old, new))
     return tuple(sorted(boxes, key=lambda box: (box.depth, box.left, box.change.name)))
 
@@ -62,11 +66,12 @@ def _merged(old: Profile, new: Profile) -> dict[tuple[str, ...], list[int]]:
 
 
 class _Layout:
-    """The totals that shares are of."""
+    """The totals that shares are of, and by what those of the new capture are scaled."""
 
-    def __init__(self, old_busy: int, new_busy: int) -> None:
+    def __init__(self, old_busy: int, new_busy: int, cost: float) -> None:
         self._old_busy = old_busy
         self._new_busy = new_busy
+        self._cost = cost
 
     def sweep(self, merged: dict[tuple[str, ...], list[int]]) -> Iterator[Box]:
         """Walk the sorted stacks: neighbours share the boxes of the frames that they share."""
@@ -92,13 +97,16 @@ class _Layout:
                 left=box.left,
                 width=self._width(box.old, box.new),
                 samples=box.new,
-                change=share_change(
-                    box.name, old=(box.old, self._old_busy), new=(box.new, self._new_busy)
-                ),
+                change=self._change(box),
             )
 
+    def _change(self, box: _Open) -> ShareChange:
+        old, new = (box.old, self._old_busy), (box.new, self._new_busy)
+        return share_change(box.name, old=old, new=new, cost=self._cost)
+
     def _width(self, old: int, new: int) -> float:
-        return (old / max(self._old_busy, 1) + new / max(self._new_busy, 1)) / 2
+        shares = old / max(self._old_busy, 1) + self._cost * new / max(self._new_busy, 1)
+        return shares / (1 + self._cost)
 
 
 def _shared(unfinished: Sequence[_Open], frames: Sequence[str]) -> int:

@@ -66,11 +66,19 @@ def flame_graph(profile: Profile, *, title: str) -> str:
 
 
 def flame_difference(
-    old: Profile, new: Profile, *, title: str, old_label: str, new_label: str
+    old: Profile,
+    new: Profile,
+    *,
+    title: str,
+    old_label: str,
+    new_label: str,
+    cost: float | None = None,
 ) -> str:
     """How a new capture differs from an old one, as shares of their busy cycles.
 
-    A picture that says so when one of them is mostly idle: its shares would mean nothing.
+    `cost` is what a packet costs in the new one as a factor of what it costs in the old one: both
+    shares are then of the old one's cycles per packet. A picture that says so when one of them is
+    mostly idle: its shares would mean nothing.
     """
     title = one_line(title, columns=_TITLE_COLUMNS)
     sides = ((one_line(old_label, columns=40), old), (one_line(new_label, columns=40), new))
@@ -81,10 +89,11 @@ def flame_difference(
     (old_name, _), (new_name, _) = sides
     notes = [
         f"From {old_name} ({old.idle_share:.1%} idle) to {new_name} ({new.idle_share:.1%} idle).",
-        "Width: mean of both shares of the busy cycles.",
-        "Colour: by what factor the share changed; grey when chance explains it.",
+        *_scale_words(cost, old_name),
         *_restored_words(*((*side, after) for side, after in zip(sides, whole, strict=True))),
     ]
+
+    whole_name = "busy cycles" if cost is None else f"{old_name}'s cycles per packet"
 
     def about(box: Box) -> str:
         change = box.change
@@ -92,17 +101,31 @@ def flame_difference(
         points = f"{100 * change.delta:+.2f}".replace("-", "\N{MINUS SIGN}")
         return (
             f"{points} points: {old_name} {change.old:.2%}, {new_name} {change.new:.2%} "
-            f"of busy cycles{doubt}"
+            f"of {whole_name}{doubt}"
         )
 
     return _render(
         title=title,
         notes=notes,
-        boxes=lay_out(*whole),
+        boxes=lay_out(*whole, cost=1.0 if cost is None else cost),
         tone=lambda box: change_tone(box.change),
         about=about,
         swatches=legend(),
     )
+
+
+def _scale_words(cost: float | None, old_name: str) -> list[str]:
+    """What width and colour mean."""
+    if cost is None:
+        return [
+            "Width: mean of both shares of the busy cycles.",
+            "Colour: by what factor the share changed; grey when chance explains it.",
+        ]
+    times = f"a packet costs {cost:.3f} times what it cost with {old_name}"
+    return [
+        f"Width: mean of both costs per packet; {times}.",
+        "Colour: by what factor the cost per packet changed; grey when chance explains it.",
+    ]
 
 
 def _idle_words(label: str, profile: Profile) -> str:

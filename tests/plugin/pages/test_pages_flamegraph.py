@@ -52,6 +52,14 @@ async def test_a_capture_and_the_difference_of_two_are_drawn(past, farm, master)
     assert "From r6 (20.0% idle) to r7 (10.0% idle)." in svg
 
 
+async def test_a_difference_is_scaled_by_what_a_packet_costs_on_both_sides(past, farm, master):
+    old, new = await captures(past, farm, OLD, NEW)
+    await past.measured(6, (900_000.0, 900_000.0))
+    await past.measured(7, (600_000.0, 600_000.0))
+    _, svg, _ = await asked(master, f"{old}-{new}.svg")
+    assert "a packet costs 1.500 times what it cost with r6." in svg
+
+
 async def test_the_stacks_are_there_as_they_were_taken(past, farm, master):
     (number,) = await captures(past, farm, OLD)
     status, text, headers = await asked(master, f"{number}.folded")
