@@ -23,6 +23,7 @@ _PATH = re.compile(
     r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*|(\[\d+\])+(\.[^.\[\]]+(\[\d+\])*)*"
 )
 _MOST_WARM_UP = 100
+_LONGEST_S = 7 * 86400.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +110,7 @@ class CommandWorkload:
         Raises:
             UsageError: It cannot: a command that is no words, a value that is none, no unit.
         """
+        self._check_limits()
         for name in ("run", "prepare", "boot", "ready", "cleanup"):
             command = getattr(self, name)
             if command is not None:
@@ -116,14 +118,21 @@ class CommandWorkload:
         _check_value(self.value)
         if self.ready is not None and self.boot is None:
             raise UsageError("`ready` is for what `boot` starts", hint="write `boot`, or `prepare`")
-        if not self.timeout:
-            raise UsageError("timeout is 0", hint="write seconds")
+        if not _UNIT.fullmatch(self.metric.unit):
+            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
+
+    def _check_limits(self) -> None:
+        if not 0 < self.timeout <= _LONGEST_S:
+            raise UsageError(
+                f"timeout: {self.timeout} is no length of time", hint="write seconds, up to a week"
+            )
+        for name in self.environment:
+            if not name or "=" in name or "\0" in name:
+                raise UsageError(f"environment: {name!r} is no name")
         if self.warm_up > _MOST_WARM_UP:
             raise UsageError(f"warm-up: {self.warm_up} runs are more than {_MOST_WARM_UP}")
         if self.counter not in _COUNTERS:
             raise UsageError(f"counter: {self.counter!r} is none", hint="write perf or valgrind")
-        if not _UNIT.fullmatch(self.metric.unit):
-            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
 
     @property
     def metric(self) -> Metric:

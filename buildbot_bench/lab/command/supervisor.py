@@ -31,7 +31,7 @@ _PIECE = 1 << 16
 _SHARE = 0.5  # of what the disk lost: more than that in our files, and it is the command's
 
 
-class Kept:
+class KeptEnds:
     """The head and the tail of a stream, `most` bytes together."""
 
     def __init__(self, most: int) -> None:
@@ -62,7 +62,7 @@ class Supervisor:
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self._spec = spec
-        self._streams = {"stdout": Kept(spec["keep"]), "stderr": Kept(spec["keep"])}
+        self._streams = {"stdout": KeptEnds(spec["keep"]), "stderr": KeptEnds(spec["keep"])}
         self._ended: tuple[int, resource.struct_rusage, float] | None = None
         self._stopped = ""
         self._free = _free(spec["cwd"])
@@ -108,7 +108,7 @@ class Supervisor:
         left_s = began_s + self._spec["timeout_s"] - time.monotonic()
         events = selector.select(max(0.0, min(_LOOK_S, left_s)))
         for key, _ in events:
-            if isinstance(key.data, Kept):
+            if isinstance(key.data, KeptEnds):
                 _read(selector, key)
             elif not os.read(key.fd, _PIECE) and key.fd == sys.stdin.fileno():
                 self._stopped = "asked"
@@ -146,8 +146,8 @@ class Supervisor:
 
     def _drain(self, selector: selectors.BaseSelector) -> None:
         """Read what is still in the pipes; who else holds one open is not waited for."""
-        while any(isinstance(key.data, Kept) for key in selector.get_map().values()):
-            ready = [key for key, _ in selector.select(0) if isinstance(key.data, Kept)]
+        while any(isinstance(key.data, KeptEnds) for key in selector.get_map().values()):
+            ready = [key for key, _ in selector.select(0) if isinstance(key.data, KeptEnds)]
             if not ready:
                 return
             for key in ready:
