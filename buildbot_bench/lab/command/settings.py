@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.metric import Metric, NoiseClass
+from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.tables import nearest
 
@@ -16,7 +16,7 @@ CommandWords = str | tuple[str, ...]
 
 LAST_NUMBER, WALL, USER, INSTRUCTIONS = "last-number", "wall", "user", "instructions"
 _OWN_VALUES = (LAST_NUMBER, WALL, USER, INSTRUCTIONS)
-_TIMES = (WALL, USER)
+_TIMES = {WALL: "time", USER: "processor time"}
 _COUNTERS = ("", "perf", "valgrind")
 _UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
 _PATH = re.compile(
@@ -118,8 +118,15 @@ class CommandWorkload:
         _check_value(self.value)
         if self.ready is not None and self.boot is None:
             raise UsageError("`ready` is for what `boot` starts", hint="write `boot`, or `prepare`")
-        if not _UNIT.fullmatch(self.metric.unit):
+        metric = self.metric
+        if not _UNIT.fullmatch(metric.unit):
             raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
+        known = KNOWN_METRICS.get(metric.unit, metric)
+        if (known.higher_is_better, known.noise) != (metric.higher_is_better, metric.noise):
+            raise UsageError(
+                f"unit {metric.unit!r} is known, and means something else",
+                hint="choose another word for the unit",
+            )
 
     def _check_limits(self) -> None:
         if not 0 < self.timeout <= _LONGEST_S:
@@ -137,16 +144,17 @@ class CommandWorkload:
     @property
     def metric(self) -> Metric:
         """The unit, which way is better, and how it repeats."""
-        unit, higher, exact = self.unit, True, False
+        name, unit, higher, exact = "value", self.unit, True, False
         preset = PRESETS.get(preset_of(self.value))
         if preset is not None:
-            unit, higher = unit or preset.unit, preset.higher_is_better
+            name, unit, higher = preset.name, unit or preset.unit, preset.higher_is_better
         elif self.value in _TIMES:
-            unit, higher = unit or "s", False
+            name, unit, higher = _TIMES[str(self.value)], unit or "s", False
         elif self.value == INSTRUCTIONS:
-            unit, higher, exact = unit or "instructions", False, True
+            name, unit = "instruction count", unit or "instructions"
+            higher, exact = False, True
         return Metric(
-            name="instruction count" if self.value == INSTRUCTIONS else "value",
+            name=name,
             unit=unit,
             higher_is_better=higher if self.higher_is_better is None else self.higher_is_better,
             noise=NoiseClass.EXACT
