@@ -5,6 +5,7 @@ All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +15,11 @@ from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("valgrind"), reason="there is no valgrind"),
+]
 
 PATIENCE_S = 240.0
 FIRST, CULPRIT, LAST = 700000, 700002, 700004

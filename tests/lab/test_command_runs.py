@@ -1,6 +1,7 @@
 """What a command does, and who is to blame for it; nothing that it starts is left."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -236,6 +237,7 @@ def test_what_fails_once_is_run_once_more_and_what_fails_twice_is_untestable(tmp
         run_surely(CommandWorkload(run="false", **NUMBER), tmp_path)
 
 
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="there is no valgrind")
 def test_instructions_are_counted_and_repeat(tmp_path):
     work = tmp_path / "work.c"
     work.write_text(

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.metric import NoiseClass
+from buildbot_bench.lab.command.counting import counted
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload, ValueTable
@@ -122,6 +123,16 @@ def test_a_pattern_is_of_lines_and_its_only_match_counts():
     assert value_of(ValueTable(regex=r"^speed: ([\d.]+) MB/s$"), "a\nspeed: 7.5 MB/s\nb") == 7.5
     with pytest.raises(UntestableRevision, match="nothing that matches"):
         value_of(ValueTable(regex=r"^speed: ([\d.]+)$"), "none")
+
+
+def test_what_perf_counted_is_read_and_what_it_did_not_is_the_labs(tmp_path):
+    written = tmp_path / "perf.csv"
+    written.write_text("# started on Mon\n\n127546,,instructions:u,812345,100.00,,\n")
+    assert counted("perf", tmp_path) == 127546.0
+    for text in ("<not supported>,,instructions:u,0,100.00,,\n", ""):
+        written.write_text(text)
+        with pytest.raises(InfraError, match="counter"):
+            counted("perf", tmp_path)
 
 
 TESTBEDS = """\
