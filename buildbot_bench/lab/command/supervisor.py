@@ -265,7 +265,10 @@ def main() -> None:
     spec = json.loads(_line(sys.stdin.fileno()))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    print(json.dumps(Supervisor(spec).run()), flush=True)  # noqa: T201 - read by who started us
+    told = json.dumps(Supervisor(spec).run()).encode() + b"\n"
+    # Who started us may be dead by now.
+    with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        output.write(told)
 
 
 if __name__ == "__main__":
