@@ -164,3 +164,13 @@ def test_a_mistake_in_a_workloads_directory_is_named_there(load, tmp_path, text,
     (tmp_path / "sets/pf/workload.toml").write_text(text)
     with pytest.raises(UsageError, match=message):
         load(WITH_SET)
+
+
+def test_keys_may_be_written_with_hyphens_but_not_twice(load):
+    testbeds = load('[testbeds.a]\ndriver = "embedded"\nduration-s = 2\nretry-pause-s = 0\n')
+    assert testbeds["a"].settings == EmbeddedSettings(duration_s=2.0)
+    assert testbeds["a"].common.retry_pause_s == 0
+    with pytest.raises(UsageError, match=r"testbeds\.a: 'duration_s' is there twice"):
+        load('[testbeds.a]\ndriver = "embedded"\nduration-s = 2\nduration_s = 2\n')
+    with pytest.raises(UsageError, match=r"testbeds\.a\.duration-s: 'x' is not a number"):
+        load('[testbeds.a]\ndriver = "embedded"\nduration-s = "x"\n')
