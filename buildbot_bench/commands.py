@@ -12,11 +12,18 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module, metadata
+from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.shipped import shipped
 
 _PROJECT = "buildbot-bench"
 _PACKAGE = "buildbot_bench"
 # All of the commands have it for what cannot be done as it was asked for, now or later.
 _USAGE = 2
+# Before all else: the completion of a command is there whatever it lacks.
+_PRINT_COMPLETION = "--print-completion"
+_COMPLETIONS = {"bash": "{}", "fish": "{}.fish", "zsh": "_{}"}
 # The extra of what is required without one.
 _BASE = ""
 # A line of the metadata: `rich>=13`, or `psycopg[binary]>=3.1; extra == 'postgresql'`.
@@ -31,6 +38,8 @@ def start(command: str, module: str, extra: str = _BASE) -> int:
     Raises:
         ModuleNotFoundError: When the package itself lacks a module.
     """
+    if sys.argv[1:2] == [_PRINT_COMPLETION]:
+        return _print_completion(command, sys.argv[2:])
     needed = [name for one in dict.fromkeys((_BASE, extra)) for name in _required(one)]
     if missing := [name for name in needed if not _is_installed(name)]:
         return _refuse(command, missing, extra)
@@ -42,6 +51,22 @@ def start(command: str, module: str, extra: str = _BASE) -> int:
         if name == _PACKAGE:
             raise
         return _refuse(command, [name], _extra_with(name, extra))
+
+
+def _print_completion(command: str, shells: list[str]) -> int:
+    """Print what a shell completes a command by; it was generated from the command's parser."""
+    known = ", ".join(_COMPLETIONS)
+    if len(shells) != 1 or shells[0] not in _COMPLETIONS:
+        print(f"{command}: {_PRINT_COMPLETION} takes one of {known}", file=sys.stderr)
+        return _USAGE
+    (shell,) = shells
+    try:
+        path = shipped(str(Path("manual", shell, _COMPLETIONS[shell].format(command))))
+    except UsageError as problem:
+        print(f"{command}: {problem}", file=sys.stderr)
+        return _USAGE
+    print(path.read_text(encoding="utf-8"), end="")
+    return 0
 
 
 def _required(extra: str) -> list[str]:

@@ -144,6 +144,21 @@ def test_a_farm_runs_from_an_empty_directory(
     assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == [".farm"]
 
 
+def test_manual_pages_and_completions_lie_where_they_are_looked_for(installed) -> None:
+    environment: Environment = installed(LAB)
+    share = environment.root / "share"
+    for place, form in (
+        ("man/man1", "{}.1"),
+        ("bash-completion/completions", "{}"),
+        ("fish/vendor_completions.d", "{}.fish"),
+        ("zsh/site-functions", "_{}"),
+    ):
+        found = {path.name for path in (share / place).iterdir()}
+        assert found == {form.format(command) for command in environment.commands}
+    done = environment.run("bench-bisect", "--print-completion", "bash")
+    assert "_shtab_bench_bisect" in done.stdout
+
+
 def test_the_wheel_brings_templates_pages_and_recorded_data_along(installed) -> None:
     packages = installed("master,postgresql").packages / "buildbot_bench"
     for name in ("master.cfg", "bench.yml"):

@@ -58,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--units",
         choices=("systemd", "rc.d"),
         default="rc.d" if sys.platform.startswith("freebsd") else "systemd",
-        help="default: %(default)s",
+        help="default: this system's",
     )
 
 
