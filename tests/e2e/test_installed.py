@@ -86,8 +86,9 @@ def test_all_that_is_missing_is_named_at_once(installed) -> None:
         "bench-farm: needs aiosmtpd: pip install 'buildbot-bench[demo]'\n",
         f"bench-ministat: needs {itself}: pip install buildbot-bench\n",
     ]
-    importing = installed("").run("bench-import", "--help").stderr
+    importing = installed(LAB).run("bench-import", "--help").stderr
     assert importing.endswith(": pip install 'buildbot-bench[master]'\n")
+    assert {"numpy,", "pydantic,"} <= set(importing.split())
 
 
 def test_the_driver_of_a_database_is_named_when_it_is_asked_for(installed) -> None:
