@@ -8,7 +8,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check manual clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -21,6 +21,7 @@ help:
 	@echo "make load    what the broker costs with 10 000 commits on 100 series (some minutes)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
+	@echo "make manual  manual pages and shell completions, from the commands' parsers"
 
 demo: $(VENV)/ready
 	$(BIN)/bench-farm demo
@@ -64,6 +65,9 @@ check: $(VENV)/ready
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/codespell
+
+manual: $(VENV)/ready
+	$(BIN)/python -m manual
 
 # The constraints are what the tests passed with last; pyproject.toml says what may be used.
 $(VENV)/ready: pyproject.toml constraints.txt

@@ -24,10 +24,11 @@ from statistics import median
 import sqlalchemy as sa
 
 from benchmarks.long_life import live
-from buildbot_bench.demo.farm import CHECKOUT, FarmPlan, LocalFarm
+from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port, wait_until
 from buildbot_bench.demo.replay_history import make_replay_history
 from tests.chromium import CHROMIUM, Page, chromium
+from tests.readme import CHECKOUT
 
 REVISIONS = 10_000
 WORKLOADS = ("forwarding", "ipfw-statefull", "pf-statefull")

@@ -1,7 +1,8 @@
 """Starts the commands, or says what to install for them; it knows nothing of what they do.
 
-Only bench-build and bench-lab run on the standard library. Each of the others needs an extra of
-pyproject.toml, and is started when all distributions of that extra are installed.
+Only bench-build and bench-lab run on the standard library. Each of the others needs what the
+package itself requires, and some an extra of pyproject.toml besides: a command is started when all
+distributions of these are installed.
 """
 
 from __future__ import annotations
@@ -11,16 +12,25 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module, metadata
+from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.shipped import shipped
 
 _PROJECT = "buildbot-bench"
 _PACKAGE = "buildbot_bench"
 # All of the commands have it for what cannot be done as it was asked for, now or later.
 _USAGE = 2
-# A line of the metadata: `psycopg[binary]>=3.1; extra == 'postgresql'`.
-_REQUIRED = re.compile(r"""([\w.-]+)[^;]*;\s*extra\s*==\s*["']([\w-]+)["']\s*""")
+# Before all else: the completion of a command is there whatever it lacks.
+_PRINT_COMPLETION = "--print-completion"
+_COMPLETIONS = {"bash": "{}", "fish": "{}.fish", "zsh": "_{}"}
+# The extra of what is required without one.
+_BASE = ""
+# A line of the metadata: `rich>=13`, or `psycopg[binary]>=3.1; extra == 'postgresql'`.
+_REQUIRED = re.compile(r"""([\w.-]+)[^;]*(?:;\s*extra\s*==\s*["']([\w-]+)["']\s*)?""")
 
 
-def start(command: str, module: str, extra: str) -> int:
+def start(command: str, module: str, extra: str = _BASE) -> int:
     """Run `main` of a module of this package; returns its exit status.
 
     What is not installed is named on stderr with the extra that has it; the status is then 2.
@@ -28,7 +38,10 @@ def start(command: str, module: str, extra: str) -> int:
     Raises:
         ModuleNotFoundError: When the package itself lacks a module.
     """
-    if missing := [name for name in _required(extra) if not _is_installed(name)]:
+    if sys.argv[1:2] == [_PRINT_COMPLETION]:
+        return _print_completion(command, sys.argv[2:])
+    needed = [name for one in dict.fromkeys((_BASE, extra)) for name in _required(one)]
+    if missing := [name for name in needed if not _is_installed(name)]:
         return _refuse(command, missing, extra)
     try:
         main: Callable[[], int] = import_module(f"{_PACKAGE}.{module}").main
@@ -38,6 +51,22 @@ def start(command: str, module: str, extra: str) -> int:
         if name == _PACKAGE:
             raise
         return _refuse(command, [name], _extra_with(name, extra))
+
+
+def _print_completion(command: str, shells: list[str]) -> int:
+    """Print what a shell completes a command by; it was generated from the command's parser."""
+    known = ", ".join(_COMPLETIONS)
+    if len(shells) != 1 or shells[0] not in _COMPLETIONS:
+        print(f"{command}: {_PRINT_COMPLETION} takes one of {known}", file=sys.stderr)
+        return _USAGE
+    (shell,) = shells
+    try:
+        path = shipped(str(Path("manual", shell, _COMPLETIONS[shell].format(command))))
+    except UsageError as problem:
+        print(f"{command}: {problem}", file=sys.stderr)
+        return _USAGE
+    print(path.read_text(encoding="utf-8"), end="")
+    return 0
 
 
 def _required(extra: str) -> list[str]:
@@ -58,7 +87,7 @@ def _requirements() -> list[tuple[str, str]]:
     except metadata.PackageNotFoundError:
         return []
     matches = (_REQUIRED.fullmatch(line) for line in sorted(lines))
-    return [(match[1], match[2]) for match in matches if match]
+    return [(match[1], match[2] or _BASE) for match in matches if match]
 
 
 def _is_installed(name: str) -> bool:
@@ -72,12 +101,13 @@ def _is_installed(name: str) -> bool:
 def _refuse(command: str, missing: list[str], extra: str) -> int:
     *others, last = missing
     names = f"{', '.join(others)} and {last}" if others else last
-    print(f"{command}: needs {names}: pip install '{_PROJECT}[{extra}]'", file=sys.stderr)
+    what = f"'{_PROJECT}[{extra}]'" if extra else _PROJECT
+    print(f"{command}: needs {names}: pip install {what}", file=sys.stderr)
     return _USAGE
 
 
-bench_bisect = partial(start, "bench-bisect", "cli.bisect", "cli")
-bench_compare = partial(start, "bench-compare", "cli.compare", "cli")
+bench_bisect = partial(start, "bench-bisect", "cli.bisect")
+bench_compare = partial(start, "bench-compare", "cli.compare")
 bench_farm = partial(start, "bench-farm", "demo.cli", "demo")
 bench_import = partial(start, "bench-import", "plugin.importing.command", "master")
-bench_ministat = partial(start, "bench-ministat", "cli.ministat", "cli")
+bench_ministat = partial(start, "bench-ministat", "cli.ministat")

@@ -12,7 +12,6 @@ from importlib import metadata
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.demo.farm import CHECKOUT
 from buildbot_bench.demo.manifest import DATABASE, FORMAT, BackupManifest, digest_of
 from buildbot_bench.demo.on_disk import artefact_files
 from buildbot_bench.demo.place import FarmPlace
@@ -20,6 +19,7 @@ from buildbot_bench.plugin.db.sql import version_of
 from buildbot_bench.plugin.operations.copies import copy_database
 from buildbot_bench.plugin.operations.database import snapshot
 from buildbot_bench.plugin.private_files import make_private
+from buildbot_bench.shipped import shipped
 
 _CONFIGFILE = re.compile(r"^configfile\s*=\s*r?['\"](.+)['\"]\s*$", re.MULTILINE)
 
@@ -109,7 +109,7 @@ def _testbeds(place: FarmPlace, named: Path | None) -> Path | None:
         *((Path(variable),) if variable else ()),
         place.directory / "testbeds.toml",
         place.directory / "lab" / "testbeds.toml",
-        CHECKOUT / "workers" / "lab" / "testbeds.toml",
+        shipped("workers/lab/testbeds.toml"),
     )
     return next((path for path in likely if path.is_file()), None)
 

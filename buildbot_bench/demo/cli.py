@@ -15,6 +15,7 @@ from pathlib import Path
 from buildbot_bench.cli.credentials import Credentials, keep_login
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
+from buildbot_bench.demo.init.command import add_init
 from buildbot_bench.demo.operations import add_operations
 from buildbot_bench.demo.replay_history import make_recorded_history
 from buildbot_bench.demo.review_site import review_site
@@ -106,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the commit that gets the slowdown (default: %(default)s)",
     )
     demo.set_defaults(command=_demo)
+    add_init(commands)
     add_operations(commands)
     return parser
 

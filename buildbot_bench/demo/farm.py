@@ -8,14 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
+from buildbot_bench.shipped import shipped
 
-CHECKOUT = Path(__file__).parents[2]
 START_S = 120.0
 _LOOK_S = 1.0
 USER = "bench"
@@ -31,7 +31,7 @@ class FarmPlan:
 
     directory: Path
     workflow: Path
-    testbeds: Path = CHECKOUT / "workers" / "lab" / "testbeds.toml"
+    testbeds: Path = field(default_factory=lambda: shipped("workers/lab/testbeds.toml"))
     www_port: int = 8010
     pb_port: int = 9989
     db_url: str = "sqlite:///state.sqlite"
@@ -63,11 +63,6 @@ class LocalFarm:
     """The processes of one farm; a directory that held one before is taken over as it is."""
 
     def __init__(self, plan: FarmPlan) -> None:
-        if not (CHECKOUT / "master.cfg").is_file():
-            raise UsageError(
-                "a local farm needs the project's checkout beside the package",
-                hint="clone the repository and run `make farm` there",
-            )
         self.plan = plan
         self.master = self._child(
             plan.master, [_tool("twistd"), "--nodaemon", "--no_save", "-y", "buildbot.tac"]
@@ -85,13 +80,13 @@ class LocalFarm:
             home = self.plan.directory / name
             home.mkdir(exist_ok=True)
             kind = "lab" if name in self.plan.labs else "builder"
-            shutil.copyfile(CHECKOUT / "workers" / kind / "buildbot.tac", home / "buildbot.tac")
+            shutil.copyfile(shipped(f"workers/{kind}/buildbot.tac"), home / "buildbot.tac")
         if not (master / "buildbot.tac").exists():
             self._run_buildbot(
                 "create-master",
                 "--quiet",
                 "--no-logrotate",
-                f"--config={CHECKOUT / 'master.cfg'}",
+                f"--config={shipped('master.cfg')}",
                 f"--db={self.plan.db_url}",
                 str(master),
             )
@@ -187,8 +182,18 @@ def serve(farm: LocalFarm) -> None:
 
 
 def _tool(name: str) -> str:
-    """A command of the environment that we run in."""
-    return str(Path(sys.executable).parent / name)
+    """A command of the environment that we run in, or of the PATH, as `pip install --user` has it.
+
+    Raises:
+        UsageError: It is in neither.
+    """
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if found is None:
+        raise UsageError(
+            f"there is no {beside}", hint="install it: pip install 'buildbot-bench[demo]'"
+        )
+    return found
 
 
 def _write_secret(path: Path) -> None:

@@ -12,28 +12,31 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
-from buildbot_bench.demo.farm import CHECKOUT, FarmPlan, LocalFarm
+from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.generated_history import publish
 from buildbot_bench.demo.onlooker import Onlooker
 from buildbot_bench.demo.processes import answers, must_be_free, wait_until
 from buildbot_bench.demo.smtp import sink
 from buildbot_bench.demo.watching import clear, watched
+from buildbot_bench.shipped import shipped
 from buildbot_bench.workflow import load
 
-# The repository that the workflow names lies in this directory, wherever one calls us from.
-WORKFLOW = CHECKOUT / "bench.yml"
-DIRECTORY = CHECKOUT / ".farm"
+# Where one calls us from, as `bench-farm run` has its farms.
+DIRECTORY = Path(".farm")
+SOURCE = "src"
+_REPOSITORY = re.compile(r"^repository: .*$", re.MULTILINE)
 BASELINE_S = 120.0
 MAIL_S = 330.0
 
 
 def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int:
-    """Run the demonstration in the checkout's .farm; 0 when the mail names the culprit.
+    """Run the demonstration in .farm; 0 when the mail names the culprit.
 
     Raises InfraError when the farm does not get that far.
     """
     started = time.monotonic()
-    mails, home = DIRECTORY / "mails", DIRECTORY / "demo"
+    directory = DIRECTORY.resolve()
+    mails, home = directory / "mails", directory / "demo"
     with watched(home, lambda text: _say(started, text)):
         clear(home)
         shutil.rmtree(mails, ignore_errors=True)
@@ -47,14 +50,16 @@ def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
     Raises:
         InfraError: When the workflow sends no mail.
     """
-    source, home = DIRECTORY / "src", farm.plan.directory
-    shutil.rmtree(source, ignore_errors=True)
+    home, workflow = farm.plan.directory, farm.plan.workflow
+    source = home / SOURCE
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")
     shas = make_embedded_history(home / "history", culprit=planted)
     publish(home / "history", source, LABELS[0], shas)
-    mail = load(WORKFLOW).mail
+    example = shipped("bench.yml")
+    workflow.write_text(_REPOSITORY.sub(f"repository: {SOURCE}", example.read_text("utf-8")))
+    mail = load(workflow).mail
     if mail is None:
-        raise InfraError(f"{WORKFLOW} has no `mail:`, so no mail would come")
+        raise InfraError(f"{example} has no `mail:`, so no mail would come")
     must_be_free(mail.smtp_port)
     server = sink(mails, port=mail.smtp_port, log=home / "mail.log")
     try:
@@ -79,7 +84,7 @@ def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
 def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:
     plan = FarmPlan(
         directory=directory,
-        workflow=WORKFLOW,
+        workflow=directory / "bench.yml",
         www_port=www_port,
         pb_port=pb_port,
         poll_s=2.0,

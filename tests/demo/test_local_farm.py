@@ -7,8 +7,9 @@ import socket
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.farm import CHECKOUT, FarmPlan, LocalFarm
+from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port
+from tests.readme import CHECKOUT
 
 
 @pytest.fixture

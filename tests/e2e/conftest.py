@@ -23,6 +23,7 @@ LONGEST = (
     "test_published",
     "test_pages",
     "test_readme_farm",
+    "test_init_farm",
     "test_demo",
     "test_rest_contract",
     "test_bench_farm",

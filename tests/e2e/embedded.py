@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from buildbot_bench.demo.farm import CHECKOUT
 from tests.e2e.replay_farm import ReplayFarm
+from tests.readme import CHECKOUT
 
 PLAIN = 'driver = "embedded"\n'
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.farm import CHECKOUT, FarmPlan, LocalFarm
+from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from tests.e2e.histories import iflib_history
 from tests.e2e.replay_farm import (
     History,
@@ -19,6 +19,7 @@ from tests.e2e.replay_farm import (
     end_processes_in,
     processes_in,
 )
+from tests.readme import CHECKOUT
 
 _GRACE_S = 120.0
 

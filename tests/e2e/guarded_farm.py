@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 
 from buildbot_bench.demo.certificates import make_certificates
-from buildbot_bench.demo.farm import CHECKOUT
 from buildbot_bench.demo.processes import answers, free_port, wait_until
 from tests.e2e.replay_farm import ReplayFarm
 from tests.fakes.oauth_sites import SECRET
+from tests.readme import CHECKOUT
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 DOCS = (CHECKOUT / "docs" / "access.md").read_text(encoding="utf-8")

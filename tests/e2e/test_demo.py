@@ -19,9 +19,9 @@ import pytest
 
 from buildbot_bench.demo import scenario
 from buildbot_bench.demo.embedded_history import CRASHES, DOES_NOT_COMPILE
-from buildbot_bench.demo.farm import CHECKOUT
 from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
+from tests.readme import CHECKOUT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -56,7 +56,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def begin(checkout: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", RUN, "demo", f"--port={free_port()}", f"--pb-port={free_port()}"],
-        cwd=checkout.parent,
+        cwd=checkout,
         env=os.environ | {"PYTHONPATH": str(checkout)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.farm import CHECKOUT
+from tests.readme import CHECKOUT
 
 pytestmark = pytest.mark.e2e
 

@@ -20,6 +20,7 @@ ELSEWHERE = {
     "make load": "tests/benchmarks/test_load.py, on fewer commits",
     "make test-vm": ".ci/run",
     "bench-farm run --lab vm": "tests/vm/test_vm_bisect.py, on other ports",
+    "bench-farm init ~/farm": "tests/e2e/test_init_farm.py, with flags; tests/demo/test_init.py",
     "bench-farm doctor": "tests/plugin/db/test_db_doctor.py",
     "bench-farm verify": "tests/plugin/db/test_db_verify.py",
     "bench-farm backup ~/farm-backup": "tests/plugin/db/test_db_backup.py",

@@ -21,8 +21,8 @@ from buildbot_bench.core.wire import (
     format_event,
     pieces,
 )
-from buildbot_bench.demo.farm import CHECKOUT
 from tests.core.elf_files import CODE, DEBUG, NOTE, Part, elf
+from tests.readme import CHECKOUT
 
 _DATA = Path(__file__).parents[1] / "data"
 

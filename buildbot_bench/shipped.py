@@ -1,0 +1,29 @@
+"""Where the files are that come with the package but are no part of it; it reads none of them.
+
+A checkout has them beside the package; a wheel has them in `_shipped`, laid out alike.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+
+_PACKAGE = Path(__file__).parent
+_IN_CHECKOUT = _PACKAGE.parent
+_INSTALLED = _PACKAGE / "_shipped"
+
+
+def shipped(name: str) -> Path:
+    """A file or directory of the project, such as `master.cfg` or `workers/lab`.
+
+    Raises:
+        UsageError: The installation lacks it.
+    """
+    for home in (_INSTALLED, _IN_CHECKOUT):
+        if (home / name).exists():
+            return home / name
+    raise UsageError(
+        f"there is no {name} in {_INSTALLED} nor in {_IN_CHECKOUT}",
+        hint="install buildbot-bench again, or run from a whole checkout",
+    )

@@ -1,0 +1,1 @@
+"""Manual pages and shell completions, generated from the commands' parsers: `make manual`."""

@@ -1,0 +1,49 @@
+"""The parsers of the project's commands; nothing is parsed by them here."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from importlib import import_module
+
+from buildbot_bench.cli.ministat import USAGE
+
+# The module of each command in which a function `_parser` makes its parser.
+_MODULES = {
+    "bench-bisect": "cli.arguments",
+    "bench-build": "build.cli",
+    "bench-compare": "cli.compare_arguments",
+    "bench-farm": "demo.cli",
+    "bench-import": "plugin.importing.command",
+    "bench-lab": "lab.cli",
+}
+_FLAG = re.compile(r"^  (-\w)  (.+)$", re.MULTILINE)
+_VALUE = re.compile(r"\[(-\w) (\w+)\]")
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """All of them by the names of their commands, in order."""
+    made = {
+        name: import_module(f"buildbot_bench.{place}")._parser() for name, place in _MODULES.items()
+    }
+    return dict(sorted({**made, "bench-ministat": _ministat()}.items()))
+
+
+def _ministat() -> argparse.ArgumentParser:
+    """What bench-ministat, which takes its flags as ministat(1) does, says of them."""
+    usage, *_, about = USAGE.splitlines()
+    parser = argparse.ArgumentParser(
+        prog="bench-ministat",
+        usage=usage.removeprefix("usage: "),
+        description=f"Compare data sets by Student's t, as ministat(1) does. {about}",
+        add_help=False,
+    )
+    values = dict(_VALUE.findall(USAGE))
+    for flag, text in _FLAG.findall(USAGE):
+        if flag in values:
+            parser.add_argument(flag, metavar=values[flag], help=text)
+        else:
+            parser.add_argument(flag, action="store_true", help=text)
+    parser.add_argument("--help", action="help", help="show this text")
+    parser.add_argument("files", nargs="*", metavar="file", help="a data set; - is standard input")
+    return parser

@@ -1,0 +1,126 @@
+"""A farm made by `bench-farm init`, as its units start it, takes a push to a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
+from buildbot_bench.demo.generated_history import publish
+from buildbot_bench.demo.processes import answers, free_port
+from tests.crossbar_router import crossbar
+from tests.e2e.inbox import Inbox
+from tests.e2e.made_farm import MadeFarm
+from tests.e2e.replay_farm import end_processes_in
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+OLD, SLOWER = LABELS[:2]
+
+
+@dataclass(kw_only=True)
+class Pushed:
+    """A repository, and the history that is pushed to it."""
+
+    history: Path
+    source: Path
+    shas: dict[str, str]
+
+    def push(self, label: str) -> None:
+        publish(self.history, self.source, label, self.shas)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Pushed:
+    home = tmp_path_factory.mktemp("pushed")
+    shas = make_embedded_history(home / "history", culprit=SLOWER)
+    pushed = Pushed(history=home / "history", source=home / "src", shas=shas)
+    pushed.push(OLD)
+    return pushed
+
+
+@pytest.fixture
+def made(tmp_path: Path, repository: Pushed) -> Iterator[Callable[..., MadeFarm]]:
+    """Types `bench-farm init` with more options; the farm ends with the test."""
+    with ExitStack() as ends:
+
+        def make(*options: str, **environ: str) -> MadeFarm:
+            directory = tmp_path.resolve() / "farm"
+            ends.callback(end_processes_in, directory)
+            farm = MadeFarm.make(
+                directory,
+                "--lab=embedded",
+                "--units=systemd",
+                f"--repository={repository.source}",
+                *options,
+                BENCH_POLL_S="1",
+                BENCH_RECONCILE_S="2",
+                **environ,
+            )
+            ends.callback(farm.end)
+            return farm
+
+        yield make
+
+
+def is_measured(farm: MadeFarm) -> bool:
+    probes = farm.get(farm.urls[0], "probes")["probes"]
+    return [one["state"] for one in probes if one["label"] == OLD] == ["done"]
+
+
+def test_a_push_ends_in_a_mail_that_names_it(made, repository: Pushed, inbox: Inbox):
+    farm: MadeFarm = made(
+        "--tls",
+        "--mail-to=net@example.org",
+        "--mail-from=bench@example.org",
+        f"--smtp=localhost:{inbox.port}",
+        f"--port={free_port()}",
+        f"--pb-port={free_port()}",
+    )
+    assert "control: takes traffic" in farm.type("bench-lab check")
+    farm.type("upgrade-master")
+    for part in ("master", "builder", "lab"):
+        farm.start(part)
+    farm.wait(lambda: is_measured(farm), f"{OLD} is measured")
+    repository.push(SLOWER)
+    (mail,) = farm.wait(lambda: inbox.about(SLOWER), "the mail")
+    assert str(mail["Subject"]).startswith(f"[bench] {SLOWER} (")
+    assert (mail["From"], mail["To"]) == ("bench@example.org", "net@example.org")
+    assert "error" not in farm.type("bench-farm doctor")
+
+
+def test_two_masters_hear_one_another_and_measure(made, database: str):
+    router = free_port()
+    farm: MadeFarm = made(
+        "--masters=2",
+        f"--database={database}",
+        f"--router=ws://127.0.0.1:{router}",
+        f"--port={adjacent_ports()}",
+        f"--pb-port={adjacent_ports()}",
+        BENCH_CROSSBAR=str(crossbar()),
+    )
+    farm.type("upgrade-master")
+    farm.start("router")
+    farm.wait(lambda: answers(router), "the router")
+    for part in ("master", "master2", "builder", "lab"):
+        farm.start(part)
+    for url in farm.urls:
+        farm.wait(lambda url=url: troubles(farm, url) == ["", ""], f"both masters at {url}")
+    farm.wait(lambda: is_measured(farm), f"{OLD} is measured")
+
+
+def troubles(farm: MadeFarm, url: str) -> list[str]:
+    """What each master lacks, by the Lab page of one."""
+    (lab,) = farm.get(url, "lab")["views"]
+    return [one["trouble"] for one in lab["masters"]]
+
+
+def adjacent_ports() -> int:
+    """The first of two ports that nothing listens on."""
+    while answers((port := free_port()) + 1):
+        pass
+    return port
