@@ -29,6 +29,10 @@ from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
 from buildbot_bench.workflow.jobs import SandboxSettings
 
+# It reads each reference, and no history. A power cut leaves a symbolic one empty, for git brings
+# those to the disk later; then it refuses all work.
+READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
+
 
 class Checkout(Restartable, Git):
     """Buildbot's own Git step, clean to the last file, that survives a restart of the master."""
@@ -47,9 +51,9 @@ class Checkout(Restartable, Git):
 
     @async_to_deferred
     async def _sourcedirIsUpdatable(self) -> str:
-        """Clone anew where a power cut left no HEAD; Buildbot would fetch into that for ever."""
+        """Clone anew where a reference is broken; Buildbot would fetch into that for ever."""
         action: str = await super()._sourcedirIsUpdatable()
-        if action == "update" and await self._dovccmd(["--git-dir=.git", "rev-parse"], False):
+        if action == "update" and await self._dovccmd([*READS_REFERENCES], False):
             return "clobber"
         return action
 
