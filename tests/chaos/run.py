@@ -24,7 +24,8 @@ from tests.chaos.truth import truth_in
 
 FAULTS = (*KILLS, *SURROUNDINGS)
 _LONGEST_PAUSE_S = 1.0
-_BETWEEN_CHECKS = 100  # faults
+_MOST_AT_ONCE = 6  # a fault and kills at the same moment, where they find something to hit
+_BETWEEN_CHECKS = 50  # such moments
 _NOTHING_TO_HIT_S = 3.0  # another fault comes instead
 _LOOK_S = 0.2
 _PROGRESS = (
@@ -83,6 +84,10 @@ class Run:
         while self.ledger.kills < plan.kills and time.monotonic() < end_s:
             (fault,) = chance.choices(faults, weights)
             self._strike(fault, chance.random())
+            for _ in range(chance.randrange(_MOST_AT_ONCE)):
+                (another,) = chance.choices(faults, weights)
+                if another.kills:
+                    self._hits(another, chance.random())
             self._pause(chance.uniform(0, _LONGEST_PAUSE_S))
             since_check += 1
             if since_check == _BETWEEN_CHECKS:
