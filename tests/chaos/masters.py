@@ -31,7 +31,7 @@ from tests.e2e.replay_farm import Shape
 
 Question = tuple[str, str, list[tuple[str, str, int]]]
 """The ends of a search, and the steps that it is to find."""
-LONGEST_LIFE_S = 10.0
+LONGEST_LIFE_S = 6.0
 SEARCH_S = 1200.0
 
 

@@ -27,7 +27,7 @@ SELECT masterid FROM bench_lease
 WHERE name = 'broker' AND expires_at > extract(epoch FROM clock_timestamp())"""
 TAKEOVER_S = 60.0
 # Of the masters that are killed: those that start again when the other has their work.
-STAYS_AWAY = 1 / 3
+STAYS_AWAY = 1 / 5
 _SECOND_IN_WORKFLOW = "  replay2: {worker: lab2, boot: 65s, run: 30s}\n"
 _SECOND_TESTBED = """
 [testbeds.replay2]
