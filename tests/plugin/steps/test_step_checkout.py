@@ -10,7 +10,12 @@ import pytest
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
-from buildbot_bench.plugin.steps.build import READS_REFERENCES, Checkout, CheckoutFromMirror
+from buildbot_bench.plugin.steps.build import (
+    READS_REFERENCES,
+    REMOVES_LOCKS,
+    Checkout,
+    CheckoutFromMirror,
+)
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectListdir,
@@ -72,6 +77,17 @@ def test_a_reference_that_a_power_cut_left_empty_is_found(tmp_path: Path, refere
     assert reads() != 0
 
 
+def test_locks_of_a_git_that_was_killed_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    make_repository(tmp_path, [Commit(files={"pkg.lock": "1\n"})])
+    held = [tmp_path / ".git" / name for name in ("index.lock", "refs/heads/main.lock")]
+    for lock in held:
+        lock.touch()
+    subprocess.run(REMOVES_LOCKS, cwd=tmp_path, check=True)
+    assert [lock.exists() for lock in held] == [False, False]
+    subprocess.run(["git", "checkout", "--quiet", "--force", "HEAD"], cwd=tmp_path, check=True)
+    assert (tmp_path / "pkg.lock").exists()
+
+
 class TestCheckout(StepCase):
     def git(self, *words: str) -> ExpectShell:
         settings = [word for item in GIT_CONFIG.items() for word in ("-c", "=".join(item))]
@@ -88,6 +104,7 @@ class TestCheckout(StepCase):
             self.git("--version").stdout("git version 2.39.5\n").exit(0),
             ExpectStat(file="build/.buildbot-patched", log_environ=False).exit(1),
             ExpectListdir(dir="build").files([".git", "kernel"]).exit(0),
+            ExpectShell(workdir="build", command=[*REMOVES_LOCKS], log_environ=False).exit(0),
             self.git(*READS_REFERENCES).exit(128),
             ExpectRmdir(dir="build", log_environ=False, timeout=1200).exit(0),
             self.git(*cloned).exit(0),
