@@ -30,8 +30,8 @@ from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
 from buildbot_bench.workflow.jobs import SandboxSettings
 
 REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")
-# No history is read. A power cut leaves a symbolic reference empty, for git brings those to the disk
-# later; then it refuses all work.
+# No history is read. A power cut leaves a symbolic reference empty, for git brings those later to
+# the disk; then it refuses all work.
 READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
 
 

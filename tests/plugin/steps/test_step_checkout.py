@@ -78,14 +78,16 @@ def test_a_reference_that_a_power_cut_left_empty_is_found(tmp_path: Path, refere
 
 
 def test_locks_of_a_git_that_was_killed_are_removed_and_nothing_else(tmp_path: Path) -> None:
-    make_repository(tmp_path, [Commit(files={"pkg.lock": "1\n"})])
-    held = [tmp_path / ".git" / name for name in ("index.lock", "refs/heads/main.lock")]
+    make_repository(tmp_path / "upstream", [Commit(files={"pkg.lock": "1\n"})])
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", tmp_path / "upstream", clone], check=True)
+    held = [clone / ".git" / name for name in ("index.lock", "refs/heads/main.lock")]
     for lock in held:
         lock.touch()
-    subprocess.run(REMOVES_LOCKS, cwd=tmp_path, check=True)
+    subprocess.run(REMOVES_LOCKS, cwd=clone, check=True)
     assert [lock.exists() for lock in held] == [False, False]
-    subprocess.run(["git", "checkout", "--quiet", "--force", "HEAD"], cwd=tmp_path, check=True)
-    assert (tmp_path / "pkg.lock").exists()
+    subprocess.run(["git", "checkout", "--quiet", "--force", "HEAD"], cwd=clone, check=True)
+    assert (clone / "pkg.lock").exists()
 
 
 class TestCheckout(StepCase):
