@@ -1,7 +1,7 @@
 """Runs a build's script where it sees its own directory and the system's programs, and no network.
 
-bubblewrap does it, for any user, where the kernel lets users have namespaces. What the script
-leaves running ends with it.
+bubblewrap does it, for any user, where the kernel lets users have namespaces; on FreeBSD a jail
+does a part of it. What the script leaves running ends with it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 import buildbot_bench
+from buildbot_bench.build.jail import jail_refusal, run_in_jail
 from buildbot_bench.core.errors import InfraError
 
-Use = Literal["auto", "bubblewrap"]
+Use = Literal["auto", "bubblewrap", "jail"]
 # Of each system that has bubblewrap; what is not there is left out. /etc may hold passwords.
 _SYSTEM = (
     "/usr",
@@ -38,6 +39,10 @@ _SYSTEM = (
     "/etc/passwd",
 )
 _HOME = ".sandbox-home"
+_HINTS = {
+    "bubblewrap": "install bubblewrap, and let users have namespaces",
+    "jail": "install workers/jail/bench-jail, and let doas run it: see there",
+}
 _PROBE_S = 60.0
 
 
@@ -56,25 +61,50 @@ class Sandbox:
 def run_in(sandbox: Sandbox, use: Use, words: Sequence[str]) -> NoReturn:
     """Become the command, in the sandbox.
 
-    With `auto`, a machine that has no sandbox runs the command without one, and says why.
+    With `auto`, it is what the machine has, bubblewrap or, on FreeBSD, a jail; without any, the
+    command runs all the same, and it is said why.
 
     Raises:
-        InfraError: There is none, and `use` is "bubblewrap"; or there is no such command.
+        InfraError: There is none, and `use` names one; or there is no such command.
     """
-    home = sandbox.directory / _HOME
-    home.mkdir(mode=0o700, exist_ok=True)
+    whys = []
+    if use != "jail":
+        whys.append(_in_bubblewrap(sandbox, words))
+    if use == "jail" or (use == "auto" and sys.platform.startswith("freebsd")):
+        whys.append(_in_jail(sandbox, words))
+    if use != "auto":
+        raise InfraError(f"no sandbox: {'; '.join(whys)}", hint=_HINTS[use])
+    print(f"note: not in a sandbox: {'; '.join(whys)}", flush=True)
+    _become(words, os.environ)
+
+
+def _in_bubblewrap(sandbox: Sandbox, words: Sequence[str]) -> str:
+    """Become the command; returns why that cannot be."""
+    home = _home(sandbox)
     program = shutil.which("bwrap")
     outside = [program or "bwrap", *_arguments(sandbox, Path.cwd(), home), "--"]
     why = "there is no bwrap on the PATH" if program is None else _refusal(outside)
-    if why and use == "bubblewrap":
-        raise InfraError(
-            f"no sandbox: {why}", hint="install bubblewrap, and let users have namespaces"
-        )
-    if why:
-        print(f"note: not in a sandbox: {why}", flush=True)
-        _become(words, os.environ)
-    inside = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
-    _become([*outside, *words], {**inside, "HOME": str(home), "TMPDIR": "/tmp"})  # noqa: S108
+    if not why:
+        _become([*outside, *words], _inside(home))
+    return why
+
+
+def _in_jail(sandbox: Sandbox, words: Sequence[str]) -> str:
+    """Run the command and end as it does; returns why that cannot be."""
+    if why := jail_refusal():
+        return why
+    sys.exit(run_in_jail(Path.cwd(), words, _inside(_home(sandbox))))
+
+
+def _home(sandbox: Sandbox) -> Path:
+    home = sandbox.directory / _HOME
+    home.mkdir(mode=0o700, exist_ok=True)
+    return home
+
+
+def _inside(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+    return {**kept, "HOME": str(home), "TMPDIR": "/tmp"}  # noqa: S108
 
 
 def _become(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:

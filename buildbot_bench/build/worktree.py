@@ -21,6 +21,7 @@ from buildbot_bench.core.errors import InfraError, UsageError
 # whoever may push can write such a date. By default a power cut leaves objects empty that no later
 # fetch replaces.
 _CONFIG = ("-c", "gc.writeCommitGraph=false", "-c", "core.fsync=all")
+_STALE_LOCKS = ("*.lock", "refs/**/*.lock")
 _SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -36,6 +37,7 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
     mirror.parent.mkdir(parents=True, exist_ok=True)
     place.mkdir(parents=True, exist_ok=True)
     with _alone(mirror):
+        _remove_locks(mirror)
         _fetch_if_missing(mirror, repository, sha)
         if (place / ".git").is_file() and not _answers(place, "rev-parse"):
             shutil.rmtree(place)  # a worktree of a mirror that is gone
@@ -45,8 +47,18 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
                 raise InfraError(f"{place} is in the way", hint="it is no worktree: remove it")
             _git(mirror, "worktree", "prune")
             _git(mirror, "worktree", "add", "--quiet", "--force", "--detach", str(place), sha)
+    own = _output(place, "rev-parse", "--path-format=absolute", "--git-dir")
+    if own is not None:
+        _remove_locks(Path(own.strip()))
     _git(place, "checkout", "--quiet", "--force", "--detach", sha)
     _git(place, "clean", "--quiet", "-ffdx")
+
+
+def _remove_locks(directory: Path) -> None:
+    """Remove what a git left behind that was killed: nobody works there but who calls."""
+    for pattern in _STALE_LOCKS:
+        for stale in directory.glob(pattern):
+            stale.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -63,7 +63,10 @@ class ForecastSpread:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoteForecast:
-    """What a search will cost; `known_iterations` were measured before and are not repeated."""
+    """What a search will cost; `known_iterations` were measured before and are not repeated.
+
+    `warnings` say what to doubt of the names of its ends.
+    """
 
     old: End
     new: End
@@ -74,6 +77,7 @@ class RemoteForecast:
     iterations: ForecastSpread
     hours: ForecastSpread
     known_iterations: int
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,6 +201,7 @@ def read_forecast(raw: Fields) -> RemoteForecast:
             iterations=_spread(raw["iterations"]),
             hours=_spread(raw["hours"]),
             known_iterations=int(raw.get("known_iterations") or 0),
+            warnings=tuple(map(long_line, raw.get("warnings") or ())),
         )
 
 

@@ -83,6 +83,7 @@ def forecast_text(forecast: RemoteForecast) -> str:
     ]
     if forecast.known_iterations:
         lines.append(f"{forecast.known_iterations} iterations are known already and not repeated.")
+    lines += forecast.warnings
     return "\n".join(lines)
 
 

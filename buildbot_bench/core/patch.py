@@ -18,6 +18,11 @@ from buildbot_bench.core.errors import UsageError
 # MOST_LINES in about a second, whatever stands in them; 4 MiB of empty lines would take it 24 s.
 MOST_BYTES = 4 * 1024 * 1024
 MOST_LINES = 200_000
+# Controls are spelled out for who is to approve a patch (core.legible.spelled_out), each in eight
+# characters; what else nobody sees takes more bytes. A carriage return may end each line. FreeBSD's
+# own sources have some form feeds and escapes a file.
+MOST_CONTROLS = 10_000
+_CONTROLS = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
 
 # What begins a line of a file's header, of a hunk and of its contents. unidiff's patterns for
 # other lines take quadratic time: 73 s for a "Binary files" of 160 kB.
@@ -38,6 +43,8 @@ def check_patch(body: bytes, name: str) -> None:
     for size, most, unit in (
         (len(body), MOST_BYTES, "bytes"),
         (body.count(b"\n"), MOST_LINES, "lines"),
+        (body.count(b"\r"), MOST_LINES, "carriage returns"),
+        (len(body) - len(body.translate(None, _CONTROLS)), MOST_CONTROLS, "control characters"),
     ):
         if size > most:
             raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +16,7 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.operations import Condition, Disk
 from buildbot_bench.demo.on_disk import master_since_s
 from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.operations import health
 from buildbot_bench.plugin.operations.database import snapshot
 from buildbot_bench.plugin.operations.ports import read_ports
@@ -34,6 +36,7 @@ def read_condition(place: FarmPlace) -> Condition:
         buildbot=metadata.version("buildbot"),
         disks=tuple(_disks(place)),
         ports=read_ports(place.master),
+        doubled_numbers=_doubled_numbers(place, workflow),
     )
     try:
         with snapshot(place.db) as conn:
@@ -41,6 +44,14 @@ def read_condition(place: FarmPlace) -> Condition:
     except BenchError as problem:
         then = problem.hint or "see --db and BENCH_DB"
         return replace(condition, database_problem=problem.message, database_next=then)
+
+
+def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
+    """The odd r-numbers of the master's mirror; none where there is none yet."""
+    mirror, url = place.master / "mirror.git", workflow.repository_url
+    with suppress(BenchError):
+        return MirrorHistory(mirror, url, branches=workflow.branches).oddities()
+    return ()
 
 
 def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) -> Condition:

@@ -74,7 +74,7 @@ class LocalFarm:
         master = self.plan.directory / self.plan.master
         keep = master / "secrets"
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login"):
+        for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login", "session.key"):
             _write_secret(keep / secret)
         for name in self.workers:
             home = self.plan.directory / name
@@ -199,4 +199,4 @@ def _tool(name: str) -> str:
 def _write_secret(path: Path) -> None:
     if not path.exists():
         path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(24) + "\n")
+        path.write_text(secrets.token_urlsafe(32) + "\n")

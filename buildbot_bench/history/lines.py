@@ -5,7 +5,7 @@ It also finds the words for two commits of which neither leads to the other. It 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from buildbot_bench.history import names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.git import run_git
 from buildbot_bench.history.index import Index
-from buildbot_bench.history.numbers import by_count, by_svn_number
+from buildbot_bench.history.numbers import by_count, by_svn_number, doubled
 
 _HEADS = "refs/heads/"
 _TIMEOUT_S = 60.0
@@ -83,6 +83,10 @@ class Lines:
     def position(self, sha: str) -> int:
         """How many first parents lead to a commit, itself included."""
         return self.index.position(self.repository, sha, self.line)
+
+    def doubled(self) -> Iterator[str]:
+        """A line for each r-number that several commits of one branch claim."""
+        return doubled(self.index.numbers(self.repository), self.chains())
 
     def sha(self, spec: Spec) -> str:
         """The commit that is meant; UsageError when there is none, or more than one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pygit2
@@ -129,6 +130,15 @@ class MirrorHistory:
         with self._lock:
             return self._revision(self._lines.sha(parse_spec(text)))
 
+    def oddities(self, text: str | None = None) -> tuple[str, ...]:
+        """What to doubt of a name that `resolve` takes; or, without one, the odd r-numbers."""
+        told: list[str] = []
+        with self._lock:
+            if text is None:
+                return tuple(itertools.islice(self._lines.doubled(), _MOST_WARNINGS))
+            replace(self._lines, on_warning=told.append).sha(parse_spec(text))
+        return tuple(told)
+
     def carriers(self, sha: str) -> tuple[str, ...]:
         """The watched branches that have a commit in their first-parent history, in their order."""
         with self._lock:
@@ -163,7 +173,7 @@ class MirrorHistory:
     def range(self, old: Revision, new: Revision) -> RevisionRange:
         """All from old to new; UsageError when old is no first-parent ancestor of new."""
         with self._lock:
-            first, last = self._position(old.sha), self._position(new.sha)
+            first, last = self._lines.position(old.sha), self._lines.position(new.sha)
             line = self._lines.line(new.sha)
             if first > last or line.sha(first) != old.sha:
                 raise self._no_range(old, new)
@@ -291,12 +301,9 @@ class MirrorHistory:
     def _chain(self, branch: str) -> Chain:
         return self._index.chain(self._repository, branch)
 
-    def _position(self, sha: str) -> int:
-        return self._lines.position(sha)
-
     def _revision(self, sha: str, position: int | None = None) -> Revision:
         return as_revision(
             commit_at(self._repository, pygit2.Oid(hex=sha)),
-            position=self._position(sha) if position is None else position,
+            position=self._lines.position(sha) if position is None else position,
             svn=self._index.numbers(self._repository).of(sha),
         )

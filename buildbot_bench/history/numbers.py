@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH
@@ -28,13 +28,8 @@ def by_svn_number(
     known = list(numbers.commits(number))
     claims = {branch: _of(chain, known) for branch, chain in chains.items()}
     found = {branch: shas[0] for branch, shas in claims.items() if shas}
-    for branch, shas in claims.items():
-        if len(shas) > 1:
-            named = [sha[:ABBREVIATION_LENGTH] for sha in shas]
-            on_warning(
-                f"r{number} is claimed by {len(shas)} commits of {branch}, {', '.join(named[:3])}: "
-                f"it means the oldest, {named[0]}; correct the notes in {NOTES}"
-            )
+    for line in _claimed_twice(number, claims):
+        on_warning(line)
     if found:
         return _agreed(f"r{number}", found)
     first = next(iter(chains.values()))
@@ -48,6 +43,24 @@ def by_svn_number(
         f"r{number} is no commit of {' or '.join(chains)}",
         hint="; ".join(hints) or f"the repository has no Subversion numbers in {NOTES}",
     )
+
+
+def doubled(numbers: SvnNumbers, chains: Mapping[str, Chain]) -> Iterator[str]:
+    """A line for each number that several commits of one branch claim, the smallest first."""
+    for number in numbers.doubled():
+        known = list(numbers.commits(number))
+        claims = {branch: _of(chain, known) for branch, chain in chains.items()}
+        yield from _claimed_twice(number, claims)
+
+
+def _claimed_twice(number: int, claims: Mapping[str, list[str]]) -> Iterator[str]:
+    for branch, shas in claims.items():
+        if len(shas) > 1:
+            named = [sha[:ABBREVIATION_LENGTH] for sha in shas]
+            yield (
+                f"r{number} is claimed by {len(shas)} commits of {branch}, {', '.join(named[:3])}: "
+                f"it means the oldest, {named[0]}; correct the notes in {NOTES}"
+            )
 
 
 def by_count(chains: Mapping[str, Chain], number: int) -> str:

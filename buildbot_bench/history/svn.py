@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
@@ -49,6 +50,13 @@ class SvnNumbers:
                 return
             if (sha := self.table[place].hex()) not in self.changed:
                 yield sha
+
+    def doubled(self) -> list[int]:
+        """The numbers that several commits have, the smallest first."""
+        in_order = pairwise(self.numbers[place] for place in self.by_number)
+        candidates = {one for one, next_one in in_order if one == next_one}
+        candidates |= {number for number in self.changed.values() if number is not None}
+        return sorted(n for n in candidates if len(list(islice(self.commits(n), 2))) > 1)
 
     def nearest(self, number: int, counts: Callable[[str], bool]) -> tuple[int, ...]:
         """The numbers on either side of one that no commit has, of commits that count."""

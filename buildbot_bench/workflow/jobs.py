@@ -103,15 +103,15 @@ class _Job(Model):
         return job
 
 
-SandboxUse = Literal["auto", "bubblewrap", "none"]
+SandboxUse = Literal["auto", "bubblewrap", "jail", "none"]
 
 
 class SandboxSettings(Model):
     """What `run:` steps see of the builder: their directory, the system's programs, no network."""
 
     use: SandboxUse = "auto"
-    """auto: variants with patches are built in a sandbox where the builder has one; bubblewrap: all
-    are, or none is built; none: no sandbox."""
+    """auto: variants with patches are built in a sandbox where the builder has one; bubblewrap or
+    jail: all are, in that one, or none is built; none: no sandbox."""
     read: OneOrMore[Text] = ()
     """Files and directories of the builder that the steps see besides: a compiler, a mirror."""
     write: OneOrMore[Text] = ()

@@ -69,6 +69,16 @@ def test_what_a_build_or_a_patch_left_behind_is_removed(check_out, history, tmp_
     assert (place / "n").read_text() == "1\n"
 
 
+def test_what_a_git_that_was_killed_had_locked_is_free(check_out, history, tmp_path):
+    _, (first, second, _) = history
+    assert check_out(first) == DONE
+    mirror = tmp_path / "var" / "src.git"
+    (mirror / "packed-refs.lock").touch()
+    (mirror / "worktrees" / "build" / "index.lock").touch()
+    assert check_out(second) == DONE
+    assert (tmp_path / "build" / "n").read_text() == "2\n"
+
+
 def test_a_file_that_did_not_change_keeps_its_time(check_out, history, tmp_path):
     check_out(history[1][0])
     before = (tmp_path / "build" / "same").stat().st_mtime_ns

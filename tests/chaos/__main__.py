@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed=options.seed,
         kills=options.kills,
         minutes=options.minutes,
+        settle_s=options.settle,
         faults=tuple(fault for fault in FAULTS if options.only in fault.name),
     )
     databases = DATABASES if options.database == "both" else (options.database,)
@@ -47,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--kills", type=int, default=_KILLS, help="end after so many (1000)")
     parser.add_argument("--minutes", type=float, default=_MINUTES, help="or after so many (60)")
+    parser.add_argument("--settle", type=float, default=Plan.settle_s, help="seconds to finish in")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="drawn")
     parser.add_argument("--database", choices=(*DATABASES, "both"), default="both")
     parser.add_argument("--only", default="", metavar="NAME", help="faults with this in the name")

@@ -20,6 +20,7 @@ from buildbot_bench.demo.generated_history import git
 from buildbot_bench.demo.on_disk import lab_states, processes
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.processes import Child, answers
+from tests.chaos import stacks
 from tests.chaos.clock import WallClock
 from tests.chaos.disk import FarmDisk
 from tests.chaos.post import Post
@@ -193,7 +194,7 @@ class ChaosFarm(ReplayFarm):
 
     def _surround(self) -> None:
         """Give the processes this farm's git server, network and clock."""
-        surroundings = git_environment(self.transport) | self.clock.environment
+        surroundings = git_environment(self.transport) | self.clock.environment | stacks.SHOWN
         for child in self.children.values():
             child.env |= surroundings
         for worker in self.local.workers.values():

@@ -104,7 +104,7 @@ def _cut_power(target: Target, _chance: random.Random) -> Struck | None:
 
 
 KILLS = (
-    Fault(name="kill the master", weight=8, strike=_kill_child("master"), kills=True),
+    Fault(name="kill the master", weight=6, strike=_kill_child("master"), kills=True),
     Fault(name="kill the builder worker", weight=6, strike=_kill_child("builder"), kills=True),
     Fault(name="kill the lab worker", weight=6, strike=_kill_child("lab"), kills=True),
     Fault(name="kill a lab job", weight=30, strike=_kill_job, kills=True),
@@ -118,5 +118,5 @@ KILLS = (
         kills=True,
         missing=_no_connections,
     ),
-    Fault(name="power cut", weight=3, strike=_cut_power, kills=True),
+    Fault(name="power cut", weight=2, strike=_cut_power, kills=True),
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import sqlalchemy as sa
 
-from tests.chaos import invariants
+from tests.chaos import invariants, stacks
 from tests.chaos.demand import Demand
 from tests.chaos.disk import disk_in
 from tests.chaos.farm import ChaosFarm
@@ -24,11 +24,10 @@ from tests.chaos.truth import truth_in
 
 FAULTS = (*KILLS, *SURROUNDINGS)
 _LONGEST_PAUSE_S = 1.0
-_BETWEEN_CHECKS = 100  # faults
-_NOTHING_TO_HIT_S = 8.0  # another fault comes instead
+_MOST_AT_ONCE = 6  # a fault and kills at the same moment, where they find something to hit
+_BETWEEN_CHECKS = 50  # such moments
+_NOTHING_TO_HIT_S = 3.0  # another fault comes instead
 _LOOK_S = 0.2
-# Of the work that is left when chaos ends; a slow machine does what two searches need.
-_SETTLE_S = 900.0
 _PROGRESS = (
     "SELECT (SELECT count(*) FROM bench_iteration)"
     " + (SELECT count(*) FROM bench_image WHERE state = 'built')"
@@ -40,7 +39,8 @@ _ASIDE = (OSError, httpx.HTTPError, sa.exc.DBAPIError)
 class Plan:
     """How long a run goes on: until so many kills or minutes, whichever comes first.
 
-    `searches` and `comparisons` go on at any time.
+    `searches` and `comparisons` go on at any time. For `settle_s` after the last fault the farm may
+    finish its work: a slow machine does in 900 what two searches need.
     """
 
     seed: int
@@ -49,6 +49,7 @@ class Plan:
     faults: tuple[Fault, ...] = FAULTS
     searches: int = 2
     comparisons: int = 1
+    settle_s: float = 900.0
 
 
 @dataclass
@@ -62,8 +63,19 @@ class Run:
     _going_on: list[tuple[float, Fault, Callable[[], object]]] = field(default_factory=list)
 
     def strike_and_check(self) -> Ledger:
-        """Do all faults, let the farm finish its work, and ask for the invariants."""
-        farm, plan = self.target.farm, self.plan
+        """Do all faults, let the farm finish its work, and ask for the invariants.
+
+        A farm that hangs ends the run: its processes write down where they are.
+        """
+        try:
+            self._strike_all()
+            self._settle()
+        except TimeoutError as error:
+            self._hangs(str(error))
+        return self.ledger
+
+    def _strike_all(self) -> None:
+        plan = self.plan
         chance = random.Random(plan.seed)
         faults = list(self._possible())
         weights = [fault.weight for fault in faults]
@@ -72,15 +84,17 @@ class Run:
         while self.ledger.kills < plan.kills and time.monotonic() < end_s:
             (fault,) = chance.choices(faults, weights)
             self._strike(fault, chance.random())
+            for _ in range(chance.randrange(_MOST_AT_ONCE)):
+                (another,) = chance.choices(faults, weights)
+                if another.kills:
+                    self._hits(another, chance.random())
             self._pause(chance.uniform(0, _LONGEST_PAUSE_S))
             since_check += 1
             if since_check == _BETWEEN_CHECKS:
                 since_check = 0
                 self._calm()
-                self._violated(invariants.contradictions(farm, idle=False))
+                self._check(idle=False)
                 self.say(f"{self.ledger.kills} kills, {len(self.ledger.violations)} violations")
-        self._settle()
-        return self.ledger
 
     def _possible(self) -> Iterator[Fault]:
         for fault in self.plan.faults:
@@ -145,7 +159,7 @@ class Run:
         """Ask for nothing more, wait until all that was asked is done, and check."""
         farm = self.target.farm
         self._calm()
-        deadline_s = time.monotonic() + _SETTLE_S
+        deadline_s = time.monotonic() + self.plan.settle_s
         busy: list[str] = ["?"]
         while time.monotonic() < deadline_s:
             farm.supervise()
@@ -156,12 +170,25 @@ class Run:
                 if not (busy := invariants.is_busy(farm)) and not self.target.demand.clients:
                     break
             time.sleep(1)
-        self._violated(f"still open after {_SETTLE_S:.0f} s: {query}" for query in busy)
         self.target.demand.collect()
-        self._violated(invariants.contradictions(farm, idle=True))
-        self._violated(invariants.wrong_answers(farm))
-        self._violated(invariants.wrong_mails(farm, self.ledger.interruptions))
+        if busy or self.target.demand.clients:
+            commands = [" ".join(client.command) for client in self.target.demand.clients]
+            self._hangs(f"still open after {self.plan.settle_s:.0f} s: {busy + commands}")
+        self._check(idle=True)
         self._violated(invariants.failed_clients(self.target.demand.ended))
+
+    def _check(self, *, idle: bool) -> None:
+        farm = self.target.farm
+        self._violated(invariants.contradictions(farm, idle=idle))
+        try:
+            self._violated(invariants.wrong_answers(farm))
+            self._violated(invariants.wrong_mails(farm, self.ledger.interruptions))
+        except _ASIDE as error:
+            self._hangs(f"the farm does not answer: {error}")
+
+    def _hangs(self, what: str) -> None:
+        stacks.ask(self.target.farm.children.values())
+        self._violated([what])
 
     def _violated(self, problems: Iterable[str]) -> None:
         found = list(problems)

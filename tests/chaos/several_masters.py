@@ -18,6 +18,7 @@ import httpx
 
 from buildbot_bench.demo.farm import LocalFarm
 from buildbot_bench.demo.processes import Child, answers, free_port
+from tests.chaos import stacks
 from tests.crossbar_router import Router
 from tests.e2e.replay_farm import API, DEADLINE_S, History, ReplayFarm, Row, Shape, T
 
@@ -25,6 +26,8 @@ BROKER = """\
 SELECT masterid FROM bench_lease
 WHERE name = 'broker' AND expires_at > extract(epoch FROM clock_timestamp())"""
 TAKEOVER_S = 60.0
+# Of the masters that are killed: those that start again when the other has their work.
+STAYS_AWAY = 1 / 5
 _SECOND_IN_WORKFLOW = "  replay2: {worker: lab2, boot: 65s, run: 30s}\n"
 _SECOND_TESTBED = """
 [testbeds.replay2]
@@ -39,11 +42,11 @@ delay_s = 0.0
 
 @dataclass(frozen=True, kw_only=True)
 class Takeover:
-    """What followed a kill: how long no broker ran, in seconds."""
+    """What followed a kill: how long no broker ran, in seconds, where that was waited for."""
 
     killed: str
     was_broker: bool
-    seconds: float
+    seconds: float | None
 
 
 class SeveralMasters(ReplayFarm):
@@ -91,6 +94,8 @@ class SeveralMasters(ReplayFarm):
         self.second.prepare()
         (home / "artefacts").mkdir()
         (other / "artefacts").symlink_to(home / "artefacts")
+        for child in (*(one.master for one in self.masters.values()), *self.local.workers.values()):
+            child.env |= stacks.SHOWN
         for farm in self.masters.values():
             farm.start_master()
         for worker in self.local.workers.values():
@@ -102,6 +107,11 @@ class SeveralMasters(ReplayFarm):
             self.masters[name].master.kill()
         super().end()
         self.router.kill()
+
+    def show_stacks(self) -> None:
+        """Have all processes write into their logs where they are."""
+        masters = (one.master for one in self.masters.values())
+        stacks.ask((*masters, *self.local.workers.values()))
 
     def supervise(self) -> None:
         """Start what has ended, but for a master that is to stay away for a while."""
@@ -184,8 +194,14 @@ class SeveralMasters(ReplayFarm):
         return self.value(query, id=search_id) is not None
 
     def kill_one(self, dice: random.Random) -> Takeover:
-        """SIGKILL either master, as `kill_master` does."""
-        return self.kill_master(dice.choice(sorted(self.masters)))
+        """SIGKILL either master: as `kill_master` does, or it is started again at once."""
+        name = dice.choice(sorted(self.masters))
+        if dice.random() < STAYS_AWAY:
+            return self.kill_master(name)
+        was_broker = self.broker() == name
+        self.masters[name].master.kill()
+        self.supervise()
+        return Takeover(killed=name, was_broker=was_broker, seconds=None)
 
     def kill_master(self, name: str) -> Takeover:
         """SIGKILL a master; wait for a broker elsewhere if it was that one; start it again."""
@@ -198,4 +214,4 @@ class SeveralMasters(ReplayFarm):
         took_s = time.monotonic() - began_s
         self.away = set()
         self.wait(lambda: self.answers(name), f"{name} to start")
-        return Takeover(killed=name, was_broker=was_broker, seconds=took_s if was_broker else 0.0)
+        return Takeover(killed=name, was_broker=was_broker, seconds=took_s if was_broker else None)

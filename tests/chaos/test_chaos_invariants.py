@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from tests.chaos.demand import Client
 from tests.chaos.invariants import failed_clients, wrong_answers, wrong_mails
 from tests.chaos.post import Taken
-from tests.chaos.truth import WORKLOAD, truth_in
+from tests.chaos.truth import WORKLOAD, explains, truth_in
 
 
 def farm(*taken: Taken, sent: tuple[str, ...] = ("<1>",)) -> SimpleNamespace:
@@ -69,3 +69,13 @@ def test_a_search_that_says_what_is_not_so_is_a_violation(tmp_path: Path) -> Non
 
     assert answers(0.1 * sign) == []
     assert len(answers(-0.1 * sign)) == 1
+
+
+def test_an_answer_explains_the_levels_at_both_ends_and_at_each_step_it_names() -> None:
+    down, up, down_again = there = (("r1", "r2", -1), ("r7", "r8", 1), ("r9", "r10", -1))
+    for found in ([down], [down_again], [down, up, down_again]):
+        assert explains(found, there)
+    for found in ([], [up], [down, up], [down, down_again], [up, down], [("r2", "r3", -1)]):
+        assert not explains(found, there)
+    assert explains([up], [up])
+    assert not explains([], [])

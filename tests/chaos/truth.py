@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from tests.e2e.histories import numbered_history
@@ -15,6 +17,8 @@ RANGE = 6  # commits
 RANGES = 150
 WORKLOAD = "forwarding"
 LEVEL = "spare"  # a workload on which nothing ever changes
+Step = tuple[str, str, int]
+"""Between which two revisions, and whether down or up."""
 _HIGH_PPS, _LOW_PPS, _NOISE_PPS = 600_000.0, 540_000.0, 1_500.0
 _RECORDED = 8  # boots of each recorded revision
 
@@ -32,7 +36,7 @@ class Truth:
         old = FIRST + RANGE * number
         return f"r{old}", f"r{old + RANGE}"
 
-    def within(self, old: str, new: str) -> list[tuple[str, str, int]]:
+    def within(self, old: str, new: str) -> list[Step]:
         """What a search from one revision to another is to find."""
         first, last = int(old[1:]), int(new[1:])
         return [
@@ -40,6 +44,23 @@ class Truth:
             for number, step in enumerate(self.steps)
             if first < step <= last
         ]
+
+
+def explains(found: Sequence[Step], there: Sequence[Step]) -> bool:
+    """Whether an answer is one that a range with these steps may have.
+
+    Each step of it is one of them, and the level does not jump between: from the old end's to the
+    first found, from each to the next, and from the last to the new end's. A down and an up that
+    follow one another may both be missing, for nothing need be measured between the two. Of a range
+    with one step that is the only answer.
+    """
+    signs = [sign for _, _, sign in found]
+    return (
+        bool(found)
+        and [step for step in there if step in found] == list(found)
+        and all(one != following for one, following in pairwise(signs))
+        and (signs[0], signs[-1]) == (there[0][2], there[-1][2])
+    )
 
 
 def truth_in(home: Path, seed: int) -> Truth:

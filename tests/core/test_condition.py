@@ -91,6 +91,13 @@ def test_each_trouble_is_told_once_with_the_next_thing_to_do(fields, severity, p
     assert one.next
 
 
+def test_numbers_that_several_commits_claim_are_told_with_what_to_do():
+    line = "r30 is claimed by 2 commits of main, a, b: it means the oldest, a; correct the notes"
+    (one,) = findings(replace(WELL, doubled_numbers=(line,)))
+    assert (one.severity, one.part, one.next) == ("warning", "repository", "correct the notes")
+    assert one.problem == line.partition(";")[0]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import (
     MOST_BYTES,
+    MOST_CONTROLS,
     MOST_LINES,
     check_patch,
     misfit,
@@ -95,6 +96,8 @@ def test_hostile_text_breaks_nothing(patch, complaint):
         (b"<html>log in</html>", "is no patch"),
         (GIT.encode() + b" " * MOST_BYTES, "more than 4194304"),
         (GIT.encode() + b"\n" * MOST_LINES, "lines, more than 200000"),
+        (GIT.encode() + b"\r" * (MOST_LINES + 1), "carriage returns, more than 200000"),
+        (GIT.encode() + b"\x7f" * (MOST_CONTROLS + 1), "control characters, more than 10000"),
         (GIT.replace("+two\n", "").encode(), "is no patch: Hunk diff line expected; give"),
         (b"@@ -1 +1 @@ \x1b[2J\n-1\n+2\n", "is no patch: Unexpected hunk found; give"),
         (b"--- a\n+++ b\n@@ -" + b"9" * 5000 + b" +1 @@\n", "is no patch: Exceeds the limit"),

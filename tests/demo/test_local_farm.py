@@ -36,8 +36,13 @@ def made(plan) -> LocalFarm:
 def test_each_of_its_passwords_is_a_secret_of_its_own(made, plan):
     secrets = plan.directory / "master" / "secrets"
     files = sorted(secrets.iterdir())
-    assert [path.name for path in files] == ["bench.login", "builder.pass", "lab.pass"]
-    assert len({path.read_text() for path in files}) == 3
+    assert [path.name for path in files] == [
+        "bench.login",
+        "builder.pass",
+        "lab.pass",
+        "session.key",
+    ]
+    assert len({path.read_text() for path in files}) == 4
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
     assert secrets.stat().st_mode & 0o777 == 0o700
     assert plan.password_file == secrets / "bench.login"

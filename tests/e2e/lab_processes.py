@@ -29,7 +29,7 @@ def followers(farm: ReplayFarm) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            words = (process / "cmdline").read_bytes().decode().split("\0")[:-1]
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
             names = jobs.keys() & set(words)
             if names and os.getpgid(int(process.name)) not in {jobs[name] for name in names}:
                 found[int(process.name)] = words

@@ -17,6 +17,7 @@ from tests.e2e.replay_farm import Shape
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 KILLS = 2
+SLOWER = ("r313300", "r313448", [("r313447", "r313448", -1)])
 LEASES = "SELECT trouble FROM bench_lease WHERE name LIKE 'master:%'"
 
 
@@ -33,7 +34,7 @@ def troubles(farm: SeveralMasters) -> list[str]:
 
 def test_a_search_survives_the_deaths_of_either_master(farm: SeveralMasters, inbox: Inbox):
     ledger = Ledger()
-    kill_through_a_search(farm, inbox, random.Random(3), ledger, KILLS)
+    kill_through_a_search(farm, inbox, random.Random(3), ledger, most=KILLS, question=SLOWER)
     # Whatever was drawn: the master that runs the broker is killed once.
     ledger.kills.append(farm.kill_master(farm.wait_for_broker()))
     ledger.violations += what_contradicts(farm)

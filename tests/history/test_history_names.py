@@ -49,6 +49,9 @@ def test_r_number_that_two_commits_claim_is_the_older_before_and_after_a_restart
     assert warning.startswith("r30 is claimed by 2 commits of main")
     assert shas[2][:12] in warning
     assert shas[claiming][:12] in warning
+    for one in (history, restarted):
+        assert one.oddities("r30") == one.oddities() == (warning,)
+        assert one.oddities("r10") == ()
 
 
 def test_r_number_of_another_branch_names_its_neighbours(

@@ -107,6 +107,7 @@ class Condition:
     `database_problem` says why the tables could not be read: then nothing of them is known.
     `buildbot` is the version of the master's; `waiting` counts the probes that are asked for.
     `masters` are several, or none; `broker` says whether one of them runs the broker.
+    `doubled_numbers` are lines about r-numbers that several commits claim.
     """
 
     now_s: float
@@ -124,6 +125,7 @@ class Condition:
     ports: tuple[OpenPort, ...] = ()
     masters: tuple[MasterCondition, ...] = ()
     broker: bool = True
+    doubled_numbers: tuple[str, ...] = ()
 
 
 def findings(condition: Condition) -> tuple[HealthFinding, ...]:
@@ -139,6 +141,7 @@ def findings(condition: Condition) -> tuple[HealthFinding, ...]:
         *_messages(condition),
         *_quarantines(condition),
         *_ports(condition),
+        *_repository(condition),
     ]
     return tuple(sorted(found, key=lambda one: one.severity is not Severity.ERROR))
 
@@ -290,3 +293,8 @@ def _ports(condition: Condition) -> Iterator[HealthFinding]:
         if not (one.is_local or one.is_encrypted):
             open_to_all = f"{one.port} of the {one.of} is open to other machines without TLS"
             yield _warning("ports", open_to_all, then.get(one.of, "see docs/access.md"))
+
+
+def _repository(condition: Condition) -> Iterator[HealthFinding]:
+    for line in condition.doubled_numbers:
+        yield _warning("repository", *line.split("; ", 1))

@@ -99,9 +99,11 @@ class Issuer:
     writing it down finds its request again instead of asking twice.
     """
 
-    def __init__(self, farm: Farm, scheduler: Any) -> None:
+    def __init__(self, farm: Farm, scheduler: Any, *, retry_s: float = 0.0) -> None:
+        """`retry_s`: how long builders that failed are left alone; each time twice as long."""
         self._farm = farm
         self._scheduler = scheduler
+        self._retry_s = retry_s
         self._noops = NoOps(farm)
 
     async def issue(self) -> None:
@@ -130,7 +132,13 @@ class Issuer:
         for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
             urgency |= dict.fromkeys(ab_test.image_ids, Priority.PERSON)
         for image in images.values():
-            await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
+            if self._is_due(image):
+                await self._issue_image(image, urgency.get(image.id, Priority.AHEAD))
+
+    def _is_due(self, image: ImageRow) -> bool:
+        """A repository or a disk that fails now may work soon; a clock may have been set back."""
+        pause_s = self._retry_s * 2 ** (image.attempt - 1) if image.attempt else 0.0
+        return not 0.0 <= self._farm.now() - image.changed_at < pause_s
 
     async def _issue_image(self, image: ImageRow, priority: int) -> None:
         built = parse_recipe(image.variant)

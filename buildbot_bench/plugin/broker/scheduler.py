@@ -43,10 +43,10 @@ _LOG = Logger()
 class Cycle:
     """One pass over everything: what arrived, what ended, what follows, what to ask for next."""
 
-    def __init__(self, *, farm: Farm, scheduler: Any) -> None:
+    def __init__(self, *, farm: Farm, scheduler: Any, retry_s: float = 0.0) -> None:
         self.farm = farm
         self._commits = CommitWatch(farm)
-        issuer = Issuer(farm, scheduler)
+        issuer = Issuer(farm, scheduler, retry_s=retry_s)
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             # Before all that asks the tables for much.
             ("analyse", Statistics(farm).advance),
@@ -106,6 +106,9 @@ async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
 
 # Events may be lost and come twice; the timer is what makes progress certain.
 RECONCILE_S = 30.0
+# Three builds that fail one after the other end what waits for them: an outage of two minutes of
+# the repository is outlived by pauses of one and two.
+_RETRY_CYCLES = 2
 
 
 class BenchBroker(ReconfigurableBaseScheduler):
@@ -139,7 +142,9 @@ class BenchBroker(ReconfigurableBaseScheduler):
         if not self.enabled:
             return
         self._appointed = self._members is None
-        self._cycle = Cycle(farm=farm_of(self.master), scheduler=self)
+        self._cycle = Cycle(
+            farm=farm_of(self.master), scheduler=self, retry_s=_RETRY_CYCLES * self._reconcile_s
+        )
         self._lock = DeferredLock()
         self._wanted = False
         self._looking = self._look_again = False

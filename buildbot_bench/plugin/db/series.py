@@ -187,8 +187,14 @@ def measured_before(
     return found
 
 
-def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[ExportRow]:
-    """Every iteration on plain revisions, those that failed or are in doubt too, by position."""
+def export(
+    conn: sa.Connection, testbed: str, workload: str, branch: str, *, limit: int, offset: int = 0
+) -> list[ExportRow]:
+    """The iterations on plain revisions, those that failed or are in doubt too, by position.
+
+    They are the last `limit` of them, but for the `offset` last.
+    """
+    newest_first = (IMAGE.c.position, IMAGE.c.ordinal, ITERATION.c.at_s, ITERATION.c.id)
     query = (
         sa.select(
             IMAGE.c.label,
@@ -208,9 +214,11 @@ def export(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
         )
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
         .where(*_of(testbed, workload), images_of_history(line_of(conn, branch)))
-        .order_by(IMAGE.c.position, IMAGE.c.ordinal, ITERATION.c.at_s, ITERATION.c.id)
+        .order_by(*(column.desc() for column in newest_first))
+        .limit(limit)
+        .offset(offset)
     )
-    return fetch_all(conn, query, ExportRow)
+    return fetch_all(conn, query, ExportRow)[::-1]
 
 
 def _of(

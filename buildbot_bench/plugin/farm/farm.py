@@ -26,6 +26,7 @@ from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.mirroring import Mirroring
+from buildbot_bench.plugin.farm.patch_texts import PatchTexts
 from buildbot_bench.workflow import Workflow
 
 _LOG = Logger()
@@ -63,6 +64,7 @@ class Farm:
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
+        self.patch_texts = PatchTexts()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
         self._mirrored: tuple[str, tuple[str, ...]] = ("", ())

@@ -31,6 +31,7 @@ async def commit(farm: Farm, named: str) -> Json | None:
     `named` as a person writes it; one that a rewritten branch dropped is known by its whole hash.
     """
     revision = await farm.git(_revision, farm, named)
+    warnings = await farm.git(farm.history.oddities, named) if revision else ()
     sha = revision.sha if revision else named
     image = await farm.store.image_of(sha, 0) if revision or _SHA.fullmatch(sha) else None
     if image is None:
@@ -40,6 +41,7 @@ async def commit(farm: Farm, named: str) -> Json | None:
     verdicts = await farm.store.judgements_of_commit(sha)
     measured = await farm.store.measured_by(sha)
     return shown | {
+        "warnings": list(warnings),
         "branch": branch,
         "image_state": str(image.state),
         "failure": image.reason or "",

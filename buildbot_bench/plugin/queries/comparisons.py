@@ -23,7 +23,6 @@ from buildbot_bench.core.ab_test import (
     title_of,
 )
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -188,7 +187,7 @@ class ComparisonViews:
             for digest in await self._held(ab_test):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    text: str = await deferToThread(spelled_out, patch.body)
+                    text = await self._farm.patch_texts.of(patch)
                     found.append({"origin": patch.origin, "digest": digest, "text": text})
         return found
 

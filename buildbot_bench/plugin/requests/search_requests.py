@@ -60,7 +60,7 @@ class SearchRequests:
         """What a search would cost; raises UsageError for what cannot be searched."""
         search = await self._draft(question, requester="")
         inputs = await gather(self._farm, search)
-        return await self._forecast(search, inputs)
+        return await self._forecast(search, inputs) | await self._oddities(question)
 
     async def start(self, question: SearchQuestion, requester: str) -> Json:
         """Start a search and say what it will cost."""
@@ -69,7 +69,7 @@ class SearchRequests:
         wanted = replace(draft, forecast=cost)
         search = await self._farm.store.add_search(wanted, now=self._farm.now())
         self._farm.wake()
-        return {"searchid": search.id, "forecast": cost}
+        return {"searchid": search.id, "forecast": cost | await self._oddities(question)}
 
     async def cancel(self, search_id: int) -> None:
         """End a search; one that has ended stays as it is.
@@ -144,6 +144,12 @@ class SearchRequests:
         # It is a commit of the repository that is watched: as trusted as that.
         kept = await keep_patch(farm, body=body, origin=name, requester=requester, trusted=True)
         return fix.sha, kept.digest
+
+    async def _oddities(self, question: SearchQuestion) -> Json:
+        """What to doubt of the names that were asked for."""
+        oddities = self._farm.history.oddities
+        found = [await self._farm.git(oddities, name) for name in (question.old, question.new)]
+        return {"warnings": [line for lines in found for line in lines]}
 
     def _resolve(self, question: SearchQuestion) -> tuple[Revision, Revision]:
         history = self._farm.history

@@ -26,6 +26,7 @@ from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.rest.session_key import read_session_key, sign_sessions
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
 
 _LOG = Logger()
@@ -52,6 +53,7 @@ class _BasicWithAddress(BasicCredentialFactory):
 class BenchAuth(CustomAuth):
     """HTTP Basic against the files `<directory>/<user>.login`, each with one password.
 
+    Sessions are signed by the key in `<directory>/session.key`; see session_key.py.
     With `elsewhere`, one of Buildbot's ways to log in by OAuth or a reverse proxy, browsers log in
     there, as `<user>@<place>`; commands bring their passwords as before.
     """
@@ -64,6 +66,7 @@ class BenchAuth(CustomAuth):
         if elsewhere is not None:
             elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
         self._directory = directory
+        self._session_key = read_session_key(directory)
         self._clock = clock
         self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
@@ -72,6 +75,7 @@ class BenchAuth(CustomAuth):
     def reconfigAuth(self, master: Any, new_config: Any) -> None:
         """Buildbot says which master it is for."""
         super().reconfigAuth(master, new_config)
+        sign_sessions(master.www.site, self._session_key)
         if self.elsewhere is not None:
             self.elsewhere.reconfigAuth(master, new_config)
 

@@ -227,10 +227,11 @@ class BenchEndpoint(base.Endpoint):
     """A resource of ours: `show` reads it, and `act` is what its actions do.
 
     One with `takes_branch` is of a branch: ?branch= names it, which Buildbot itself would allow
-    for lists only.
+    for lists only. Nobody may ask for more than `most_rows`.
     """
 
     takes_branch = False
+    most_rows = LISTED_ROWS
 
     @async_to_deferred
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
@@ -238,7 +239,7 @@ class BenchEndpoint(base.Endpoint):
 
         A list has at most LISTED_ROWS; its `meta` says how many there are in all.
         """
-        refuse_nonsense(resultSpec)
+        refuse_nonsense(resultSpec, self.most_rows)
         if not _possible(kwargs):
             return None
         found = await self.show(resultSpec, kwargs)
@@ -266,7 +267,7 @@ class BenchEndpoint(base.Endpoint):
         return await super().control(action, args, kwargs)
 
 
-def refuse_nonsense(spec: Any) -> None:
+def refuse_nonsense(spec: Any, most_rows: int) -> None:
     """Refuse a query that means nothing.
 
     Raises:
@@ -276,10 +277,10 @@ def refuse_nonsense(spec: Any) -> None:
         number = getattr(spec, name)
         if number is not None and number < 0:
             raise InvalidQueryParameter(f"{name}={number}: it must be 0 or more")
-    if spec.limit is not None and spec.limit > LISTED_ROWS:
+    if spec.limit is not None and spec.limit > most_rows:
         asked = one_line(str(spec.limit), columns=40)
         raise InvalidQueryParameter(
-            f"limit={asked}: it must be at most {LISTED_ROWS}; offset= shows the others"
+            f"limit={asked}: it must be at most {most_rows}; offset= shows the others"
         )
     for one in spec.filters:
         if one.op == "contains" and not all(isinstance(value, str) for value in one.values):

@@ -8,23 +8,17 @@ pages' own.
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from buildbot.data import base, types
-from twisted.internet.defer import Deferred, DeferredLock
-from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.gate import Ruling
 from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
-from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
+from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.queries import (
     commit_contrasts,
@@ -36,6 +30,7 @@ from buildbot_bench.plugin.queries import (
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, newest
+from buildbot_bench.plugin.rest.samples import SamplesEndpoint
 
 Json = dict[str, Any]
 
@@ -111,34 +106,6 @@ async def mirror(farm: Farm) -> dict[str, str]:
     return farm.mirroring.view()
 
 
-# Spreadsheets take a cell that begins so for a formula; a DUT's last words may begin so.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_COLUMNS = [field.name for field in fields(ExportRow)]
-
-
-async def samples_csv(farm: Farm, testbed: str, workload: str, branch: str) -> str:
-    """One line an iteration on a branch, under a line that names the columns.
-
-    A series of years takes seconds to write, during which the reactor answers others.
-    """
-    rows = await farm.store.export(testbed, workload, branch)
-    written: str = await deferToThread(as_csv, rows)
-    return written
-
-
-def as_csv(rows: list[ExportRow]) -> str:
-    """The rows as RFC 4180 has it; texts that a spreadsheet would compute get a leading quote."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    writer.writerows([_harmless(getattr(row, name)) for name in _COLUMNS] for row in rows)
-    return text.getvalue()
-
-
-def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
 LISTED = 100
 
 
@@ -184,37 +151,6 @@ class PointEndpoint(BenchEndpoint):
         farm = farm_of(self.master)
         branch = await branch_asked(farm, resultSpec)
         return await commit_views.measured_commit(farm, **kwargs, branch=branch)
-
-
-class SamplesEndpoint(BenchEndpoint):
-    """A series as comma-separated values."""
-
-    kind = base.EndpointKind.RAW
-    pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
-    takes_branch = True
-
-    def __init__(self, rtype: Any, master: Any) -> None:
-        super().__init__(rtype, master)
-        # Threads that write thousands of rows at once take the interpreter from the reactor.
-        self._one_at_a_time = DeferredLock()
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The file of a series that is or was measured: its name goes into a header."""
-        farm = farm_of(self.master)
-        asked = kwargs | {"branch": await branch_asked(farm, resultSpec)}
-        known = await history.series_list(farm)
-        if not any(asked.items() <= series.items() for series in known):
-            return None
-        name = "{testbed}-{workload}".format(**kwargs)
-        if asked["branch"] != await first_branch(farm):
-            name = f"{asked['branch'].replace('/', '-')}-{name}"
-        return {
-            "raw": await self._one_at_a_time.run(
-                lambda: Deferred.fromCoroutine(samples_csv(farm, **asked))
-            ),
-            "mime-type": "text/csv",
-            "filename": f"{name}.csv",
-        }
 
 
 class StripEndpoint(_Reading):

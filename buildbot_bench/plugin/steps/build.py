@@ -11,7 +11,7 @@ from typing import Any
 from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.logobserver import LogLineObserver
 from buildbot.process.properties import Interpolate
-from buildbot.process.remotecommand import RemoteCommand
+from buildbot.process.remotecommand import RemoteCommand, RemoteShellCommand
 from buildbot.process.remotetransfer import StringFileReader
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.source.git import Git
@@ -28,6 +28,11 @@ from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
 from buildbot_bench.workflow.jobs import SandboxSettings
+
+REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")
+# No history is read. A power cut leaves a symbolic reference empty, for git brings those later to
+# the disk; then it refuses all work.
+READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
 
 
 class Checkout(Restartable, Git):
@@ -47,11 +52,19 @@ class Checkout(Restartable, Git):
 
     @async_to_deferred
     async def _sourcedirIsUpdatable(self) -> str:
-        """Clone anew where a power cut left no HEAD; Buildbot would fetch into that for ever."""
+        """Clone anew where a reference is broken; Buildbot would fetch into that for ever.
+
+        And a git that was killed left a lock, at which all later ones would end.
+        """
         action: str = await super()._sourcedirIsUpdatable()
-        if action == "update" and await self._dovccmd(["--git-dir=.git", "rev-parse"], False):
-            return "clobber"
-        return action
+        if action != "update":
+            return action
+        unlock = RemoteShellCommand(
+            self.workdir, [*REMOVES_LOCKS], logEnviron=False, timeout=self.timeout
+        )
+        unlock.useLog(self.stdio_log, False)
+        await self.runCommand(unlock)
+        return "clobber" if await self._dovccmd([*READS_REFERENCES], False) else action
 
 
 class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):

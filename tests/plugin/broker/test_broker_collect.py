@@ -238,3 +238,27 @@ async def test_collecting_twice_asks_for_nothing_twice(collect, issue, past, far
     for _ in range(2):
         await collect()
     assert len(await farm.store.probes()) == 2
+
+
+async def test_builders_that_fail_are_left_alone_for_longer_each_time(collect, past, farm, master):
+    issuer = Issuer(farm, master, retry_s=60.0)
+    await past.image(4, state="wanted")
+    await issuer.issue()
+    for pause_s in (60.0, 120.0):
+        asked = len(master.requests)
+        master.complete(master.requests[-1].brid)
+        await collect()
+        master.reactor.advance(pause_s - 1)
+        await issuer.issue()
+        assert len(master.requests) == asked
+        master.reactor.advance(1)
+        await issuer.issue()
+        assert len(master.requests) == asked + 1
+
+
+async def test_a_clock_that_was_set_back_delays_no_build(collect, past, farm, master):
+    issuer = Issuer(farm, master, retry_s=60.0)
+    image = await past.image(4, state="wanted")
+    await farm.store.change_image(image, now=farm.now() + 3600.0, attempt=1)
+    await issuer.issue()
+    assert len(master.requests) == 1

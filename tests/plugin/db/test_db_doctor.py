@@ -14,7 +14,9 @@ import sqlalchemy as sa
 from buildbot_bench.core.operations import findings
 from buildbot_bench.demo.cli import main
 from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.history import MirrorHistory
 from tests.fakes.whole_farm import WholeFarm
+from tests.gitrepo import Commit, git, make_repository
 
 # Of Buildbot's tables, what is read of them.
 TABLES = (
@@ -120,3 +122,13 @@ def test_the_command_ends_with_1_for_an_error(farm, capsys):
     assert main([*asked, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)["findings"]
     assert ("error", "master") in {(one["severity"], one["part"]) for one in found}
+
+
+def test_an_r_number_that_two_commits_claim_is_found(farm, tmp_path):
+    shas = make_repository(tmp_path / "upstream", [Commit(svn=n) for n in (10, 20, 30)])
+    note = ["-m", "svn path=/head/; revision=30\n"]
+    git(tmp_path / "upstream", "notes", "add", "-f", *note, shas[1])
+    MirrorHistory(farm.place.master / "mirror.git", str(tmp_path / "upstream")).fetch()
+    ((part, problem),) = told(farm)
+    assert part == "repository"
+    assert problem.startswith("r30 is claimed by 2 commits of main")

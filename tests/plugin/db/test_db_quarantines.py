@@ -139,7 +139,7 @@ async def test_neither_what_is_in_doubt_nor_a_control_image_is_a_sample(
     assert (sample.position, [one.at_s for one in sample.iterations]) == (8, [10.0])
     (point,) = await store.points("apu", "forwarding", "main")
     assert (point.position, point.boots) == (8, 1)
-    rows = await store.export("apu", "forwarding", "main")
+    rows = await store.export("apu", "forwarding", "main", limit=1000)
     assert [(row.position, row.at_s, row.in_doubt) for row in rows] == [
         (8, 10.0, False),
         (8, 30.0, True),

@@ -15,7 +15,7 @@ from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.pages.application import badge, state
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
-from buildbot_bench.plugin.rest.views import as_csv, samples_csv
+from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 
@@ -39,10 +39,28 @@ ROW = ExportRow(
 )
 
 
+async def written(farm, **asked) -> str:
+    return (await samples_csv(farm, "apu", "forwarding", "main", **asked)).text
+
+
+async def test_a_file_has_the_newest_rows_and_says_that_it_is_cut(farm, past):
+    await past.measured(3, (1.0, 2.0))
+    await past.measured(4, (3.0, 4.0))
+
+    async def values(**asked: int) -> tuple[list[str], bool]:
+        file = await samples_csv(farm, "apu", "forwarding", "main", **asked)
+        return [row["value"] for row in csv.DictReader(io.StringIO(file.text))], file.is_cut
+
+    assert await values() == (["1.0", "2.0", "3.0", "4.0"], False)
+    assert await values(limit=4) == (["1.0", "2.0", "3.0", "4.0"], False)
+    assert await values(limit=3) == (["2.0", "3.0", "4.0"], True)
+    assert await values(limit=3, offset=2) == (["1.0", "2.0"], False)
+
+
 async def test_every_iteration_is_a_line_failed_ones_too(farm, past):
     probe = await past.measured(3, (1e6, 1234567.25))
     await past.add(probe, 2, None)
-    rows = list(csv.DictReader(io.StringIO(await samples_csv(farm, "apu", "forwarding", "main"))))
+    rows = list(csv.DictReader(io.StringIO(await written(farm))))
     assert [row["value"] for row in rows] == ["1000000.0", "1234567.25", ""]
     assert [row["failure"] for row in rows] == ["", "", "no traffic"]
     assert {row["label"] for row in rows} == {"r3"}
@@ -129,9 +147,9 @@ async def test_a_file_of_samples_is_written_while_the_reactor_answers_others():
             return super().__iter__()
 
     class Store:
-        async def export(self, *_series):
+        async def export(self, *_series, **_rows):
             return Rows([ROW])
 
-    text = await samples_csv(SimpleNamespace(store=Store()), "apu", "forwarding", "main")
+    text = await written(SimpleNamespace(store=Store()))
     assert len(text.splitlines()) == 2
     assert reading == [False]

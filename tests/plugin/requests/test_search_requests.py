@@ -9,6 +9,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
 from tests.fakes.past import Past, boots
+from tests.gitrepo import git, make_repository, numbered
 from tests.plugin.farm.test_series import TWINS
 
 pytestmark = pytest.mark.both_databases
@@ -179,3 +180,14 @@ async def test_a_testbed_in_quarantine_is_passed_over_while_another_of_its_kind_
     await SearchRequests(farm).start(SearchQuestion(old="r1", new="r11"), "ann")
     (search,) = await farm.store.searches()
     assert search.testbed == "xeon"
+
+
+async def test_a_name_that_two_commits_claim_is_told_with_what_was_understood(make_farm, tmp_path):
+    shas = make_repository(tmp_path / "src", numbered(1, 5))
+    git(tmp_path / "src", "notes", "add", "-f", "-m", "svn path=/head/; revision=4\n", shas[4])
+    farm = make_farm(repository=tmp_path / "src")
+    await farm.mirroring.refresh()
+    told = await SearchRequests(farm).forecast(SearchQuestion(old="r1", new="r4"))
+    assert told["new"]["sha"] == shas[3]
+    (warning,) = told["warnings"]
+    assert warning.startswith("r4 is claimed by 2 commits of main")

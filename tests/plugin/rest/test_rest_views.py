@@ -7,25 +7,27 @@ from types import SimpleNamespace
 
 import pytest
 from buildbot.data import connector
+from buildbot.data.exceptions import InvalidQueryParameter
 from buildbot.data.resultspec import ResultSpec
 from buildbot.plugins.db import get_plugins
 from buildbot.util.service import MasterService
 from twisted.web.test.requesthelper import DummyRequest
 
+from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.rest import views
 
 pytestmark = pytest.mark.both_databases
 
 
-async def reading(master, path):
+async def reading(master, path, **asked):
     """What Buildbot's REST interface would answer."""
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
     views.register(SimpleNamespace(data=buildbots))
     endpoint, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
     endpoint.master = master
-    return await endpoint.get(ResultSpec(), kwargs)
+    return await endpoint.get(ResultSpec(**asked), kwargs)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,19 @@ async def test_samples_are_a_file_named_after_what_is_measured(farm, master):
     answer = await reading(master, "bench/samples/apu/forwarding/csv")
     assert (answer["filename"], answer["mime-type"]) == ("apu-forwarding.csv", "text/csv")
     assert await reading(master, 'bench/samples/apu/x"; filename=y/csv') is None
+
+
+async def test_a_file_that_has_not_all_rows_says_so_by_its_name(farm, master, past):
+    await past.measured(3, (1.0, 2.0, 3.0))
+
+    async def name(**asked: int) -> str:
+        return (await reading(master, "bench/samples/apu/forwarding/csv", **asked))["filename"]
+
+    assert await name() == "apu-forwarding.csv"
+    assert await name(limit=2) == "apu-forwarding-newest-2.csv"
+    assert await name(limit=1, offset=1) == "apu-forwarding-without-newest-1-newest-1.csv"
+    with pytest.raises(InvalidQueryParameter, match="at most 100000"):
+        await name(limit=EXPORTED_ROWS + 1)
 
 
 async def test_resources_are_registered_once_however_often_buildbot_is_reconfigured(farm):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
-from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror
+from buildbot_bench.plugin.steps.build import (
+    READS_REFERENCES,
+    REMOVES_LOCKS,
+    Checkout,
+    CheckoutFromMirror,
+)
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectListdir,
@@ -16,6 +24,7 @@ from tests.fakes.stepcase import (
     ExpectStat,
     StepCase,
 )
+from tests.gitrepo import Commit, make_repository
 
 SHA = "5" * 40
 SOURCE = "https://git.example.org/src.git"
@@ -52,12 +61,41 @@ class TestCheckoutFromMirror(StepCase):
         assert (image.state, image.reason) == ("building", None)
 
 
+@pytest.mark.parametrize("reference", ["HEAD", "refs/remotes/origin/HEAD"])
+def test_a_reference_that_a_power_cut_left_empty_is_found(tmp_path: Path, reference: str) -> None:
+    make_repository(tmp_path / "upstream", [Commit(files={"kernel": "r1\n"})])
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", tmp_path / "upstream", clone], check=True)
+
+    def reads() -> int:
+        return subprocess.run(
+            ["git", *READS_REFERENCES], cwd=clone, capture_output=True, check=False
+        ).returncode
+
+    assert reads() == 0
+    (clone / ".git" / reference).write_text("")
+    assert reads() != 0
+
+
+def test_locks_of_a_git_that_was_killed_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    make_repository(tmp_path / "upstream", [Commit(files={"pkg.lock": "1\n"})])
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", tmp_path / "upstream", clone], check=True)
+    held = [clone / ".git" / name for name in ("index.lock", "refs/heads/main.lock")]
+    for lock in held:
+        lock.touch()
+    subprocess.run(REMOVES_LOCKS, cwd=clone, check=True)
+    assert [lock.exists() for lock in held] == [False, False]
+    subprocess.run(["git", "checkout", "--quiet", "--force", "HEAD"], cwd=clone, check=True)
+    assert (clone / "pkg.lock").exists()
+
+
 class TestCheckout(StepCase):
     def git(self, *words: str) -> ExpectShell:
         settings = [word for item in GIT_CONFIG.items() for word in ("-c", "=".join(item))]
         return ExpectShell(workdir="build", command=["git", *settings, *words], log_environ=False)
 
-    async def test_a_repository_without_a_head_is_cloned_anew(self):
+    async def test_a_repository_with_a_broken_reference_is_cloned_anew(self):
         image = await self.past.image(4, state="building")
         step = Checkout(repository=SOURCE)
         self.prepare(step, image=image.id)
@@ -68,7 +106,8 @@ class TestCheckout(StepCase):
             self.git("--version").stdout("git version 2.39.5\n").exit(0),
             ExpectStat(file="build/.buildbot-patched", log_environ=False).exit(1),
             ExpectListdir(dir="build").files([".git", "kernel"]).exit(0),
-            self.git("--git-dir=.git", "rev-parse").exit(128),
+            ExpectShell(workdir="build", command=[*REMOVES_LOCKS], log_environ=False).exit(0),
+            self.git(*READS_REFERENCES).exit(128),
             ExpectRmdir(dir="build", log_environ=False, timeout=1200).exit(0),
             self.git(*cloned).exit(0),
             self.git("rev-parse", "HEAD").stdout(SHA).exit(0),

@@ -51,6 +51,7 @@ export default function Commit() {
   const aside = commit && h("a", { href: `api/v2/bench/${path}` }, "JSON");
   return h(Page, { title: commit ? commit.label : revision, aside, error },
     commit && h("p", null, h(Revision, { revision: commit }), " ", h("code", { className: "faint" }, commit.sha)),
+    commit?.warnings.map((line) => h("p", { key: line, className: "trouble" }, line)),
     commit?.failure && h("p", { className: "trouble" }, commit.failure),
     commit?.series.length === 0 && h("p", { className: "faint" }, "It was not measured."),
     commit?.series.map((series) => h(OnSeries, { key: `${series.testbed}/${series.workload}`, series, label: commit.label, again })));

@@ -1,0 +1,73 @@
+"""Runs a build's script in a jail of FreeBSD's: no network, and no process but its own.
+
+Root alone makes jails: workers/jail/bench-jail does, which doas(1) lets the builder's user run. All
+files of the system stay where they are, and the script reads what that user may read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+HELPER = "bench-jail"
+_PLACES = ("/usr/local/libexec", "/usr/local/bin")
+_PROBE_S = 60.0
+
+
+def jail_command(directory: Path, words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """What runs the words in a directory, in a jail, with this environment and no other.
+
+    The environment stands on the command line, which other users of the machine see.
+    """
+    named = [f"{name}={value}" for name, value in env.items()]
+    helper = _found() or HELPER
+    return ["doas", "-n", helper, str(directory), "/usr/bin/env", "-i", *named, *words]
+
+
+def jail_refusal() -> str:
+    """Why there is no jail to be had; empty when there is."""
+    if _found() is None:
+        return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
+    try:
+        with _held_open() as stdin:
+            done = subprocess.run(  # noqa: S603 - a list of our own making
+                jail_command(Path("/"), ["true"], {"PATH": os.defpath}),
+                stdin=stdin,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=_PROBE_S,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    last = (done.stderr.strip().splitlines() or [f"{HELPER} ends with {done.returncode}"])[-1]
+    return last[:200] if done.returncode else ""
+
+
+def run_in_jail(directory: Path, words: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run the words, and wait; the exit status, 128 more than the signal that ended them."""
+    with _held_open() as stdin:
+        command = jail_command(directory, words, env)
+        status = subprocess.run(command, stdin=stdin, check=False).returncode  # noqa: S603 - words
+    return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _held_open() -> Iterator[int]:
+    """A pipe's end at which nothing arrives. It closes when we end, however; so does the jail."""
+    end, ours = os.pipe()
+    try:
+        yield end
+    finally:
+        os.close(end)
+        os.close(ours)
+
+
+def _found() -> str | None:
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_PLACES])
+    return shutil.which(HELPER, path=path)
