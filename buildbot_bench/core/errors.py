@@ -26,6 +26,10 @@ class UntestableRevision(BenchError):  # noqa: N818 - the glossary's word; it is
     """The revision does not build, boot or pass traffic: it is stepped around."""
 
 
+class SkippedRevision(UntestableRevision):
+    """The revision's own command says by its exit status that it cannot be tested: no doubt."""
+
+
 class InfraError(BenchError):
     """The lab, the network or a worker failed: it is retried and says nothing of the revision."""
 

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class NoiseClass(StrEnum):
-    """How a metric repeats: `sampled` varies from boot to boot, `exact` is counted.
-
-    What is counted varies little or not at all, and not with the layout of an image.
-    """
-
-    SAMPLED = "sampled"
-    EXACT = "exact"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Metric:
-    """What is counted, its unit, which way is better, and how it repeats."""
-
-    name: str
-    unit: str
-    higher_is_better: bool = True
-    noise: NoiseClass = NoiseClass.SAMPLED
-
-
-PPS = Metric(name="throughput", unit="pps")
-PACKETS_PER_CPU_SECOND = Metric(name="efficiency", unit="packets/CPU-s")
-INSTRUCTIONS_PER_PACKET = Metric(
-    name="instruction count",
-    unit="instructions/packet",
-    higher_is_better=False,
-    noise=NoiseClass.EXACT,
+from buildbot_bench.core.metric import (
+    INSTRUCTIONS_PER_PACKET,
+    KNOWN_METRICS,
+    PACKETS_PER_CPU_SECOND,
+    PPS,
+    Metric,
+    NoiseClass,
 )
-KNOWN_METRICS = {
-    metric.unit: metric for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET)
-}
+
+__all__ = [
+    "INSTRUCTIONS_PER_PACKET",
+    "KNOWN_METRICS",
+    "PACKETS_PER_CPU_SECOND",
+    "PPS",
+    "Iteration",
+    "Metric",
+    "NoiseClass",
+    "Sample",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

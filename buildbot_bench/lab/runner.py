@@ -1,8 +1,9 @@
 """The measuring loop of one job: boot, verify, blast, record; it knows no process and no file.
 
-What is to blame for a failure decides what follows. A kernel gets one more chance and is then
-untestable; a fault of the lab is tried again until the job's budget is used up. Every attempt is
-an iteration of its own, with a value or with the reason why it has none.
+What is to blame for a failure decides what follows. A kernel gets one more chance, unless it says
+itself that it cannot be tested, and is then untestable; a fault of the lab is tried again until the
+job's budget is used up. Every attempt is an iteration of its own, with a value or with the reason
+why it has none.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
 from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
 from buildbot_bench.lab.driver import Blast
@@ -71,6 +72,8 @@ def measure(
             case None:
                 done += 1
                 kernel_faults = 0
+            case SkippedRevision():
+                kernel_faults = budget.kernel_faults  # it says so itself: once is enough
             case UntestableRevision():
                 kernel_faults += 1
             case _:

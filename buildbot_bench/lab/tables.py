@@ -1,8 +1,9 @@
 """Makes frozen dataclasses of TOML tables, key by key; it knows not what the keys mean.
 
-A table's keys are the fields of its dataclass, of the same types; tables may lie within tables. A
-union of dataclasses is told apart by the key `driver`, which each names in its own `DRIVER`. What
-is relative, a path or a program with a slash in its name, lies beside the file.
+A table's keys are the fields of its dataclass, of the same types, spelled with hyphens or with
+underscores; tables may lie within tables. A union of dataclasses is told apart by the key `driver`,
+which each names in its own `DRIVER`; a union of text, list and table by what is written. What is
+relative, a path or a program with a slash in its name, lies beside the file.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _KINDS = {
     Path: "a path",
     Program: "a program",
 }
+# What the kinds of a union are in TOML.
+_FORMS: dict[type[Any], str] = {**_KINDS, list: "a list", dict: "a table"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,14 +59,18 @@ def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Ta
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    refuse_unknown(table, known, place)
+    check_keys(table, known, place)
     sources = [(table, place), *_beside(kind, table, place)]
     values: dict[str, Any] = {}
     for field in fields(kind):  # type: ignore[arg-type]
-        stated = [(source, where) for source, where in sources if field.name in source]
+        stated = [
+            (value, where / key)
+            for source, where in sources
+            for key, value in source.items()
+            if field_of(key) == field.name
+        ]
         if stated:
-            source, where = stated[0]
-            values[field.name] = _value(hints[field.name], source[field.name], where / field.name)
+            values[field.name] = _value(hints[field.name], *stated[0])
         elif field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"{place / field.name} is missing")
     try:
@@ -95,13 +102,32 @@ def _beside(
             f"{path}: {error}", hint=f"mend it; {place} names its directory"
         ) from error
     others = [field.name for field in fields(kind) if field.name != key]
-    refuse_unknown(document, others, path)
+    check_keys(document, others, path)
     return [(document, TablePlace(path=path, keys=""))]
 
 
-def refuse_unknown(
-    table: Mapping[str, Any], known: Iterable[str], place: TablePlace | Path
-) -> None:
+def check_keys(table: Mapping[str, Any], known: Iterable[str], place: TablePlace | Path) -> None:
+    """See that each key is a field's name, with hyphens or underscores, and there once.
+
+    Raises:
+        UsageError: For a key that is unknown, or that is there in both spellings.
+    """
+    names = list(known)
+    found = set()
+    for key in table:
+        name = field_of(key)
+        refuse_unknown([name if name in names else key], names, place)
+        if name in found:
+            raise UsageError(f"{place}: {key!r} is there twice", hint="remove one of them")
+        found.add(name)
+
+
+def field_of(key: str) -> str:
+    """The field that a key stands for: `higher-is-better` is `higher_is_better`."""
+    return key.replace("-", "_")
+
+
+def refuse_unknown(table: Iterable[str], known: Iterable[str], place: TablePlace | Path) -> None:
     """See that all keys are known.
 
     Raises:
@@ -138,11 +164,13 @@ def _value(kind: Any, value: Any, place: TablePlace) -> Any:
 
 
 def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
-    """One of several tables, which `driver` tells apart, or the only kind there is.
+    """One of several tables, which `driver` tells apart, or the kind that is written.
 
     Raises:
-        UsageError: When there is no such driver.
+        UsageError: When there is no such driver, or no such kind.
     """
+    if len(kinds) > 1 and not all(is_dataclass(kind) for kind in kinds):
+        kinds = [_written(kinds, value, place)]
     if len(kinds) == 1:
         return _value(kinds[0], value, place)
     by_driver = {kind.DRIVER: kind for kind in kinds}
@@ -153,6 +181,29 @@ def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
             f"{place}.driver: {driver!r} is no driver", hint=nearest(driver, by_driver)
         )
     return fill(by_driver[driver], table, place)
+
+
+def _written(kinds: list[Any], value: Any, place: TablePlace) -> Any:
+    """The one of several kinds that a value is of: text, a list, a table.
+
+    Raises:
+        UsageError: When it is of none.
+    """
+    by_type: dict[type[Any], Any] = {}
+    for kind in kinds:
+        by_type[_toml_type(kind)] = kind
+    if type(value) not in by_type:
+        names = [_FORMS.get(written, "another value") for written in by_type]
+        raise UsageError(f"{place}: {value!r} is not {' or '.join(names)}")
+    return by_type[type(value)]
+
+
+def _toml_type(kind: Any) -> type[Any]:
+    if is_dataclass(kind):
+        return dict
+    if typing.get_origin(kind) is tuple:
+        return list
+    return typing.cast("type[Any]", kind)
 
 
 def _scalar(kind: Any, value: Any, place: TablePlace) -> Any:

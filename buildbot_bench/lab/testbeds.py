@@ -12,7 +12,14 @@ from typing import Any
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.driver import Driver, DriverKind, unheard
-from buildbot_bench.lab.tables import TablePlace, fill, nearest, refuse_unknown
+from buildbot_bench.lab.tables import (
+    TablePlace,
+    check_keys,
+    field_of,
+    fill,
+    nearest,
+    refuse_unknown,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
@@ -97,9 +104,9 @@ def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
     kind: DriverKind = extensions.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
     own_keys = [field.name for field in fields(kind.SETTINGS)]
-    refuse_unknown(table, common_keys + own_keys, place)
-    common = {key: value for key, value in table.items() if key in common_keys}
-    own = {key: value for key, value in table.items() if key in own_keys}
+    check_keys(table, common_keys + own_keys, place)
+    common = {key: value for key, value in table.items() if field_of(key) in common_keys}
+    own = {key: value for key, value in table.items() if field_of(key) in own_keys}
     return LabTestbed(
         name=name,
         common=fill(Common, common, place),

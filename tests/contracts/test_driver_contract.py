@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
 from buildbot_bench.lab.driver import Blast, Driver
+from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
+from tests.fakes.archives import pack
 from tests.fakes.driver import KERNEL, FakeDriver
 from tests.fakes.kernels import sound_kernel
 from tests.fakes.lab import SERIES
@@ -49,6 +52,15 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    root = tmp_path_factory.mktemp("command")
+    pack(root / "artefact.tar.gz", {"bench": "#!/bin/sh\necho 7 MB/s\n"})
+    workload = CommandWorkload(run="./bench", value="last-number", unit="MB/s")
+    settings = CommandSettings(workloads={"compress": workload})
+    return Bench(lambda: CommandDriver(settings, root / "home"), root / "artefact.tar.gz")
+
+
+@pytest.fixture(scope="module")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     path = tmp_path_factory.mktemp("fake") / "kernel"
     path.write_text(KERNEL, encoding="utf-8")
@@ -75,7 +87,10 @@ def virtual(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 @pytest.fixture(
-    params=["embedded", "replay", "fake", "hardware", pytest.param("virtual", marks=pytest.mark.vm)]
+    params=[
+        *("embedded", "replay", "command", "fake", "hardware"),
+        pytest.param("virtual", marks=pytest.mark.vm),
+    ]
 )
 def bench(request: pytest.FixtureRequest) -> Bench:
     found: Bench = request.getfixturevalue(request.param)

@@ -1,0 +1,1 @@
+"""What measures a command: settings, one contained run, its value; standard library alone."""

@@ -1,0 +1,68 @@
+"""Who is to blame for how a command ended: the revision or the lab; it runs nothing.
+
+125 is the revision's, as in `git bisect run`; 126, 127 and a program that is not there are the
+lab's; a run that hangs or fills the disk is the revision's.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from buildbot_bench.core.errors import InfraError, SkippedRevision, UntestableRevision
+from buildbot_bench.core.limits import spoken
+from buildbot_bench.lab.command.process import Ran, Stop
+
+_SKIP = 125  # git-bisect(1), "Bisect run"
+_NOT_RUN = {126: "cannot be run", 127: "is not there"}  # POSIX, "Exit Status for Commands"
+MISSING = "see that the artefact has it, or that it is installed here"
+
+
+def refuse(ran: Ran, name: str) -> None:
+    """See that a command was run and came to an end of its own.
+
+    Raises:
+        InfraError: It is not there, or others filled the disk.
+        UntestableRevision: It is none of this machine's, hangs or fills the disk.
+        SkippedRevision: It says that the revision cannot be tested.
+    """
+    where = f"`{name}`, {ran.program},"
+    if ran.not_runnable:
+        raise UntestableRevision(f"{where} is no program of this machine")
+    if ran.error:
+        raise InfraError(f"{where} {ran.ending()}", hint=MISSING)
+    if ran.status == _SKIP:
+        raise SkippedRevision(
+            f"{where} ended with status {_SKIP}: not to be tested\n{ran.last_lines()}"
+        )
+    if ran.status in _NOT_RUN:
+        raise InfraError(
+            f"{where} ended with status {ran.status}: a program {_NOT_RUN[ran.status]}\n"
+            f"{ran.last_lines()}",
+            hint=MISSING,
+        )
+    # A shell gives the signal of its child by 128 and more.
+    if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
+        raise UntestableRevision(
+            blamed(f"{where} writes too large a file", ran, hint="see the key `disk-mib`")
+        )
+    match ran.stop:
+        case Stop.TIMEOUT:
+            raise UntestableRevision(blamed(f"{where} had not ended after {ran.wall_s:.0f} s", ran))
+        case Stop.DISK:
+            raise UntestableRevision(
+                blamed(f"{where} fills the disk", ran, hint="see the key `disk-mib`")
+            )
+        case Stop.FULL:
+            raise InfraError(
+                f"the disk is nearly full, and {name} is not to blame\n{ran.last_lines()}",
+                hint="make room and try again",
+            )
+        case _:
+            return
+
+
+def blamed(what: str, ran: Ran, *, hint: str = "") -> str:
+    """What the revision is blamed for, and below it the last lines of what it printed."""
+    too_much = "" if ran.stdout.whole else f" (it printed {spoken(ran.stdout.size)})"
+    next_step = f"; {hint}" if hint else ""
+    return f"{what}{too_much}{next_step}\n{ran.last_lines()}"

@@ -1,0 +1,239 @@
+"""One iteration of a workload in a directory: what goes before, the run, its value, its cleanup.
+
+Who is to blame for what goes wrong says blame.py. What is the revision's may be luck once: it
+counts when it comes twice, for which `run_surely` asks, and a lab's job (runner.py) does. What says
+by 125 that it cannot be tested is believed at once.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
+from buildbot_bench.core.limits import MIB
+from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
+from buildbot_bench.lab.command.counting import counted, counting, find_counter
+from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
+from buildbot_bench.lab.command.randomised import Randomised, draw
+from buildbot_bench.lab.command.settings import (
+    INSTRUCTIONS,
+    CommandWords,
+    CommandWorkload,
+    ValueTable,
+    words_of,
+)
+from buildbot_bench.lab.command.value import checked, read_value
+from buildbot_bench.lab.driver import Blast, unheard
+
+_POLL_S = 0.05  # between two tries of `ready`
+_LOG_CHARACTERS = 64 * 1024  # of what a run printed
+
+
+def run_surely(
+    workload: CommandWorkload, directory: Path, tell: Callable[[str], None] = unheard
+) -> Blast:
+    """One iteration; what fails as the revision's does once is run once more.
+
+    It fails as `run_iteration` does: with UntestableRevision when it failed twice.
+
+    Raises:
+        SkippedRevision: The command says itself that the revision cannot be tested.
+    """
+    try:
+        return run_iteration(workload, directory, tell)
+    except SkippedRevision:
+        raise
+    except UntestableRevision as error:
+        tell(f"{error.message.splitlines()[0]}; once more")
+    return run_iteration(workload, directory, tell)
+
+
+def run_iteration(
+    workload: CommandWorkload, directory: Path, tell: Callable[[str], None] = unheard
+) -> Blast:
+    """Run a workload once in a directory where its artefact lies unpacked.
+
+    The value is in the unit of the workload's metric; the log is what the run printed; the facts
+    say what was randomised and how it was counted. Nothing that was started is left.
+
+    UntestableRevision is raised when the revision fails, hangs or gives no value, SkippedRevision
+    when it says itself that it cannot be tested, and InfraError when a program is missing, or the
+    lab's own commands fail. A message has the last lines of the output below its first line.
+    """
+    drawn = draw(random.SystemRandom(), wanted=workload.randomise and _repeats_not(workload))
+    with _scratch() as scratch:
+        iteration = _Iteration(workload, directory, scratch, drawn, tell)
+        try:
+            return iteration.run()
+        finally:
+            iteration.cleanup()
+
+
+def _repeats_not(workload: CommandWorkload) -> bool:
+    """Counted instructions are the same in each layout, and the more so in one and the same."""
+    return workload.value != INSTRUCTIONS
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    place = Path(tempfile.mkdtemp(prefix="bench-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Iteration:
+    """The commands of one iteration; `scratch` is their TMPDIR and holds what is counted."""
+
+    workload: CommandWorkload
+    directory: Path
+    scratch: Path
+    drawn: Randomised
+    tell: Callable[[str], None]
+
+    def run(self) -> Blast:
+        workload = self.workload
+        if workload.prepare is not None:
+            self._run_for_the_lab("prepare", workload.prepare)
+        if workload.boot is None:
+            return self._measured()
+        words = words_of(workload.boot, shell=workload.shell)
+        with self._contained(words) as server:
+            self._await_ready(server)
+            blast = self._measured()
+            if server.ended():
+                ran = server.wait()
+                refuse(ran, "boot")
+                raise UntestableRevision(
+                    blamed(f"what `boot` started {ran.ending()} before the run did", ran)
+                )
+        return blast
+
+    def cleanup(self) -> None:
+        """Run the workload's cleanup; that it fails is told, and changes nothing."""
+        if self.workload.cleanup is None:
+            return
+        try:
+            self._run_for_the_lab("cleanup", self.workload.cleanup)
+        except BenchError as error:
+            self.tell(str(error))
+
+    def _measured(self) -> Blast:
+        workload = self.workload
+        for number in range(workload.warm_up):
+            self.tell(f"warm-up run {number + 1} of {workload.warm_up}")
+            self._go(workload.run, "run")
+        if isinstance(workload.value, ValueTable) and workload.value.file:
+            with suppress(OSError):  # what an earlier run wrote is not read
+                (self.directory / workload.value.file).unlink()
+        facts = {"randomised": self.drawn.said}
+        if workload.value == INSTRUCTIONS:
+            counter = find_counter(workload.counter)
+            ran = self._go(workload.run, "run", counter)
+            facts["counter"] = counter
+        else:
+            ran = self._go(workload.run, "run")
+        try:
+            value = (
+                checked(counted(facts["counter"], self.scratch))
+                if "counter" in facts
+                else read_value(workload.value, ran, self.directory)
+            )
+        except UntestableRevision as error:
+            raise UntestableRevision(blamed(error.message, ran, hint=error.hint)) from error
+        if ran.left:
+            facts["left behind"] = f"{ran.left} processes, which were ended"
+            self.tell(f"{ran.program} left {ran.left} processes behind, which were ended")
+        log = f"{ran.stdout.text()}{ran.stderr.text()}"[-_LOG_CHARACTERS:]
+        return Blast(values={workload.metric.unit: value}, log=log, facts=facts)
+
+    def _go(self, command: CommandWords, name: str, counter: str = "") -> Ran:
+        """Run a command of the revision's to an end that is well; fails as `refuse` does.
+
+        Raises:
+            UntestableRevision: It ends otherwise.
+        """
+        words = words_of(command, shell=self.workload.shell)
+        if counter:
+            self._check_program(words[0])
+            words = counting(counter, words, self.scratch)
+        ran = run_contained(words, self.directory, self._environment(), self._confines())
+        refuse(ran, name)
+        if ran.status != 0:
+            raise UntestableRevision(blamed(f"`{name}`, {ran.program}, {ran.ending()}", ran))
+        return ran
+
+    def _run_for_the_lab(self, name: str, command: CommandWords) -> None:
+        """Run a command of the lab's to an end that is well.
+
+        Raises:
+            InfraError: It fails.
+            SkippedRevision: It says that the revision cannot be tested.
+        """
+        try:
+            self._go(command, name)
+        except SkippedRevision as error:
+            raise SkippedRevision(error.message) from error
+        except UntestableRevision as error:
+            raise InfraError(error.message, hint=f"see the key `{name}`") from error
+
+    def _await_ready(self, server: Contained) -> None:
+        ready, limit_s = self.workload.ready, self.workload.timeout
+        if ready is None:
+            return
+        words = words_of(ready, shell=self.workload.shell)
+        end_s = time.monotonic() + limit_s
+        while not server.ended():
+            ran = run_contained(words, self.directory, self._environment(), self._confines())
+            if ran.status == 0:
+                return
+            if ran.error:
+                refuse(ran, "ready")
+            if time.monotonic() >= end_s:
+                raise UntestableRevision(
+                    blamed(f"what `boot` started is not ready after {limit_s:g} s", ran)
+                )
+            time.sleep(_POLL_S)
+        ran = server.wait()
+        refuse(ran, "boot")
+        raise UntestableRevision(
+            blamed(f"what `boot` started {ran.ending()} before it was ready", ran)
+        )
+
+    def _contained(self, words: tuple[str, ...]) -> Contained:
+        return Contained(words, self.directory, self._environment(), self._confines(of_boot=True))
+
+    def _confines(self, *, of_boot: bool = False) -> Confines:
+        workload = self.workload
+        runs = workload.warm_up + 2  # those of `run`, and `ready`
+        return Confines(
+            timeout_s=workload.timeout * runs if of_boot else workload.timeout,
+            disk_bytes=workload.disk_mib * MIB,
+            cpus=workload.cpus,
+            random_addresses=self.drawn.addresses,
+            places=(self.scratch,),
+        )
+
+    def _environment(self) -> dict[str, str]:
+        own = {"TMPDIR": str(self.scratch), "BENCH_PADDING": "x" * self.drawn.padding}
+        return {**os.environ, **own, **self.workload.environment}
+
+    def _check_program(self, program: str) -> None:
+        """See that there is a program before something else runs it.
+
+        Raises:
+            InfraError: There is none.
+        """
+        place = str(self.directory / program) if os.sep in program else program
+        if shutil.which(place) is None:
+            raise InfraError(f"`run`: {program} is not there", hint=MISSING)

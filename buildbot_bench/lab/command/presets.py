@@ -1,0 +1,51 @@
+"""Where people's tools print their value: one path or pattern each, its unit and its direction.
+
+Each is read from a recorded output of the tool in tests/data/command. Of a tool that prints several
+values the first is taken, but of `go test -bench`, of which exactly one must be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """One tool: `json` is a dotted path into what it prints, or `regex` a pattern with a group.
+
+    `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
+    """
+
+    unit: str
+    higher_is_better: bool
+    json: str = ""
+    regex: str = ""
+    scale_at: str = ""
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+
+PRESETS: Mapping[str, Preset] = {
+    # hyperfine --export-json
+    "hyperfine": Preset(unit="s", higher_is_better=False, json="results[0].mean"),
+    # --benchmark_format=json, or --benchmark_out
+    "google-benchmark": Preset(
+        unit="ns",
+        higher_is_better=False,
+        json="benchmarks[0].real_time",
+        scale_at="benchmarks[0].time_unit",
+        scales={"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9},
+    ),
+    # pytest --benchmark-json
+    "pytest-benchmark": Preset(unit="s", higher_is_better=False, json="benchmarks[0].stats.median"),
+    # go test -bench '^BenchmarkName$' -run '^$'
+    "go-bench": Preset(
+        unit="ns/op", higher_is_better=False, regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op"
+    ),
+    # iperf3 -J
+    "iperf3": Preset(unit="bits/s", higher_is_better=True, json="end.sum_received.bits_per_second"),
+    # --output-format=json; what it reads, or writes
+    "fio": Preset(unit="IOPS", higher_is_better=True, json="jobs[0].read.iops"),
+    "fio-write": Preset(unit="IOPS", higher_is_better=True, json="jobs[0].write.iops"),
+    "wrk": Preset(unit="requests/s", higher_is_better=True, regex=r"^Requests/sec:\s+([\d.]+)"),
+}

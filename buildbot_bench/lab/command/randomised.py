@@ -1,0 +1,47 @@
+"""What differs from one iteration to the next on purpose; it runs nothing.
+
+The size of the environment moves the stack and thereby changes a program's speed by some per cent
+(Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009); so
+does the layout of the address space. Where each iteration has another, that is in the noise, which
+is told, and not in the difference.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+# Mytkowicz et al. vary it by up to 4 KiB, in which their cycles repeat.
+_MOST_PADDING = 4096  # bytes
+_SWITCH = Path("/proc/sys/kernel/randomize_va_space")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Randomised:
+    """`padding` bytes in the environment; whether addresses are random; both in words."""
+
+    padding: int
+    addresses: bool
+    said: str
+
+
+def draw(source: random.Random, *, wanted: bool) -> Randomised:
+    """Draw what an iteration has; nothing if that is not wanted."""
+    if not wanted:
+        fixed = "nothing: one size of environment"
+        also = ", one layout of the address space" if sys.platform == "linux" else ""
+        return Randomised(padding=0, addresses=False, said=fixed + also)
+    padding = source.randrange(_MOST_PADDING)
+    addresses = "" if _off_here() else ", the layout of the address space"
+    said = f"the size of the environment ({padding} bytes more){addresses}"
+    return Randomised(padding=padding, addresses=True, said=said)
+
+
+def _off_here() -> bool:
+    """Whether this machine has switched random addresses off."""
+    try:
+        return _SWITCH.read_text(encoding="ascii").strip() == "0"
+    except (OSError, ValueError):
+        return False

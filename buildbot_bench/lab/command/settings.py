@@ -1,0 +1,207 @@
+"""What a command testbed's tables say: commands, where the value is, limits; it runs nothing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.metric import Metric, NoiseClass
+from buildbot_bench.lab.command.presets import PRESETS
+from buildbot_bench.lab.tables import nearest
+
+CommandWords = str | tuple[str, ...]
+
+LAST_NUMBER, WALL, USER, INSTRUCTIONS = "last-number", "wall", "user", "instructions"
+_OWN_VALUES = (LAST_NUMBER, WALL, USER, INSTRUCTIONS)
+_TIMES = (WALL, USER)
+_COUNTERS = ("", "perf", "valgrind")
+_UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
+_PATH = re.compile(
+    r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*|(\[\d+\])+(\.[^.\[\]]+(\[\d+\])*)*"
+)
+_MOST_WARM_UP = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValueTable:
+    """Where the value is: a pattern, a dotted path into JSON, or a preset; one of the three.
+
+    `regex` has one group, and must match once: a second match is an error, as which of the two is
+    meant is not known. `file` is what the command writes, relative to where it runs; without it the
+    value is in what it prints to stdout.
+    """
+
+    regex: str = ""
+    json: str = ""
+    preset: str = ""
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        """See that it names one value.
+
+        Raises:
+            UsageError: It names none or several, or the pattern or path is none.
+        """
+        if sum(map(bool, (self.regex, self.json, self.preset))) != 1:
+            raise UsageError(
+                "value says not one thing", hint="write one of `regex`, `json` and `preset`"
+            )
+        if self.preset and self.preset not in PRESETS:
+            raise UsageError(f"{self.preset!r} is no preset", hint=nearest(self.preset, PRESETS))
+        if self.json and not _PATH.fullmatch(self.json):
+            raise UsageError(f"{self.json!r} is no path", hint="write it like results[0].mean")
+        if self.regex:
+            _check_pattern(self.regex)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandWorkload:
+    """What is run and what is read from it.
+
+    A command is a list of words, or a text that is split into words; with `shell`, a text that
+    /bin/sh runs. All run in the directory of the unpacked artefact.
+
+    Attributes:
+        run: What is measured.
+        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout), `wall` or
+            `user` (seconds of the command), or `instructions`.
+        unit: Of the value; `wall`, `user`, `instructions` and presets have their own.
+        higher_is_better: Whether more is better; so it is for what a regex, a path or `last-number`
+            reads, and else as the preset has it.
+        exact: Whether the value is counted, and repeats but for little.
+        prepare: Run to its end before; what it returns is the lab's.
+        boot: Started before `run`, and ended after it: a server.
+        ready: Tried until it ends with 0, after `boot`.
+        cleanup: Run at the end, however that came.
+        timeout: Seconds for each of the commands.
+        cpus: The processors that they may use; all, if there is none.
+        warm_up: So many runs of `run` go before, and are not counted.
+        randomise: Whether each iteration has another size of environment and other addresses.
+        counter: What counts instructions: `perf` or `valgrind`; empty for the first that works.
+        environment: Variables that the commands have beside the worker's.
+        disk_mib: What one iteration may write, in MiB.
+    """
+
+    run: CommandWords
+    value: str | ValueTable
+    unit: str = ""
+    higher_is_better: bool | None = None
+    exact: bool | None = None
+    shell: bool = False
+    prepare: CommandWords | None = None
+    boot: CommandWords | None = None
+    ready: CommandWords | None = None
+    cleanup: CommandWords | None = None
+    timeout: float = 600.0
+    cpus: tuple[int, ...] = ()
+    warm_up: int = 0
+    randomise: bool = True
+    counter: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    disk_mib: int = 4096
+
+    def __post_init__(self) -> None:
+        """See that it can be run.
+
+        Raises:
+            UsageError: It cannot: a command that is no words, a value that is none, no unit.
+        """
+        for name in ("run", "prepare", "boot", "ready", "cleanup"):
+            command = getattr(self, name)
+            if command is not None:
+                _check_command(name, command, shell=self.shell)
+        _check_value(self.value)
+        if self.ready is not None and self.boot is None:
+            raise UsageError("`ready` is for what `boot` starts", hint="write `boot`, or `prepare`")
+        if not self.timeout:
+            raise UsageError("timeout is 0", hint="write seconds")
+        if self.warm_up > _MOST_WARM_UP:
+            raise UsageError(f"warm-up: {self.warm_up} runs are more than {_MOST_WARM_UP}")
+        if self.counter not in _COUNTERS:
+            raise UsageError(f"counter: {self.counter!r} is none", hint="write perf or valgrind")
+        if not _UNIT.fullmatch(self.metric.unit):
+            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
+
+    @property
+    def metric(self) -> Metric:
+        """The unit, which way is better, and how it repeats."""
+        unit, higher, exact = self.unit, True, False
+        preset = PRESETS.get(preset_of(self.value))
+        if preset is not None:
+            unit, higher = unit or preset.unit, preset.higher_is_better
+        elif self.value in _TIMES:
+            unit, higher = unit or "s", False
+        elif self.value == INSTRUCTIONS:
+            unit, higher, exact = unit or "instructions", False, True
+        return Metric(
+            name="instruction count" if self.value == INSTRUCTIONS else "value",
+            unit=unit,
+            higher_is_better=higher if self.higher_is_better is None else self.higher_is_better,
+            noise=NoiseClass.EXACT
+            if (exact if self.exact is None else self.exact)
+            else NoiseClass.SAMPLED,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandSettings:
+    """A machine that runs commands: its workloads by name."""
+
+    DRIVER: ClassVar[str] = "command"
+
+    workloads: dict[str, CommandWorkload]
+
+
+def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
+    """What is run: the words of a list or of a text, or a shell with the text.
+
+    Raises:
+        UsageError: A text that cannot be split; a list for a shell; nothing.
+    """
+    if shell:
+        if not isinstance(command, str):
+            raise UsageError("a shell runs a text, not a list", hint="remove `shell`, or write one")
+        return ("/bin/sh", "-c", command)
+    if not isinstance(command, str):
+        return command
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise UsageError(
+            f"{command!r} cannot be split into words: {error}", hint="write a list of words"
+        ) from error
+
+
+def preset_of(value: str | ValueTable) -> str:
+    """The preset that a value names; empty when it names none."""
+    name = value if isinstance(value, str) else value.preset
+    return name if name in PRESETS else ""
+
+
+def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
+    words = words_of(command, shell=shell)
+    if not words or not words[0].strip() or (shell and not str(command).strip()):
+        raise UsageError(f"{name} is empty", hint="write a program and its arguments")
+    if any("\0" in word for word in words):
+        raise UsageError(f"{name} has a zero byte in it")
+
+
+def _check_value(value: str | ValueTable) -> None:
+    known = (*_OWN_VALUES, *PRESETS)
+    if isinstance(value, str) and value not in known:
+        raise UsageError(f"value: {value!r} is none", hint=nearest(value, known))
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+    if compiled.groups != 1:
+        raise UsageError(
+            f"{pattern!r} has {compiled.groups} groups, and the value is in one",
+            hint=r"write it like speed: ([\d.]+) MB/s, and (?:…) for what is not the value",
+        )

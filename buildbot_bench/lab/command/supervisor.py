@@ -1,0 +1,265 @@
+"""A process that runs one command, keeps some of what it prints, and ends all that it started.
+
+It stands between us and the command, so that every orphan becomes its child (on Linux), and that
+nothing is left when we are killed: it ends what it runs when its stdin does. It judges nothing.
+
+A line of JSON on stdin says what to run, a line of JSON on stdout what came of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+_ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
+_LOOK_S = 1.0  # between two looks at the clock and the disk
+_END_S = 20.0  # that killed processes have to be gone
+_PIECE = 1 << 16
+_SHARE = 0.5  # of what the disk lost: more than that in our files, and it is the command's
+
+
+class Kept:
+    """The head and the tail of a stream, `most` bytes together."""
+
+    def __init__(self, most: int) -> None:
+        self._half = most // 2
+        self._head, self._tail = bytearray(), bytearray()
+        self.size = 0
+
+    def take(self, piece: bytes) -> None:
+        """Keep what belongs to head or tail."""
+        self.size += len(piece)
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        self._tail += piece
+        if len(self._tail) > 2 * self._half:
+            del self._tail[: -self._half]
+
+    def told(self) -> dict[str, Any]:
+        """Both in base64, and the number of all bytes."""
+        tail = self._tail[-self._half :]
+        parts = [base64.b64encode(part).decode("ascii") for part in (self._head, tail)]
+        return {"head": parts[0], "tail": parts[1], "size": self.size}
+
+
+class Supervisor:
+    """One command from its start until nothing of it is left."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self._spec = spec
+        self._streams = {"stdout": Kept(spec["keep"]), "stderr": Kept(spec["keep"])}
+        self._ended: tuple[int, resource.struct_rusage, float] | None = None
+        self._stopped = ""
+        self._free = _free(spec["cwd"])
+        self._began_at = time.time()
+
+    def run(self) -> dict[str, Any]:
+        """Run the command to its end, or to that of its time, its disk or our stdin."""
+        wake = _wake_at_signals()
+        try:
+            process = self._start()
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            return {"errno": getattr(error, "errno", None) or 0, "error": str(error)}
+        began_s = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
+            selector.register(wake, selectors.EVENT_READ)
+            for name, kept in self._streams.items():
+                selector.register(getattr(process, name), selectors.EVENT_READ, kept)
+            while self._ended is None and not self._stopped:
+                self._look(selector, process.pid, began_s)
+            left = sum(1 for _ in _descendants()) if self._ended else 0
+            survivors = self._end_all(process.pid)
+            self._drain(selector)
+        self._check_disk()
+        process.returncode = 0  # it was waited for
+        return self._told(began_s, left, survivors)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        spec = self._spec
+        return subprocess.Popen(  # noqa: S603 - a list, no shell but one that is asked for
+            spec["words"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=spec["cwd"],
+            env=spec["env"],
+            start_new_session=True,
+            preexec_fn=_confinement(spec),  # noqa: PLW1509 - we have one thread
+            bufsize=0,
+        )
+
+    def _look(self, selector: selectors.BaseSelector, pid: int, began_s: float) -> None:
+        left_s = began_s + self._spec["timeout_s"] - time.monotonic()
+        events = selector.select(max(0.0, min(_LOOK_S, left_s)))
+        for key, _ in events:
+            if isinstance(key.data, Kept):
+                _read(selector, key)
+            elif not os.read(key.fd, _PIECE) and key.fd == sys.stdin.fileno():
+                self._stopped = "asked"
+        self._reap(pid)
+        if self._ended is None and time.monotonic() >= began_s + self._spec["timeout_s"]:
+            self._stopped = self._stopped or "timeout"
+        if not events:
+            self._check_disk()
+
+    def _reap(self, pid: int) -> bool:
+        """Wait for all that is dead; returns whether there is any child left."""
+        while True:
+            try:
+                found, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if found == 0:
+                return True
+            if found == pid:
+                self._ended = (status, usage, time.monotonic())
+
+    def _end_all(self, pid: int) -> int:
+        """Kill whatever descends from us; the number of those that cannot be killed."""
+        end_s = time.monotonic() + _END_S
+        while time.monotonic() < end_s:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+            for other in _descendants():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(other, signal.SIGKILL)
+            if not self._reap(pid):
+                return 0
+            time.sleep(0.002)
+        return sum(1 for _ in _descendants())
+
+    def _drain(self, selector: selectors.BaseSelector) -> None:
+        """Read what is still in the pipes; who else holds one open is not waited for."""
+        while any(isinstance(key.data, Kept) for key in selector.get_map().values()):
+            ready = [key for key, _ in selector.select(0) if isinstance(key.data, Kept)]
+            if not ready:
+                return
+            for key in ready:
+                _read(selector, key)
+
+    def _check_disk(self) -> None:
+        free = _free(self._spec["cwd"])
+        lost = self._free - free
+        if self._stopped or (lost <= self._spec["disk"] and free >= self._spec["reserve"]):
+            return
+        written = sum(_written(Path(place), self._began_at) for place in self._spec["places"])
+        if written > _SHARE * lost:
+            self._stopped = "disk"
+        elif free < self._spec["reserve"]:
+            self._stopped = "full"
+        else:
+            self._free = free  # others write here, and there is room for all
+
+    def _told(self, began_s: float, left: int, survivors: int) -> dict[str, Any]:
+        said = {name: kept.told() for name, kept in self._streams.items()}
+        told = {**said, "stopped": self._stopped, "left": left, "survivors": survivors}
+        if self._ended is None:
+            return {**told, "status": None, "wall_s": time.monotonic() - began_s, "user_s": 0.0}
+        status, usage, ended_s = self._ended
+        code = os.waitstatus_to_exitcode(status)
+        return {**told, "status": code, "wall_s": ended_s - began_s, "user_s": usage.ru_utime}
+
+
+def _confinement(spec: Mapping[str, Any]) -> Callable[[], None]:
+    """What the command's process does before it becomes the command: limits outlive exec."""
+    libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (spec["disk"], spec["disk"]))
+        if spec["cpus"]:
+            os.sched_setaffinity(0, spec["cpus"])
+        if libc is not None:
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if not spec["random_addresses"]:
+                libc.personality(_ADDR_NO_RANDOMIZE)
+
+    return confine
+
+
+def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    piece = os.read(key.fd, _PIECE)
+    if piece:
+        key.data.take(piece)
+    else:
+        selector.unregister(key.fileobj)
+
+
+def _descendants() -> Iterator[int]:
+    """The processes that descend from us and are not dead; none where there is no Linux's /proc."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            state, parent = entry.read_text(errors="replace").rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                parents[int(entry.parent.name)] = int(parent)
+    for pid in parents:
+        above, steps = pid, 0
+        while (above := parents.get(above, 0)) and steps < len(parents):
+            steps += 1
+            if above == os.getpid():
+                yield pid
+                break
+
+
+def _wake_at_signals() -> int:
+    """A descriptor that can be read when a child has ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def _free(place: str) -> int:
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return 0
+    return found.f_bavail * found.f_frsize
+
+
+def _written(place: Path, since: float) -> int:
+    """Bytes on the disk of the files that were written since."""
+    total = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                found = os.lstat(Path(directory) / name)
+                total += found.st_blocks * 512 if found.st_mtime >= since - 1 else 0
+    return total
+
+
+def _line(descriptor: int) -> bytes:
+    """The first line; nothing behind it is taken."""
+    with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
+        return file.readline()
+
+
+def main() -> None:
+    """Read what to run, run it, say what came of it."""
+    spec = json.loads(_line(sys.stdin.fileno()))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    print(json.dumps(Supervisor(spec).run()), flush=True)  # noqa: T201 - read by who started us
+
+
+if __name__ == "__main__":
+    main()

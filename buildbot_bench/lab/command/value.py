@@ -1,0 +1,177 @@
+"""The value of a run, read from what the command printed; it runs nothing but a pattern.
+
+What cannot be read is the revision's: UntestableRevision, with the last lines in the message of who
+ran it. A value is a finite number above 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.limits import MIB, spoken
+from buildbot_bench.lab.command.matching import matches_of
+from buildbot_bench.lab.command.presets import PRESETS, Preset
+from buildbot_bench.lab.command.process import Ran
+from buildbot_bench.lab.command.settings import LAST_NUMBER, USER, WALL, ValueTable
+
+_FILE_BYTES = 16 * MIB  # of a file with the value
+_TAIL = 1 << 16  # characters in which the last number is looked for
+_MOST_STARTS = 100  # lines at which JSON may begin
+_NUMBER = re.compile(
+    r"(?<![\w.,])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf)\b",
+    re.IGNORECASE | re.ASCII,
+)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
+    """The value of a run that ended well, but for `instructions`, which are counted elsewhere.
+
+    Raises:
+        UntestableRevision: There is none, there are several, or it is no number above 0.
+    """
+    if value == WALL:
+        return checked(ran.wall_s)
+    if value == USER:
+        return checked(ran.user_s)
+    if value == LAST_NUMBER:
+        return checked(last_number(ran.stdout.text()))
+    table = ValueTable(preset=value) if isinstance(value, str) else value
+    if table.file:
+        text, whole = _text_of(directory, table.file), True
+    else:
+        text, whole = ran.stdout.text(), ran.stdout.whole
+    preset = PRESETS[table.preset] if table.preset else None
+    pattern = preset.regex if preset else table.regex
+    if pattern:
+        return checked(_matched(pattern, text))
+    if not whole:
+        raise UntestableRevision(
+            f"it prints {spoken(ran.stdout.size)}, too much for JSON to be read from",
+            hint="have it write a file, and name that by `file` of `value`",
+        )
+    document = _document(text)
+    path = preset.json if preset else table.json
+    return checked(_number(_at(document, path), path) * _scale(preset, document))
+
+
+def checked(value: float) -> float:
+    """The value, if it is a finite number above 0.
+
+    Raises:
+        UntestableRevision: It is not.
+    """
+    if not math.isfinite(value):
+        raise UntestableRevision(f"the value is {value}, not a number")
+    if value <= 0:
+        raise UntestableRevision(f"the value is {value:g}, and differences are told of what is > 0")
+    return value
+
+
+def last_number(text: str) -> float:
+    """The last number of a text; `5.2ms` is 5.2, and `1,234` one number.
+
+    Raises:
+        UntestableRevision: There is none, or it cannot be told.
+    """
+    found = _NUMBER.findall(text[-_TAIL:])
+    if not found:
+        raise UntestableRevision("it prints no number")
+    return _parsed(found[-1])
+
+
+def _parsed(word: str) -> float:
+    if "," in word:
+        if not _THOUSANDS.fullmatch(word):
+            raise UntestableRevision(
+                f"{one_line(word)!r} is no number", hint="print it with a point, as in 3.14"
+            )
+        word = word.replace(",", "")
+    try:
+        return float(word)
+    except ValueError as error:
+        raise UntestableRevision(f"{one_line(word)!r} is no number") from error
+
+
+def _matched(pattern: str, text: str) -> float:
+    found = matches_of(pattern, text)
+    if not found:
+        raise UntestableRevision(f"it prints nothing that matches {pattern!r}")
+    if len(found) > 1:
+        shown = ", ".join(one_line(word, columns=20) for word in found)
+        raise UntestableRevision(
+            f"what it prints matches {pattern!r} more than once: {shown}",
+            hint="write a pattern that matches once, or have it print one value",
+        )
+    return _parsed(found[0])
+
+
+def _document(text: str) -> Any:
+    """The JSON that a text is, or the first that begins with a line of it.
+
+    Raises:
+        UntestableRevision: There is none.
+    """
+    starts = [match.start() for match in re.finditer(r"^[ \t]*[{\[]", text, re.MULTILINE)]
+    decoder = json.JSONDecoder()
+    for start in starts[:_MOST_STARTS]:
+        try:
+            document, _ = decoder.raw_decode(text[start:].lstrip())
+        except (ValueError, RecursionError):
+            continue
+        return document
+    raise UntestableRevision("it prints no JSON")
+
+
+def _at(document: Any, path: str) -> Any:
+    here = document
+    for match in _STEP.finditer(path):
+        try:
+            here = here[int(match[1])] if match[1] else here[match[2]]
+        except (LookupError, TypeError, ValueError) as error:
+            raise UntestableRevision(f"the JSON that it prints has no {path}") from error
+    return here
+
+
+def _number(value: Any, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UntestableRevision(f"{path} is no number in the JSON that it prints")
+    try:
+        return float(value)
+    except (ValueError, OverflowError) as error:
+        raise UntestableRevision(f"{path} is {one_line(str(value)[:100])!r}, no number") from error
+
+
+def _scale(preset: Preset | None, document: Any) -> float:
+    if preset is None or not preset.scale_at:
+        return 1.0
+    word = _at(document, preset.scale_at)
+    if not isinstance(word, str) or word not in preset.scales:
+        raise UntestableRevision(f"{preset.scale_at} is {one_line(str(word)[:100])!r}, no unit")
+    return preset.scales[word]
+
+
+def _text_of(directory: Path, name: str) -> str:
+    """What a command wrote to a file.
+
+    Raises:
+        UntestableRevision: It wrote none, or one that is too large or elsewhere.
+    """
+    path = (directory / name).resolve()
+    try:
+        found = path.stat()
+        if not path.is_relative_to(directory.resolve()) or not S_ISREG(found.st_mode):
+            raise UntestableRevision(f"{name} is no file in its directory")
+        if found.st_size > _FILE_BYTES:
+            raise UntestableRevision(f"{name} has {spoken(found.st_size)}")
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UntestableRevision(f"it does not write {name}: {error.strerror}") from error
