@@ -64,7 +64,7 @@ class Revisions:
         Raises:
             UsageError: A name that is none; the old end is not on the chain of the new one.
         """
-        newest = self.sha(new)
+        newest = self.sha(new, within="HEAD")
         oldest = self.sha(old, within=newest)
         if oldest == newest:
             raise UsageError(

@@ -96,6 +96,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
+        self._path = path
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -141,7 +142,10 @@ class Store:
                     raise
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
-                raise InfraError(f"the evidence cannot be stored: {error}") from error
+                raise InfraError(
+                    f"{self._path} cannot be written: {error}",
+                    hint="make room, or move the file away to begin anew",
+                ) from error
 
     def close(self) -> None:
         """Close the file."""
