@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
+from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
@@ -142,7 +144,8 @@ def _tell(options: LocalOptions, report: Report) -> int:
     if options.html is not None:
         write_page(options.html, report)
         say(f"the report is in {options.html}")
-    markdown = options.form == "markdown"
-    text = report_markdown(report) if markdown else report_text(report)
+    markdown = report_markdown(report)
+    text = markdown if options.form == "markdown" else report_text(report)
     answer(text, to_json(report), as_json=options.form == "json")
+    tell_ci(outcome_of(report, markdown), os.environ)
     return _STATUS[report.kind]

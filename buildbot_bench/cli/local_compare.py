@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
+from buildbot_bench.cli.ci import CiOutcome, tell_ci
 from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.local_arguments import LocalOptions, parse_local_compare
@@ -13,7 +15,9 @@ from buildbot_bench.core.ab_test import (
     MAX_VARIANTS,
     AbTestReport,
     BootLimits,
+    Verdict,
     markdown,
+    outcome,
     text,
 )
 from buildbot_bench.core.errors import UntestableRevision, UsageError
@@ -103,4 +107,15 @@ def _untestable(error: UntestableRevision) -> int:
 def _tell(options: LocalOptions, report: AbTestReport) -> int:
     said = markdown(report) if options.form == "markdown" else text(report)
     answer(said, to_json(report), as_json=options.form == "json")
+    verdicts = [change.verdict for series in report.series for change in series.changes]
+    tell_ci(
+        CiOutcome(
+            title=report.title,
+            message=outcome(report),
+            markdown=markdown(report),
+            is_bad=Verdict.WORSE in verdicts,
+            outputs={"verdicts": ", ".join(verdicts)},
+        ),
+        os.environ,
+    )
     return ExitStatus.ANSWERED

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from tests.gitrepo import Commit, git, make_repository
+from tests.readme import of
 
 pytestmark = pytest.mark.e2e
 
 COMMITS, SLOWER_FROM, KILLS = 24, 15, 4
+READ = [one for one in (*of("bench-bisect"), *of("bench-compare")) if "--local" in one]
 # It writes down which revision was run to its end, outside of the repository.
 SCRIPT = """\
 #!/bin/sh
@@ -135,3 +137,59 @@ def test_what_cannot_be_measured_ends_with_its_last_lines(project: Path) -> None
     assert (process.returncode, answer) == (2, "")
     assert "  | cc: command not found\n" in told
     assert "correct --build or --run" in told.splitlines()[-1]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """The project of the README's commands; the summary and outputs of a CI job lie beside it."""
+    commits = [
+        Commit(
+            files={
+                "Makefile": "lib: bench.sh\n\tcp bench.sh bench && chmod +x bench\n",
+                "bench.sh": f"#!/bin/sh\necho MB/s: $(({500 if n < 7 else 470} + $$ % 2))\n",
+            },
+            subject=f"Change {n}",
+        )
+        for n in range(1, 13)
+    ]
+    shas = make_repository(tmp_path / "origin.git", commits)
+    git(tmp_path / "origin.git", "tag", "v1.9.4", shas[0])
+    git(tmp_path / "origin.git", "tag", "v1.10.0", shas[-1])
+    git(tmp_path, "clone", "-q", "origin.git", "project")
+    return tmp_path / "project"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [one for name in ("bisect", "compare") for one in of(f"bench-{name}") if "local" in one],
+)
+def test_the_readme_is_right(command: str, library: Path) -> None:
+    place = library.parent
+    files = {name: place / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=library,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "GITHUB_ACTIONS": "true",
+            **{name: str(path) for name, path in files.items()},
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "bisect" not in command:
+        assert "worse" in done.stdout
+        assert "v1.10.0 against v1.9.4" in files["GITHUB_STEP_SUMMARY"].read_text()
+        return
+    assert "subject  Change 7" in done.stdout
+    assert "- subject `Change 7`" in files["GITHUB_STEP_SUMMARY"].read_text()
+    assert "\n::warning title=" in done.stderr
+    outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+    assert outputs["culprit"] == git(library, "rev-parse", "v1.10.0~5")
+    assert outputs["kind"] == "culprit"
+    assert float(outputs["effect"]) == pytest.approx(-0.06, abs=0.003)
+    assert float(outputs["probability"]) > 0.99
