@@ -37,3 +37,8 @@ INSTRUCTIONS_PER_PACKET = Metric(
 KNOWN_METRICS = {
     metric.unit: metric for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET)
 }
+
+
+def more_is_better(unit: str, stated: bool | None = None) -> bool:
+    """Whether more of a unit is better: as was stated, as it is known, and else it is."""
+    return KNOWN_METRICS.get(unit, PPS).higher_is_better if stated is None else stated

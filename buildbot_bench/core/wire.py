@@ -14,12 +14,15 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.metric import Metric, NoiseClass
 
 VERSION = 1
 
 # Buildbot cuts the lines of a log at 4096 characters, on the worker and on the master.
 LINE_LENGTH = 4000
 _CONTINUED, _ENDED = "+", "="
+_MOST_METRICS = 20
+_LONGEST = 100  # characters of a unit, as the tables have room for
 
 ONE_IMAGE = "images"
 """The fact by which a driver says why it has but one image of each kernel, as recordings have."""
@@ -36,7 +39,10 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Started:
-    """The job began (or was found running): what it measures and on what."""
+    """The job began (or was found running): what it measures and on what.
+
+    `metrics` are the units that the workload has of its own: which way is better, how they repeat.
+    """
 
     job: str
     testbed: str
@@ -45,6 +51,7 @@ class Started:
     iterations: int
     epoch: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +126,7 @@ _KINDS: dict[str, type[Event]] = {
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _LATER: dict[type[Event], tuple[str, ...]] = {
+    Started: ("metrics",),
     Measured: ("facts",),
     Profiled: ("packets", "places"),
 }
@@ -153,9 +161,26 @@ def parse_event(line: str) -> Event:
     try:
         if kind is Failed:
             fields["kind"] = FailureKind(fields["kind"])
+        if kind is Started:
+            fields["metrics"] = tuple(map(_metric, fields.get("metrics", ())[:_MOST_METRICS]))
         return kind(**fields)
     except (TypeError, ValueError, KeyError) as error:
         raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+
+
+def _metric(told: dict[str, Any]) -> Metric:
+    """A metric of bounded size, whatever a lab says.
+
+    Raises:
+        ValueError: It is none.
+    """
+    metric = Metric(**{**told, "noise": NoiseClass(told["noise"])})
+    texts = [
+        isinstance(text, str) and 0 < len(text) <= _LONGEST for text in (metric.name, metric.unit)
+    ]
+    if not all(texts) or metric.higher_is_better not in {True, False}:
+        raise ValueError(told)
+    return metric
 
 
 def pieces(line: str) -> Iterator[str]:

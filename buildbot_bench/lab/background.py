@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.wire import Event, Phase, Started
-from buildbot_bench.lab.driver import Dealing, Driver
+from buildbot_bench.lab.driver import Dealing, Driver, Metering
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import testbed_lock
@@ -83,6 +83,7 @@ def _started(request: Request, testbed: LabTestbed, driver: Driver) -> Started:
         epoch=testbed.common.epoch,
         facts=driver.facts()
         | ({"tunables": " ".join(request.tunables)} if request.tunables else {}),
+        metrics=driver.metrics() if isinstance(driver, Metering) else (),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.profile import Profile
 
 
@@ -113,6 +114,14 @@ class Profiling(Protocol):
         Raises InfraError for what went wrong, whatever it was: a kernel is not judged by what it
         does while it is sampled.
         """
+
+
+@runtime_checkable
+class Metering(Protocol):
+    """What a driver can do besides, if its values have units that are not known by their names."""
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """The units of the workload that is prepared: which way is better, how they repeat."""
 
 
 @runtime_checkable

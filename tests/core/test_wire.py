@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.wire import (
     LINE_LENGTH,
     VERSION,
@@ -34,6 +35,16 @@ EVENTS = st.one_of(
         iterations=st.integers(),
         epoch=st.text(),
         facts=st.dictionaries(st.text(), st.text()),
+        metrics=st.lists(
+            st.builds(
+                Metric,
+                name=st.text(min_size=1, max_size=100),
+                unit=st.text(min_size=1, max_size=100),
+                higher_is_better=st.booleans(),
+                noise=st.sampled_from(NoiseClass),
+            ),
+            max_size=3,
+        ).map(tuple),
     ),
     st.builds(Phase, text=st.text(), at_s=NUMBERS),
     st.builds(
@@ -133,3 +144,34 @@ def test_captures_of_earlier_releases_are_read_and_those_that_say_no_more_are_wr
     event = parse_event(OLD_CAPTURE)
     assert (event.packets, event.places) == (0, {})
     assert format_event(event) == OLD_CAPTURE
+
+
+STARTED = Started(job="j", testbed="t", workload="w", digest="", iterations=1)
+TOLD = {"name": "time", "unit": "s", "higher_is_better": False, "noise": "sampled"}
+
+
+def test_a_master_of_an_earlier_release_sees_no_metrics_where_there_are_none():
+    assert "metrics" not in json.loads(format_event(STARTED))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {**TOLD, "noise": "loud"},
+        {**TOLD, "unit": ""},
+        {**TOLD, "unit": "x" * 101},
+        {**TOLD, "name": 5},
+        {**TOLD, "higher_is_better": "no"},
+        {**TOLD, "more": 1},
+        "s",
+    ],
+)
+def test_a_metric_that_is_none_is_refused(told):
+    event = {**json.loads(format_event(STARTED)), "metrics": [told]}
+    with pytest.raises(InfraError):
+        parse_event(json.dumps(event))
+    sound = {**event, "metrics": [TOLD]}
+    assert parse_event(json.dumps(sound)).metrics == (
+        Metric(name="time", unit="s", higher_is_better=False),
+    )

@@ -28,7 +28,7 @@ from buildbot_bench.core.report import (
     compose,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.sample import PPS, Iteration, Sample
+from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step, Suspect
 from buildbot_bench.core.touched import CommitPrior, commit_prior
 from tests.core.profiles import SIMPLE_TX, recorded
@@ -221,6 +221,9 @@ def of_branch() -> Report:
     return iflib(replace(SETTING, branch="stable/14"))
 
 
+_SCATTER = (0.0, 0.004, -0.003, 0.001, -0.002)
+
+
 def iflib(setting: Setting = SETTING) -> Report:
     """The model case: four steps in 1600 commits, down, up, up and down again."""
     subject = "Migrate e1000 to the IFLIB framework:"
@@ -236,6 +239,22 @@ def iflib(setting: Setting = SETTING) -> Report:
         setting=setting,
         probes=log(IFLIB),
         known=besides(),
+    )
+
+
+def of_command(metric: Metric, old: float, new: float) -> Report:
+    """What a command measured before and after a commit, a hundredth of it off now and then."""
+    values = {
+        n: tuple(level * (1 + part) for part in _SCATTER) for n, level in ((0, old), (1, new))
+    }
+    said = {"command": "./bench-compress corpus.tar", "randomised": "the size of the environment"}
+    return compose(
+        range=history(1, _1={"subject": "compress: look twice"}),
+        answer=answer(step(0, 1, new / old - 1)),
+        samples=[replace(one, metric=metric) for one in samples(values)],
+        setting=replace(SETTING, testbed="runner", workload="compress", metric=metric),
+        probes=log(values),
+        known=Context(images=images(values, **said)),
     )
 
 

@@ -1,6 +1,7 @@
 """What a command does, and who is to blame for it; nothing that it starts is left."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -131,7 +132,7 @@ def test_what_a_command_leaves_behind_is_ended_and_told(run, mark, start):
     sleeper = f"{start}{sys.executable} -c 'import time; time.sleep(99)' {word}"
     blast = run(f"{sleeper} >/dev/null 2>&1 & sleep 0.2; echo 5")
     assert blast.values == {"MB/s": 5.0}
-    assert blast.facts["left behind"] == "1 processes, which were ended"
+    assert blast.facts["left behind"] == "a process"
     assert not alive()
 
 
@@ -153,6 +154,16 @@ def test_nothing_is_left_of_a_command_that_hangs_nor_of_one_whose_runner_is_kill
     runner.kill()
     runner.wait()
     _wait_until(lambda: not alive())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into Linux's /proc")
+def test_a_supervisor_that_is_told_to_end_takes_all_along(run, mark):
+    word, alive = mark
+    child = f"setsid {sys.executable} -c 'import time; time.sleep(99)' {word}"
+    tell = "kill -TERM $(cut -d' ' -f4 /proc/$$/stat); sleep 30"
+    with pytest.raises(InfraError, match="was ended from outside"):
+        run(f"{child} & {tell}")
+    assert not alive()
 
 
 def test_a_server_is_started_awaited_and_ended(run, tmp_path, mark):
@@ -226,6 +237,7 @@ def test_what_fails_once_is_run_once_more_and_what_fails_twice_is_untestable(tmp
         run_surely(CommandWorkload(run="false", **NUMBER), tmp_path)
 
 
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="there is no valgrind")
 def test_instructions_are_counted_and_repeat(tmp_path):
     work = tmp_path / "work.c"
     work.write_text(

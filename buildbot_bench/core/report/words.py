@@ -164,9 +164,8 @@ def digest_subject(reports: Sequence[Report]) -> str:
 def what_changed(step: StepReport, setting: Setting) -> str:
     """The first sentence of a culprit: what, by how much, where and since which commit."""
     verb = "fell" if step.effect < 0 else "rose"
-    direction = "" if setting.metric.higher_is_better else " (where lower is better)"
     return (
-        f"{_subject_matter(setting)}{direction} {verb} by {size(step.effect)} "
+        f"{_subject_matter(setting)}{_direction(setting)} {verb} by {size(step.effect)} "
         f"(95% interval {percent(step.low)} to {percent(step.high)})"
         f"{_levels(step.contrast, setting)}, {_since(step.suspects)}."
     )
@@ -177,8 +176,9 @@ def what_sloped(slope: SlopeReport, setting: Setting) -> str:
     whole = slope.whole
     verb = "fell" if whole.effect < 0 else "rose"
     return (
-        f"{_subject_matter(setting)} {verb} by {size(whole.effect)} (95% interval "
-        f"{percent(whole.low)} to {percent(whole.high)}) over {count(whole.commits, 'commit')}, "
+        f"{_subject_matter(setting)}{_direction(setting)} {verb} by {size(whole.effect)} "
+        f"(95% interval {percent(whole.low)} to {percent(whole.high)}) "
+        f"over {count(whole.commits, 'commit')}, "
         f"{whole.old.label} to {whole.new.label}, and none of them changed "
         f"{size(setting.min_effect)} by itself."
     )
@@ -280,6 +280,10 @@ def no_answer(between: RevisionRange, setting: Setting) -> str:
 def _subject_matter(setting: Setting) -> str:
     of_branch = f" ({setting.branch})" if setting.branch else ""
     return f"The {setting.metric.name} of {setting.workload} on {setting.testbed}{of_branch}"
+
+
+def _direction(setting: Setting) -> str:
+    return "" if setting.metric.higher_is_better else " (where lower is better)"
 
 
 def _levels(contrast: Contrast, setting: Setting) -> str:

@@ -18,11 +18,11 @@ MISSING = "see that the artefact has it, or that it is installed here"
 
 
 def refuse(ran: Ran, name: str) -> None:
-    """See that a command was run and came to an end of its own.
+    """See that a command was run and came to an end of its own; fails as `_refuse_stopped` does.
 
     Raises:
-        InfraError: It is not there, or others filled the disk.
-        UntestableRevision: It is none of this machine's, hangs or fills the disk.
+        InfraError: It is not there.
+        UntestableRevision: It is none of this machine's.
         SkippedRevision: It says that the revision cannot be tested.
     """
     where = f"`{name}`, {ran.program},"
@@ -40,6 +40,16 @@ def refuse(ran: Ran, name: str) -> None:
             f"{ran.last_lines()}",
             hint=MISSING,
         )
+    _refuse_stopped(ran, name, where)
+
+
+def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
+    """See that a command was not ended by what it took.
+
+    Raises:
+        InfraError: Others filled the disk, or ended it.
+        UntestableRevision: It hangs or fills the disk.
+    """
     # A shell gives the signal of its child by 128 and more.
     if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
         raise UntestableRevision(
@@ -57,7 +67,9 @@ def refuse(ran: Ran, name: str) -> None:
                 f"the disk is nearly full, and {name} is not to blame\n{ran.last_lines()}",
                 hint="make room and try again",
             )
-        case _:
+        case Stop.ASKED:
+            raise InfraError(f"{where} was ended from outside", hint="measure again")
+        case Stop.NONE:
             return
 
 

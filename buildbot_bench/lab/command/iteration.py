@@ -152,8 +152,9 @@ class _Iteration:
         except UntestableRevision as error:
             raise UntestableRevision(blamed(error.message, ran, hint=error.hint)) from error
         if ran.left:
-            facts["left behind"] = f"{ran.left} processes, which were ended"
-            self.tell(f"{ran.program} left {ran.left} processes behind, which were ended")
+            some = "a process" if ran.left == 1 else f"{ran.left} processes"
+            facts["left behind"] = some
+            self.tell(f"{ran.program} left {some} behind, ended now")
         log = f"{ran.stdout.text()}{ran.stderr.text()}"[-_LOG_CHARACTERS:]
         return Blast(values={workload.metric.unit: value}, log=log, facts=facts)
 

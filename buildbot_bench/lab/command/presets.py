@@ -17,6 +17,7 @@ class Preset:
     `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
     """
 
+    name: str
     unit: str
     higher_is_better: bool
     json: str = ""
@@ -27,9 +28,10 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     # hyperfine --export-json
-    "hyperfine": Preset(unit="s", higher_is_better=False, json="results[0].mean"),
+    "hyperfine": Preset(name="time", unit="s", higher_is_better=False, json="results[0].mean"),
     # --benchmark_format=json, or --benchmark_out
     "google-benchmark": Preset(
+        name="time",
         unit="ns",
         higher_is_better=False,
         json="benchmarks[0].real_time",
@@ -37,15 +39,34 @@ PRESETS: Mapping[str, Preset] = {
         scales={"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9},
     ),
     # pytest --benchmark-json
-    "pytest-benchmark": Preset(unit="s", higher_is_better=False, json="benchmarks[0].stats.median"),
+    "pytest-benchmark": Preset(
+        name="time", unit="s", higher_is_better=False, json="benchmarks[0].stats.median"
+    ),
     # go test -bench '^BenchmarkName$' -run '^$'
     "go-bench": Preset(
-        unit="ns/op", higher_is_better=False, regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op"
+        name="time",
+        unit="ns/op",
+        higher_is_better=False,
+        regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op",
     ),
     # iperf3 -J
-    "iperf3": Preset(unit="bits/s", higher_is_better=True, json="end.sum_received.bits_per_second"),
+    "iperf3": Preset(
+        name="throughput",
+        unit="bits/s",
+        higher_is_better=True,
+        json="end.sum_received.bits_per_second",
+    ),
     # --output-format=json; what it reads, or writes
-    "fio": Preset(unit="IOPS", higher_is_better=True, json="jobs[0].read.iops"),
-    "fio-write": Preset(unit="IOPS", higher_is_better=True, json="jobs[0].write.iops"),
-    "wrk": Preset(unit="requests/s", higher_is_better=True, regex=r"^Requests/sec:\s+([\d.]+)"),
+    "fio": Preset(
+        name="rate of reading", unit="IOPS", higher_is_better=True, json="jobs[0].read.iops"
+    ),
+    "fio-write": Preset(
+        name="rate of writing", unit="IOPS", higher_is_better=True, json="jobs[0].write.iops"
+    ),
+    "wrk": Preset(
+        name="rate of requests",
+        unit="requests/s",
+        higher_is_better=True,
+        regex=r"^Requests/sec:\s+([\d.]+)",
+    ),
 }

@@ -20,7 +20,10 @@ _SWITCH = Path("/proc/sys/kernel/randomize_va_space")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Randomised:
-    """`padding` bytes in the environment; whether addresses are random; both in words."""
+    """`padding` bytes in the environment; whether addresses are random; both in words.
+
+    The words are the same for each iteration, as set-ups are compared by them.
+    """
 
     padding: int
     addresses: bool
@@ -35,7 +38,7 @@ def draw(source: random.Random, *, wanted: bool) -> Randomised:
         return Randomised(padding=0, addresses=False, said=fixed + also)
     padding = source.randrange(_MOST_PADDING)
     addresses = "" if _off_here() else ", the layout of the address space"
-    said = f"the size of the environment ({padding} bytes more){addresses}"
+    said = f"the size of the environment{addresses}"
     return Randomised(padding=padding, addresses=True, said=said)
 
 

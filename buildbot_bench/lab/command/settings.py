@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.metric import Metric, NoiseClass
+from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.tables import nearest
 
@@ -16,13 +16,14 @@ CommandWords = str | tuple[str, ...]
 
 LAST_NUMBER, WALL, USER, INSTRUCTIONS = "last-number", "wall", "user", "instructions"
 _OWN_VALUES = (LAST_NUMBER, WALL, USER, INSTRUCTIONS)
-_TIMES = (WALL, USER)
+_TIMES = {WALL: "time", USER: "processor time"}
 _COUNTERS = ("", "perf", "valgrind")
 _UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
 _PATH = re.compile(
     r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*|(\[\d+\])+(\.[^.\[\]]+(\[\d+\])*)*"
 )
 _MOST_WARM_UP = 100
+_LONGEST_S = 7 * 86400.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +110,7 @@ class CommandWorkload:
         Raises:
             UsageError: It cannot: a command that is no words, a value that is none, no unit.
         """
+        self._check_limits()
         for name in ("run", "prepare", "boot", "ready", "cleanup"):
             command = getattr(self, name)
             if command is not None:
@@ -116,28 +118,43 @@ class CommandWorkload:
         _check_value(self.value)
         if self.ready is not None and self.boot is None:
             raise UsageError("`ready` is for what `boot` starts", hint="write `boot`, or `prepare`")
-        if not self.timeout:
-            raise UsageError("timeout is 0", hint="write seconds")
+        metric = self.metric
+        if not _UNIT.fullmatch(metric.unit):
+            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
+        known = KNOWN_METRICS.get(metric.unit, metric)
+        if (known.higher_is_better, known.noise) != (metric.higher_is_better, metric.noise):
+            raise UsageError(
+                f"unit {metric.unit!r} is known, and means something else",
+                hint="choose another word for the unit",
+            )
+
+    def _check_limits(self) -> None:
+        if not 0 < self.timeout <= _LONGEST_S:
+            raise UsageError(
+                f"timeout: {self.timeout} is no length of time", hint="write seconds, up to a week"
+            )
+        for name in self.environment:
+            if not name or "=" in name or "\0" in name:
+                raise UsageError(f"environment: {name!r} is no name")
         if self.warm_up > _MOST_WARM_UP:
             raise UsageError(f"warm-up: {self.warm_up} runs are more than {_MOST_WARM_UP}")
         if self.counter not in _COUNTERS:
             raise UsageError(f"counter: {self.counter!r} is none", hint="write perf or valgrind")
-        if not _UNIT.fullmatch(self.metric.unit):
-            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
 
     @property
     def metric(self) -> Metric:
         """The unit, which way is better, and how it repeats."""
-        unit, higher, exact = self.unit, True, False
+        name, unit, higher, exact = "value", self.unit, True, False
         preset = PRESETS.get(preset_of(self.value))
         if preset is not None:
-            unit, higher = unit or preset.unit, preset.higher_is_better
+            name, unit, higher = preset.name, unit or preset.unit, preset.higher_is_better
         elif self.value in _TIMES:
-            unit, higher = unit or "s", False
+            name, unit, higher = _TIMES[str(self.value)], unit or "s", False
         elif self.value == INSTRUCTIONS:
-            unit, higher, exact = unit or "instructions", False, True
+            name, unit = "instruction count", unit or "instructions"
+            higher, exact = False, True
         return Metric(
-            name="instruction count" if self.value == INSTRUCTIONS else "value",
+            name=name,
             unit=unit,
             higher_is_better=higher if self.higher_is_better is None else self.higher_is_better,
             noise=NoiseClass.EXACT

@@ -28,10 +28,11 @@ _ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
 _LOOK_S = 1.0  # between two looks at the clock and the disk
 _END_S = 20.0  # that killed processes have to be gone
 _PIECE = 1 << 16
+_TO_END = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 _SHARE = 0.5  # of what the disk lost: more than that in our files, and it is the command's
 
 
-class Kept:
+class KeptEnds:
     """The head and the tail of a stream, `most` bytes together."""
 
     def __init__(self, most: int) -> None:
@@ -62,7 +63,7 @@ class Supervisor:
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self._spec = spec
-        self._streams = {"stdout": Kept(spec["keep"]), "stderr": Kept(spec["keep"])}
+        self._streams = {"stdout": KeptEnds(spec["keep"]), "stderr": KeptEnds(spec["keep"])}
         self._ended: tuple[int, resource.struct_rusage, float] | None = None
         self._stopped = ""
         self._free = _free(spec["cwd"])
@@ -108,9 +109,9 @@ class Supervisor:
         left_s = began_s + self._spec["timeout_s"] - time.monotonic()
         events = selector.select(max(0.0, min(_LOOK_S, left_s)))
         for key, _ in events:
-            if isinstance(key.data, Kept):
+            if isinstance(key.data, KeptEnds):
                 _read(selector, key)
-            elif not os.read(key.fd, _PIECE) and key.fd == sys.stdin.fileno():
+            elif _asks_to_stop(os.read(key.fd, _PIECE), of_signals=key.fd != sys.stdin.fileno()):
                 self._stopped = "asked"
         self._reap(pid)
         if self._ended is None and time.monotonic() >= began_s + self._spec["timeout_s"]:
@@ -146,8 +147,8 @@ class Supervisor:
 
     def _drain(self, selector: selectors.BaseSelector) -> None:
         """Read what is still in the pipes; who else holds one open is not waited for."""
-        while any(isinstance(key.data, Kept) for key in selector.get_map().values()):
-            ready = [key for key, _ in selector.select(0) if isinstance(key.data, Kept)]
+        while any(isinstance(key.data, KeptEnds) for key in selector.get_map().values()):
+            ready = [key for key, _ in selector.select(0) if isinstance(key.data, KeptEnds)]
             if not ready:
                 return
             for key in ready:
@@ -169,7 +170,7 @@ class Supervisor:
     def _told(self, began_s: float, left: int, survivors: int) -> dict[str, Any]:
         said = {name: kept.told() for name, kept in self._streams.items()}
         told = {**said, "stopped": self._stopped, "left": left, "survivors": survivors}
-        if self._ended is None:
+        if self._ended is None or self._stopped:
             return {**told, "status": None, "wall_s": time.monotonic() - began_s, "user_s": 0.0}
         status, usage, ended_s = self._ended
         code = os.waitstatus_to_exitcode(status)
@@ -191,6 +192,11 @@ def _confinement(spec: Mapping[str, Any]) -> Callable[[], None]:
                 libc.personality(_ADDR_NO_RANDOMIZE)
 
     return confine
+
+
+def _asks_to_stop(piece: bytes, *, of_signals: bool) -> bool:
+    """Whether stdin has ended, or one of the signals that came is to end us."""
+    return bool(_TO_END.intersection(piece)) if of_signals else not piece
 
 
 def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
@@ -219,11 +225,12 @@ def _descendants() -> Iterator[int]:
 
 
 def _wake_at_signals() -> int:
-    """A descriptor that can be read when a child has ended."""
+    """A descriptor from which the numbers of signals can be read: a child ended, we are to end."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
-    signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
+    for number in (signal.SIGCHLD, *_TO_END):
+        signal.signal(number, lambda _signal, _frame: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     return reader
 

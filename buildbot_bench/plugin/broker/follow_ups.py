@@ -59,6 +59,9 @@ async def search_for(
         new_position=judgement.new_position,
         claimed=claimed,
         judgement_id=judgement.id,
+        higher_is_better=await farm.store.direction_of(
+            testbed=judgement.testbed, workload=judgement.workload, unit=unit
+        ),
     )
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
@@ -110,6 +113,7 @@ class Remeasuring:
                 testbed=doubted.testbed,
                 workload=doubted.workload,
                 unit=doubted.unit,
+                higher_is_better=doubted.higher_is_better,
                 old_sha=doubted.old_sha,
                 old_position=doubted.old_position,
                 new_sha=doubted.new_sha,

@@ -192,8 +192,8 @@ def is_slope_alone(search: SearchRow, member: IncidentSeriesRow) -> bool:
 
 def policy_there(inputs: SearchInputs, step: Step, unit: str) -> SearchPolicy:
     """What is known of the series: whether layout matters, and more images can be had."""
-    counted = KNOWN_METRICS.get(unit, PPS).noise is NoiseClass.EXACT
-    counted = counted or any(one.metric.noise is NoiseClass.EXACT for one in inputs.samples)
+    known = [KNOWN_METRICS.get(unit, PPS), *(one.metric for one in inputs.samples)]
+    counted = any(metric.noise is NoiseClass.EXACT for metric in known)
     more = all(
         relinks_among(ask.images_at(inputs, position)).more for position in (step.old, step.new)
     )

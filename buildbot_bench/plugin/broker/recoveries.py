@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from buildbot_bench.core.incident import mended, returned_level
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric, Sample
+from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.broker.breakages import KINDS
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, SearchRow
@@ -152,12 +152,10 @@ class Recoveries:
 
 def worst_step(search: SearchRow) -> Step | None:
     """The largest step for the worse that a search is sure of: the one that people are told of."""
-    metric = KNOWN_METRICS.get(search.unit, PPS)
-    worse = -1 if metric.higher_is_better else 1
     steps = [
         step
         for step in search.steps
-        if step.effect * worse > 0 and step.probability >= 1 - search.error
+        if step.effect and search.makes_worse(step.effect) and step.probability >= 1 - search.error
     ]
     return max(steps, key=lambda step: abs(step.effect), default=None)
 

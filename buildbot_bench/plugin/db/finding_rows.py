@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from buildbot_bench.core.incident import Breakage
+from buildbot_bench.core.incident import Breakage, is_worse
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import (
@@ -115,7 +115,8 @@ class NewSearch:
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
     effect that started it; `fix_sha` and `fix_patch` are carried along. One of kind `build` is of
-    all testbeds: its testbed and workload are empty.
+    all testbeds: its testbed and workload are empty. `higher_is_better` is None where the unit
+    alone says it.
     """
 
     key: str | None
@@ -136,6 +137,11 @@ class NewSearch:
     fix_sha: str | None = None
     fix_patch: str | None = None
     kind: SearchKind = SearchKind.EFFECT
+    higher_is_better: bool | None = None
+
+    def makes_worse(self, effect: float) -> bool:
+        """Whether an effect is one for the worse, of what is searched."""
+        return is_worse(effect, self.unit, self.higher_is_better)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

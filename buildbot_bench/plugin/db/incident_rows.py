@@ -55,6 +55,7 @@ class RaisedAlarm:
     """What the judge saw of a series over (old, new]: `claimed` is the effect.
 
     `old` is the anchor, which lies before the change. `judgement_id` is the verdict's.
+    `higher_is_better` is None where the unit alone says it.
     """
 
     testbed: str
@@ -66,6 +67,7 @@ class RaisedAlarm:
     new_position: int
     claimed: float
     judgement_id: int | None = None
+    higher_is_better: bool | None = None
 
     def on(self, branch: str) -> AlarmedSeries:
         """The alarm in the core's words."""
@@ -77,6 +79,7 @@ class RaisedAlarm:
             old=self.old_position,
             new=self.new_position,
             effect=self.claimed,
+            higher_is_better=self.higher_is_better,
         )
 
 

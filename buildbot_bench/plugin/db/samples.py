@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Iteration, Metric, Sample
+from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.metrics import metric_of
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION
@@ -201,7 +202,11 @@ def _samples(
     groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
     for row in rows:
         groups.setdefault((row.id, row.epoch, row.unit or units[row.id]), []).append(row)
-    return [_sample(key[-1], group, testbed, workload) for key, group in groups.items()]
+    metrics = {
+        name: metric_of(conn, testbed=testbed, workload=workload, unit=name)
+        for name in {key[-1] for key in groups}
+    }
+    return [_sample(metrics[key[-1]], group, testbed, workload) for key, group in groups.items()]
 
 
 def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:
@@ -211,7 +216,7 @@ def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:
     return {row.id: usual for row in rows} | {row.id: row.unit for row in reversed(counted)}
 
 
-def _sample(unit: str, rows: Sequence[sa.Row[Any]], testbed: str, workload: str) -> Sample:
+def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], testbed: str, workload: str) -> Sample:
     first = rows[0]
     return Sample(
         label=first.label,
@@ -220,7 +225,7 @@ def _sample(unit: str, rows: Sequence[sa.Row[Any]], testbed: str, workload: str)
         testbed=testbed,
         workload=workload,
         epoch=first.epoch,
-        metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
+        metric=metric,
         iterations=tuple(_iterations(rows)),
     )
 

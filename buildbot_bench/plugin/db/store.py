@@ -15,6 +15,7 @@ from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
+from buildbot_bench.plugin.db import metrics as metric_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import patches as patch_queries
 from buildbot_bench.plugin.db import probes as probe_queries
@@ -103,6 +104,10 @@ class BenchStore(PooledStore):
     unjudged_probes = reading(probe_queries.unjudged_probes)
     probes_of = reading(probe_queries.probes_of)
     change_probe = telling("probe", writing(probe_queries.change_probe))
+
+    keep_metric = writing(metric_queries.keep_metric)
+    metric_of = reading(metric_queries.metric_of)
+    direction_of = reading(metric_queries.direction_of)
 
     add_iteration = writing(sample_queries.add_iteration)
     iterations_of_probe = reading(sample_queries.iterations_of_probe)

@@ -13,7 +13,7 @@ from buildbot_bench.core.ab_test import (
     recorded_boots,
 )
 from buildbot_bench.core.run_logs import split_logs
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
@@ -80,15 +80,29 @@ def _by_series(
     return found
 
 
-def series_values(
-    ab_test: AbTestRow, iterations: Sequence[IterationRow], series: SeriesName
+async def read_values(
+    farm: Farm, ab_test: AbTestRow, iterations: Sequence[IterationRow], series: SeriesName
 ) -> SeriesValues:
     """The values of one series and epoch, in the unit in which most of them are."""
     rows, others = of_newest_epoch(_by_series(ab_test, iterations)[series])
     units = [row.unit for row in rows]
     unit = max(units, key=units.count, default=PPS.unit)
+    testbed, workload = series
+    metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
+    return _series_values(ab_test, series, metric, rows, others)
+
+
+def _series_values(
+    ab_test: AbTestRow,
+    series: SeriesName,
+    metric: Metric,
+    rows: Sequence[IterationRow],
+    others: Sequence[IterationRow],
+) -> SeriesValues:
     images = images_of(ab_test, series)
-    counted = [(*images[row.image_id, row.tunables], row) for row in rows if row.unit == unit]
+    counted = [
+        (*images[row.image_id, row.tunables], row) for row in rows if row.unit == metric.unit
+    ]
     epoch = rows[0].epoch if rows else ""
     labels = [variant.label for variant in ab_test.variants]
     of_others = ((labels[images[row.image_id, row.tunables][0]], row.epoch) for row in others)
@@ -99,7 +113,7 @@ def series_values(
     return SeriesValues(
         testbed=testbed,
         workload=workload,
-        metric=KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit),
+        metric=metric,
         values=tuple(
             tuple(row.value for at, _, row in counted if at == place and row.value is not None)
             for place in range(len(labels))

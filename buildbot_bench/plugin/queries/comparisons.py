@@ -37,7 +37,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
     boots_done,
     boots_of,
     measured_by,
-    series_values,
+    read_values,
 )
 from buildbot_bench.plugin.queries.compared_images import KnownImages, known_images
 from buildbot_bench.plugin.queries.history import read_series
@@ -155,7 +155,7 @@ class ComparisonViews:
         series: SeriesName,
         known: KnownImages,
     ) -> SeriesValues:
-        values = series_values(ab_test, rows, series)
+        values = await read_values(self._farm, ab_test, rows, series)
         return replace(
             values,
             kernels=tuple(variant.image_id for variant in ab_test.variants),

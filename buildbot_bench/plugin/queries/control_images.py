@@ -13,7 +13,7 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
 from buildbot_bench.core.model.thresholds import lab_tolerance
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS, Metric
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
@@ -52,6 +52,7 @@ class ControlState:
     chart: Chart
     policy: ChartPolicy
     quarantines: tuple[QuarantineRow, ...]
+    metric: Metric
 
     @property
     def quarantine(self) -> QuarantineRow | None:
@@ -62,12 +63,6 @@ class ControlState:
     def epoch(self) -> str:
         """The epoch of the newest round."""
         return self.rounds[-1].epoch if self.rounds else ""
-
-    @property
-    def metric(self) -> Metric:
-        """What the rounds' values are."""
-        unit = self.rounds[-1].unit if self.rounds else PPS.unit
-        return KNOWN_METRICS.get(unit) or Metric(name=unit, unit=unit)
 
     @property
     def last_good_s(self) -> float | None:
@@ -88,6 +83,8 @@ async def control_state(farm: Farm, testbed: str) -> ControlState | None:
     rounds = _of_newest_epoch(_rounds(probes, iterations, image))
     quarantines = await farm.store.quarantines(testbed)
     policy = ChartPolicy(tolerance=lab_tolerance(farm.workflow.min_effect_on(testbed)))
+    unit = next((one.unit for one in reversed(rounds) if one.unit), PPS.unit)
+    metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
     return ControlState(
         testbed=testbed,
         control=control,
@@ -95,9 +92,10 @@ async def control_state(farm: Farm, testbed: str) -> ControlState | None:
         image=image,
         asked=tuple(asked),
         rounds=tuple(rounds),
-        chart=await deferToThread(_chart, rounds, policy, quarantines),
+        chart=await deferToThread(_chart, rounds, policy, quarantines, metric),
         policy=policy,
         quarantines=tuple(quarantines),
+        metric=metric,
     )
 
 
@@ -105,7 +103,7 @@ def as_of(state: ControlState, row: QuarantineRow) -> ControlState:
     """The state that led to a quarantine, with the round that began it as the newest."""
     rounds = tuple(one for one in state.rounds if one.probe_id <= row.probe_id)
     earlier = tuple(one for one in state.quarantines if one.id < row.id)
-    chart_then = _chart(rounds, state.policy, earlier)
+    chart_then = _chart(rounds, state.policy, earlier, state.metric)
     return replace(state, rounds=rounds, quarantines=earlier, chart=chart_then)
 
 
@@ -159,14 +157,16 @@ def _of_newest_epoch(rounds: Sequence[ControlRound]) -> list[ControlRound]:
 
 
 def _chart(
-    rounds: Sequence[ControlRound], policy: ChartPolicy, quarantines: Sequence[QuarantineRow]
+    rounds: Sequence[ControlRound],
+    policy: ChartPolicy,
+    quarantines: Sequence[QuarantineRow],
+    metric: Metric,
 ) -> Chart:
     epoch = rounds[-1].epoch if rounds else ""
     doubted = [
         Span(since_s=row.since_s, until_s=row.ended_at) for row in quarantines if row.epoch == epoch
     ]
     good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in doubted)]
-    metric = KNOWN_METRICS.get(good[-1].unit, PPS) if good else PPS
     spread = learn_spread([one.round for one in good], metric)
     return chart([one.round for one in rounds], spread, policy, excluded=doubted)
 

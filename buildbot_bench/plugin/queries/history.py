@@ -15,7 +15,7 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.sample import KNOWN_METRICS, PPS
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -50,11 +50,12 @@ class SeriesPoints:
 
     points: tuple[PointRow, ...]
     noise: Noise
+    metric: Metric = PPS
 
     @property
     def unit(self) -> str:
         """The unit of all points."""
-        return self.points[0].unit if self.points else PPS.unit
+        return self.metric.unit
 
 
 async def read_series(
@@ -68,7 +69,10 @@ async def read_series(
     rows = [row for row in rows if row.position not in without]
     points = await deferToThread(_in_newest_unit, rows)
     noise = await _noise(farm, testbed, workload, branch, points, without=without)
-    return SeriesPoints(points=points, noise=noise)
+    metric = PPS
+    if points:
+        metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=points[0].unit)
+    return SeriesPoints(points=points, noise=noise, metric=metric)
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
@@ -208,7 +212,7 @@ def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
     points = series.points
     return {
         "unit": series.unit,
-        "higher_is_better": KNOWN_METRICS.get(series.unit, PPS).higher_is_better,
+        "higher_is_better": series.metric.higher_is_better,
         "positions": [point.position for point in points],
         "labels": [point.label for point in points],
         "means": [_shown(point.mean) for point in points],

@@ -14,7 +14,6 @@ from buildbot_bench.core.incident import (
     AlarmedSeries,
     Standing,
     information_per_second,
-    is_worse,
     may_share_a_change,
 )
 from buildbot_bench.core.judge import Direction
@@ -45,7 +44,7 @@ def alarmed_by(search: NewSearch) -> AlarmedSeries:
     """The alarm that a search is about; without one, it is taken for a regression."""
     effect = search.claimed
     if effect is None:
-        effect = -search.min_effect if is_worse(-1.0, search.unit) else search.min_effect
+        effect = -search.min_effect if search.makes_worse(-1.0) else search.min_effect
     return AlarmedSeries(
         testbed=search.testbed,
         workload=search.workload,
@@ -54,13 +53,14 @@ def alarmed_by(search: NewSearch) -> AlarmedSeries:
         old=search.old_position,
         new=search.new_position,
         effect=effect,
+        higher_is_better=search.higher_is_better,
     )
 
 
 def is_of_improvement(search: NewSearch) -> bool:
     """Whether an alarm that something became better began a search: it gives way to all else."""
     alarmed = search.reason is SearchReason.ALARM and search.claimed is not None
-    return alarmed and not is_worse(search.claimed or 0.0, search.unit)
+    return alarmed and not search.makes_worse(search.claimed or 0.0)
 
 
 def explains(search: SearchRow, alarm: AlarmedSeries) -> bool:
@@ -82,12 +82,12 @@ def step_within(search: SearchRow, alarm: AlarmedSeries) -> Step | None:
 
 
 def _steps_within(search: SearchRow, alarm: AlarmedSeries) -> list[Step]:
-    worse = is_worse(alarm.effect, alarm.unit)
+    worse = alarm.worse
     return [
         step
         for step in search.steps
         if alarm.old < search.old_position + step.new <= alarm.new
-        and is_worse(step.effect, search.unit) is worse
+        and search.makes_worse(step.effect) is worse
     ]
 
 
@@ -96,13 +96,13 @@ def _slopes_around(search: SearchRow, alarm: AlarmedSeries) -> list[Slope]:
 
     The kernels that a search measured there are judged too, and each may be an alarm.
     """
-    worse = is_worse(alarm.effect, alarm.unit)
+    worse = alarm.worse
     return [
         slope
         for slope in (search.answer.slopes if search.answer else ())
         if search.old_position + slope.whole.old <= alarm.old
         and alarm.new <= search.old_position + slope.whole.new
-        and is_worse(slope.whole.effect, search.unit) is worse
+        and search.makes_worse(slope.whole.effect) is worse
     ]
 
 
@@ -276,6 +276,7 @@ def series_as(search: SearchRow, member: IncidentSeriesRow, min_effect: float) -
         testbed=member.testbed,
         workload=member.workload,
         unit=member.unit,
+        higher_is_better=member.higher_is_better,
         claimed=member.claimed,
         min_effect=min_effect,
     )

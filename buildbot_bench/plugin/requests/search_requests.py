@@ -99,6 +99,9 @@ class SearchRequests:
             testbed=testbed,
             workload=series.workload,
             unit="",
+            higher_is_better=await self._farm.store.direction_of(
+                testbed=testbed, workload=series.workload
+            ),
             old_sha=old.sha,
             old_position=old.position,
             new_sha=new.sha,

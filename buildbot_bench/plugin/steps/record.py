@@ -182,6 +182,10 @@ class Recorder(EventReader):
         match event:
             case Started():
                 self._facts = event.facts
+                for metric in event.metrics:
+                    await self._farm.store.keep_metric(
+                        testbed=self._probe.testbed, workload=self._probe.workload, metric=metric
+                    )
                 changed = await self._farm.store.change_probe(self._probe, epoch=event.epoch)
                 self._probe = changed or replace(self._probe, epoch=event.epoch)
             case Phase():

@@ -224,7 +224,7 @@ _OF_A_SIDE = ("image_id", "tunables", "label")
 # What an old farm has none of.
 _NEW_TABLES = (
     *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
-    *("bench_dropped_commit", "bench_lease"),
+    *("bench_dropped_commit", "bench_lease", "bench_metric"),
 )
 
 
@@ -282,8 +282,8 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
         assert row.pop("branch") == "main"
     assert {commit.pop("no_op_of") for commit in after["bench_commit"]} == {None}
     for search in after["bench_search"]:
-        incident = [search.pop(name) for name in ("kind", "breakage", "recovery")]
-        assert incident == ["effect", None, None]
+        names = ("kind", "breakage", "recovery", "higher_is_better")
+        assert [search.pop(name) for name in names] == ["effect", None, None, None]
     assert after == {
         _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
         for table, rows in before.items()

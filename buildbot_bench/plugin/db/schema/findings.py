@@ -81,6 +81,7 @@ SEARCH = sa.Table(
     sa.Column("kind", choice(states.SearchKind), nullable=False, server_default="effect"),
     sa.Column("breakage", StoredValue(breakage_from)),
     sa.Column("recovery", StoredValue(Recovery.of)),
+    sa.Column("higher_is_better", sa.Boolean),
     sa.Index(None, "state"),
     sa.Index(None, "testbed", "workload"),
 )
@@ -108,6 +109,7 @@ INCIDENT_SERIES = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("ended_at", sa.Double),
     version(),
+    sa.Column("higher_is_better", sa.Boolean),
     sa.UniqueConstraint("search_id", "testbed", "workload"),
     sa.Index(None, "standing"),
 )

@@ -65,6 +65,20 @@ DROPPED_COMMIT = sa.Table(
     sa.UniqueConstraint("branch", "sha"),
 )
 
+# Units of a lab's own workloads; those of this package's drivers are known by their names.
+METRIC = sa.Table(
+    "bench_metric",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("testbed", HostileText, nullable=False),
+    sa.Column("workload", HostileText, nullable=False),
+    sa.Column("unit", HostileText, nullable=False),
+    sa.Column("name", HostileText, nullable=False),
+    sa.Column("higher_is_better", sa.Boolean, nullable=False),
+    sa.Column("exact", sa.Boolean, nullable=False),
+    sa.UniqueConstraint("testbed", "workload", "unit"),
+)
+
 IMAGE = sa.Table(
     "bench_image",
     METADATA,

@@ -1,0 +1,145 @@
+"""A farm measures a C project by a command: the commit that costs more is mailed, in its unit.
+
+All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what counts instructions.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from tests.e2e.inbox import Inbox, flowing
+from tests.e2e.replay_farm import History, ReplayFarm, Shape
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("valgrind"), reason="there is no valgrind"),
+]
+
+PATIENCE_S = 240.0
+FIRST, CULPRIT, LAST = 700000, 700002, 700004
+UNIT = "instructions"
+MAKEFILE = """\
+all: bench
+\tmkdir -p pack && cp bench words.txt pack && tar -C pack -cf bench.tar bench words.txt
+bench: main.o sum.o
+\tcc -o bench main.o sum.o
+"""
+MAIN_C = """\
+#include <stdio.h>
+long sum(const char *, long);
+int main(int count, char **words) {
+    static char text[65536];
+    FILE *file = fopen(words[1], "r");
+    if (count < 2 || !file) return 2;
+    long size = (long)fread(text, 1, sizeof(text), file);
+    printf("sum %ld of %ld bytes\\n", sum(text, size), size);
+    return 0;
+}
+"""
+SUM_C = """\
+/* change {number} */
+long sum(const char *text, long size) {{
+    volatile long total = 0;
+    for (int round = 0; round < {rounds}; round++)
+        for (long at = 0; at < size; at++) total += text[at];
+    return total;
+}}
+"""
+TESTBED = """\
+[testbeds.runner]
+driver = "command"
+[testbeds.runner.workloads.count]
+run = "./bench words.txt"
+value = "instructions"
+counter = "valgrind"
+"""
+WORKFLOW = """\
+name: Sums
+repository: {source}
+on:
+  push:
+    branches: [main]
+  workflow_dispatch:
+testbeds:
+  runner: {{worker: lab, boot: 1s, run: 2s}}
+jobs:
+  library:
+    runs-on: builder
+    timeout-minutes: 5
+    steps:
+      - uses: checkout
+      - run: make -j4
+      - uses: upload-artefact
+        with: {{path: bench.tar}}
+  bench:
+    needs: library
+    runs-on: runner
+    strategy:
+      matrix:
+        workload: [count]
+    iterations: 3
+    timeout-minutes: 5
+regression:
+  min-effect: 2%
+mail:
+  from: Bench <bench@example.org>
+  to: [sums@example.org]
+  smtp-host: localhost
+  smtp-port: {port}
+"""
+
+
+def history(home) -> History:
+    """Sums over a text: from the culprit on, one round of ten more."""
+    commits = []
+    for svn in range(FIRST, LAST + 1):
+        rounds = 20 if svn < CULPRIT else 21
+        files = {"sum.c": SUM_C.format(number=svn, rounds=rounds)}
+        if svn == FIRST:
+            files |= {"Makefile": MAKEFILE, "main.c": MAIN_C, "words.txt": "words\n" * 1000}
+        message = f"sum: change {svn}\n"
+        commits.append(GeneratedCommit(svn=svn, author="ivan", message=message, files=files))
+    return History(path=home / "src", shas=write_history(home / "src", commits))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    farm: ReplayFarm
+    inbox: Inbox
+
+
+@pytest.fixture(scope="module")
+def scene(farms, inbox: Inbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    def prepare(farm: ReplayFarm) -> None:
+        plan = farm.local.plan
+        plan.workflow.write_text(WORKFLOW.format(source=farm.source, port=inbox.port))
+        plan.testbeds.write_text(TESTBED)
+
+    farm = farms(
+        Shape(tip=f"r{FIRST}", poll_s=2.0), history(tmp_path_factory.mktemp("sums")), prepare
+    )
+    measured = "SELECT count(*) FROM bench_iteration WHERE value IS NOT NULL"
+    farm.wait(lambda: farm.value(measured) >= 3, "the first commit's runs", PATIENCE_S)
+    farm.history.publish(farm.source, f"r{LAST}")
+    return Scene(farm=farm, inbox=inbox)
+
+
+def test_the_culprit_is_mailed_in_the_unit_of_the_command(scene: Scene) -> None:
+    farm = scene.farm
+    mail = scene.inbox.wait_for(farm, f"r{CULPRIT}", PATIENCE_S)
+    assert f"r{CULPRIT} (" in str(mail["Subject"])
+    assert "count +" in str(mail["Subject"])
+    text = flowing(mail)
+    assert "The instruction count of count on runner (where lower is better) rose by" in text
+    assert f" {UNIT}, since r{CULPRIT}" in text
+    assert "counter" in text
+    (search,) = farm.rows("SELECT unit, higher_is_better, state FROM bench_search")
+    assert (search["unit"], bool(search["higher_is_better"])) == (UNIT, False)
+    (metric,) = farm.rows("SELECT * FROM bench_metric")
+    assert (metric["unit"], bool(metric["exact"])) == (UNIT, True)

@@ -1,0 +1,32 @@
+"""What docs/commands.md shows can be written so, and it names every key and every preset."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from buildbot_bench.lab.command.presets import PRESETS
+from buildbot_bench.lab.command.settings import CommandWorkload
+from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.workflow import load
+
+PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+HEAD = "name: Docs\nrepository: src\non: {push: {branches: [main]}}\n"
+
+
+def block(language):
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+def test_its_testbed_and_its_jobs_are_sound(tmp_path):
+    (tmp_path / "testbeds.toml").write_text(block("toml"), encoding="utf-8")
+    (tmp_path / "bench.yml").write_text(HEAD + block("yaml"), encoding="utf-8")
+    workloads = load_testbeds(tmp_path / "testbeds.toml")["runner"].settings.workloads
+    assert load(tmp_path / "bench.yml").bench_jobs[0].workloads == tuple(workloads)
+
+
+def test_it_names_each_key_and_each_preset():
+    names = {field.name.replace("_", "-") for field in fields(CommandWorkload)} | set(PRESETS)
+    assert {
+        name for name in names if f"`{name}`" not in PAGE and f'`"{name}"`' not in PAGE
+    } == set()

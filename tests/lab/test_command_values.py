@@ -1,0 +1,222 @@
+"""Where a value is: settings that name none are refused, and real tools' outputs are read."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.metric import NoiseClass
+from buildbot_bench.lab.command.counting import counted
+from buildbot_bench.lab.command.presets import PRESETS
+from buildbot_bench.lab.command.process import Output, Ran
+from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload, ValueTable
+from buildbot_bench.lab.command.value import last_number, read_value
+from buildbot_bench.lab.drivers.command import CommandDriver
+from buildbot_bench.lab.testbeds import load_testbeds
+
+RECORDED = Path(__file__).parents[1] / "data" / "command"
+
+
+def printed(text):
+    body = text.encode()
+    output = Output(head=body, size=len(body))
+    return Ran(words=("bench",), status=0, wall_s=2.0, user_s=1.5, stdout=output)
+
+
+def value_of(value, text, directory=Path()):
+    return read_value(value, printed(text), directory)
+
+
+@pytest.mark.parametrize(
+    ("preset", "file", "value", "unit", "higher"),
+    [
+        ("hyperfine", "hyperfine-1.15.0.json", 0.02064949852, "s", False),
+        ("google-benchmark", "google-benchmark-1.7.1.json", 521.58780403326577, "ns", False),
+        ("pytest-benchmark", "pytest-benchmark-5.3.1.json", None, "s", False),
+        ("go-bench", "go-1.19.8.txt", 2065.0, "ns/op", False),
+        ("iperf3", "iperf3-3.12.json", 5915407484.486227, "bits/s", True),
+        ("fio", "fio-3.33-read.json", 11377.777778, "IOPS", True),
+        ("fio-write", "fio-3.33-write.json", None, "IOPS", True),
+        ("wrk", "wrk-4.1.0.txt", 2242.84, "requests/s", True),
+    ],
+)
+def test_a_preset_reads_what_its_tool_prints(preset, file, value, unit, higher):
+    text = (RECORDED / file).read_text(encoding="utf-8")
+    if value is None:  # too long a number to be written here
+        document = json.loads(text)
+        value = (
+            document["benchmarks"][0]["stats"]["median"]
+            if preset == "pytest-benchmark"
+            else document["jobs"][0]["write"]["iops"]
+        )
+    for spelled in (preset, ValueTable(preset=preset)):
+        workload = CommandWorkload(run="bench", value=spelled)
+        assert value_of(workload.value, text) == pytest.approx(value)
+        assert (workload.metric.unit, workload.metric.higher_is_better) == (unit, higher)
+
+
+def test_each_preset_has_a_recorded_output():
+    assert set(PRESETS) == {
+        *("hyperfine", "google-benchmark", "pytest-benchmark", "go-bench", "iperf3"),
+        *("fio", "fio-write", "wrk"),
+    }
+
+
+def test_a_preset_of_the_wrong_direction_or_of_several_results_is_refused():
+    with pytest.raises(UntestableRevision, match="the value is 0"):
+        value_of("fio-write", (RECORDED / "fio-3.33-read.json").read_text(encoding="utf-8"))
+    twice = "BenchmarkA-2 \t 10\t 20 ns/op\nBenchmarkB-2 \t 10\t 30 ns/op\n"
+    with pytest.raises(UntestableRevision, match="more than once: 20, 30"):
+        value_of("go-bench", twice)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5.0),
+        ("took 5.25ms", 5.25),
+        ("1e-3 s", 0.001),
+        ("+7", 7.0),
+        (".5", 0.5),
+        ("total 1,234,567.5 ops", 1234567.5),
+        ("v2 sha256 3", 3.0),
+        ("١٢", None),
+        ("no digits", None),
+        ("1,23", None),
+    ],
+)
+def test_the_last_number_of_a_text(text, value):
+    if value is None:
+        with pytest.raises(UntestableRevision):
+            last_number(text)
+    else:
+        assert last_number(text) == value
+
+
+@given(st.floats(min_value=1e-9, max_value=1e15), st.text(alphabet="ab xyz\n:=;()", max_size=50))
+def test_a_number_is_found_behind_any_words(number, words):
+    assert last_number(f"{words} {number!r} end") == number
+
+
+@given(st.text(max_size=300))
+def test_whatever_is_printed_gives_a_positive_number_or_is_refused_in_words(text):
+    for value in ("last-number", "hyperfine", ValueTable(json="a.b[0]")):
+        with suppress(UntestableRevision):  # and nothing else
+            assert value_of(value, text) > 0
+
+
+def test_json_is_found_behind_what_else_is_printed():
+    text = 'warming up\n[not json\n  {"results": [{"mean": 3}, {"mean": "4.5"}]}\nbye\n'
+    assert value_of(ValueTable(json="results[1].mean"), text) == 4.5
+    for path in ("results[2].mean", "results.mean", "none"):
+        with pytest.raises(UntestableRevision, match="has no"):
+            value_of(ValueTable(json=path), text)
+    with pytest.raises(UntestableRevision, match="no number"):
+        value_of(ValueTable(json="results"), text)
+
+
+def test_a_pattern_is_of_lines_and_its_only_match_counts():
+    assert value_of(ValueTable(regex=r"^speed: ([\d.]+) MB/s$"), "a\nspeed: 7.5 MB/s\nb") == 7.5
+    with pytest.raises(UntestableRevision, match="nothing that matches"):
+        value_of(ValueTable(regex=r"^speed: ([\d.]+)$"), "none")
+
+
+def test_what_perf_counted_is_read_and_what_it_did_not_is_the_labs(tmp_path):
+    written = tmp_path / "perf.csv"
+    written.write_text("# started on Mon\n\n127546,,instructions:u,812345,100.00,,\n")
+    assert counted("perf", tmp_path) == 127546.0
+    for text in ("<not supported>,,instructions:u,0,100.00,,\n", ""):
+        written.write_text(text)
+        with pytest.raises(InfraError, match="counter"):
+            counted("perf", tmp_path)
+
+
+TESTBEDS = """\
+[testbeds.runner]
+driver = "command"
+[testbeds.runner.workloads.compress]
+run = "./bench-compress corpus.tar"
+value = {regex = 'speed: ([\\d.]+) MB/s'}
+unit = "MB/s"
+higher-is-better = true
+prepare = ["./configure-host", "now"]
+timeout = 30
+cpus = [0]
+warm-up = 1
+[testbeds.runner.workloads.count]
+run = "./bench"
+value = "instructions"
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(text):
+        (tmp_path / "testbeds.toml").write_text(text, encoding="utf-8")
+        return load_testbeds(tmp_path / "testbeds.toml")["runner"]
+
+    return load
+
+
+def test_a_testbed_of_commands_is_read_from_its_table(load, tmp_path):
+    testbed = load(TESTBEDS)
+    workloads = testbed.settings.workloads
+    compress = workloads["compress"]
+    assert compress.value == ValueTable(regex=r"speed: ([\d.]+) MB/s")
+    assert (compress.prepare, compress.cpus) == (("./configure-host", "now"), (0,))
+    assert (compress.timeout, compress.warm_up) == (30.0, 1)
+    assert compress.metric.higher_is_better
+    counted = workloads["count"].metric
+    assert (counted.unit, counted.higher_is_better) == ("instructions", False)
+    assert counted.noise is NoiseClass.EXACT
+    driver = CommandDriver(testbed.settings, tmp_path)
+    assert driver.workloads() == ("compress", "count")
+    driver.prepare("compress")
+    assert driver.metrics() == (compress.metric,)
+    assert driver.facts()["command"] == "./bench-compress corpus.tar"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("higher-is-better", "higher_is_beter", "unknown key 'higher_is_beter'.*higher_is_better"),
+        (
+            "timeout = 30",
+            "higher_is_better = true",
+            "'higher_is_better' is there twice",
+        ),
+        ("higher-is-better = true", "higher-is-better = 1", "compress.higher-is-better: 1 is not"),
+        ('unit = "MB/s"', "", "compress: unit is missing"),
+        ('unit = "MB/s"', 'unit = "MB\\ns"', "unit is missing or no word"),
+        ('run = "./bench"', "run = 5", "count.run: 5 is not text or a list"),
+        ('run = "./bench"', 'run = "a \'b"', "cannot be split into words"),
+        ('run = "./bench"', 'run = ""', "run is empty"),
+        ('run = "./bench"', "run = [1]", "count.run.0: 1 is not text"),
+        ('"instructions"', '"instruction"', "'instruction' is none; did you mean 'instructions'"),
+        ('"instructions"', "{json = 'a..b'}", "'a..b' is no path"),
+        ('"instructions"', "{preset = 'hyperfin'}", "did you mean 'hyperfine'"),
+        ('"instructions"', "{}", "value says not one thing"),
+        ('"instructions"', "{regex = 'a', json = 'b'}", "value says not one thing"),
+        ('"instructions"', "{regex = 'speed: .*'}", "has 0 groups"),
+        ('"instructions"', "{regex = '(['}", "is no regular expression"),
+        ("warm-up = 1", "warm-up = 1000", "more than 100"),
+        ("timeout = 30", "timeout = nan", "timeout"),
+        ("timeout = 30", "timeout = 0", "timeout"),
+        ("warm-up = 1", 'ready = "true"', "`ready` is for what `boot` starts"),
+        ("warm-up = 1", "environment = {'A=B' = 'c'}", "'A=B' is no name"),
+    ],
+)
+def test_what_cannot_be_right_is_told_by_file_and_key(load, old, new, words):
+    assert old in TESTBEDS
+    with pytest.raises(UsageError, match=rf"(?s)testbeds\.toml.*({words})"):
+        load(TESTBEDS.replace(old, new, 1))
+
+
+def test_a_shell_takes_a_text_and_no_list():
+    with pytest.raises(UsageError, match="not a list"):
+        CommandWorkload(run=("a", "b"), shell=True, value="wall")
+    assert CommandSettings(workloads={}).workloads == {}

@@ -1,0 +1,42 @@
+"""A report on a command speaks of its own unit, and says which way is better."""
+
+import pytest
+
+from buildbot_bench.core.metric import Metric
+from buildbot_bench.render.html import report_html
+from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.pictures import pictures_of
+from buildbot_bench.render.text import report_text
+from tests.fakes import reports
+
+SPEED = reports.of_command(Metric(name="value", unit="MB/s"), 98.4, 93.4)
+TIME = reports.of_command(Metric(name="time", unit="s", higher_is_better=False), 2.04, 2.31)
+MADE = {"command-speed": SPEED, "command-time": TIME}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_mails_of_both_directions_read_as_agreed(name, golden):
+    golden(f"mail/{name}.txt", report_text(MADE[name]))
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (SPEED, "The value of compress on runner fell by 5.1%"),
+        (TIME, "The time of compress on runner (where lower is better) rose by 13.2%"),
+    ],
+)
+def test_the_first_sentence_says_what_became_worse_and_nothing_of_packets(report, words):
+    assert report.headline.regression
+    for written in (report_text(report), report_html(report), report_markdown(report)):
+        told = " ".join(written.split())
+        assert words in told
+        assert report.setting.metric.unit in told
+        assert "packet" not in told
+        assert "pps" not in told
+    assert "compress" in report.subject
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_its_pictures_are_drawn(name):
+    assert all(one.png.startswith(b"\x89PNG") for one in pictures_of(MADE[name]))
