@@ -94,8 +94,7 @@ def bisect(
     try:
         return report_of(search, Bisection(search, bench, onlooker).run())
     finally:
-        if bench.is_quiet:  # else what is there is removed next time
-            workshop.clear()
+        bench.end()
 
 
 def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) -> Workshop:

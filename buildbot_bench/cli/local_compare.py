@@ -24,7 +24,7 @@ from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse
-from buildbot_bench.local.comparing import Compare, Compared, ComparisonQuestion
+from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.repository import opened
@@ -63,7 +63,7 @@ def _main(argv: Sequence[str]) -> int:
             try:
                 report = Compare(question, bench, _Lines()).run()
             finally:
-                workshop.clear()
+                bench.end()
     except UntestableRevision as error:
         return _untestable(error)
     except KeyboardInterrupt:
@@ -72,7 +72,7 @@ def _main(argv: Sequence[str]) -> int:
     return _tell(options, report)
 
 
-def _question(options: LocalOptions, revisions: Revisions) -> ComparisonQuestion:
+def _question(options: LocalOptions, revisions: Revisions) -> LocalComparison:
     names = options.revisions
     if not 1 < len(names) <= MAX_VARIANTS:
         raise UsageError(
@@ -86,7 +86,7 @@ def _question(options: LocalOptions, revisions: Revisions) -> ComparisonQuestion
             raise UsageError(
                 f"{other} and {names[place]} are the same commit", hint="name each once"
             )
-    return ComparisonQuestion(
+    return LocalComparison(
         variants=tuple(
             Compared(label=name, revision=one) for name, one in zip(names, found, strict=True)
         ),

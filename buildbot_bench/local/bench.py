@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
@@ -21,6 +22,7 @@ from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
 MAX_FRUITLESS = 3
 """So many runs in a row that gave nothing, for the machine's or the command's fault, are enough."""
 _LOG_CHARACTERS = 4000  # of a run that failed
+_PATIENCE_S = 30.0  # for builds that are ended
 
 Wanted = tuple[Revision, int]
 """A revision and the ordinal of one of its images."""
@@ -47,12 +49,13 @@ class Bench:
         self.id = store.campaign(campaign.digest, campaign.told, now=now())
         self._fruitless = 0
         self._ahead = ahead
-        self._asked: queue.Queue[Wanted] = queue.Queue()
+        self._asked: queue.Queue[Wanted | None] = queue.Queue()
         self._ended: queue.Queue[tuple[str, int] | BenchError] = queue.Queue()
         self.building: set[tuple[str, int]] = set()
-        for _ in range(ahead):
-            # They end with the process, and what they run ends with them (lab.command.supervisor).
-            threading.Thread(target=self._build_on, daemon=True).start()
+        # What they run ends with the process, however that does (lab.command.supervisor).
+        self._threads = [threading.Thread(target=self._build_on, daemon=True) for _ in range(ahead)]
+        for thread in self._threads:
+            thread.start()
 
     def images(self) -> list[StoredBuild]:
         """All that was built by the campaign's recipe."""
@@ -144,10 +147,17 @@ class Bench:
             unit, value = next(iter(blast.values.items()))
             self._put(image, began_s, unit=unit, value=value, facts=blast.facts)
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether no build goes on."""
-        return not self.building
+    def end(self) -> None:
+        """End the builds that go on, and remove what they and the runs left."""
+        with suppress(queue.Empty):
+            while True:
+                self._asked.get_nowait()
+        for _ in self._threads:
+            self._asked.put(None)
+        self._workshop.end()
+        for thread in self._threads:
+            thread.join(_PATIENCE_S)
+        self._workshop.clear()
 
     def _put_failure(
         self, image: StoredBuild, kind: FailureKind, error: BenchError, began_s: float
@@ -195,7 +205,10 @@ class Bench:
 
     def _build_on(self) -> None:
         while True:
-            revision, ordinal = self._asked.get()
+            wanted = self._asked.get()
+            if wanted is None:
+                return
+            revision, ordinal = wanted
             try:
                 self._build(revision, ordinal, beside=True)
             except BenchError as error:

@@ -170,6 +170,7 @@ class Bisection:
         found = suspects(*question)
         expected = self._course.forecast
         if expected is None and {0, known.between.n} <= {s.position for s in known.samples}:
+            self._show(known=known, suspects=found, now="weighing what it will take", place=None)
             expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
         self._show(known=known, suspects=found, forecast=expected)
 

@@ -19,7 +19,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import GIB
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.lab.command.process import Confines, Ran, Stop, run_contained
+from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
 from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError, clean_environment
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
@@ -78,6 +78,14 @@ class Workshop:
         self._timeout_s = timeout_s
         self._fix = Fix(git=git, sha=recipe.fix) if recipe.fix else None
         self._worktrees = threading.Lock()
+        self._running = set[Contained]()
+        self._is_over = False
+
+    def end(self) -> None:
+        """End the builds that other threads make, and let none begin."""
+        self._is_over = True
+        for running in tuple(self._running):
+            running.close()
 
     def clear(self) -> None:
         """Remove what builds and runs left behind that were killed, and forget their worktrees."""
@@ -167,6 +175,7 @@ class Workshop:
 
         Raises:
             UntestableRevision: It fails.
+            InfraError: It was ended by us.
         """
         if not self.recipe.command:
             return
@@ -176,7 +185,16 @@ class Workshop:
         }
         confines = Confines(timeout_s=self._timeout_s, disk_bytes=_MOST_WRITTEN)
         words = ("/bin/sh", "-c", self.recipe.command)
-        ran = run_contained(words, tree, environment, confines)
+        with Contained(words, tree, environment, confines) as running:
+            self._running.add(running)
+            try:
+                if self._is_over:
+                    running.close()
+                ran = running.wait()
+            finally:
+                self._running.discard(running)
+        if self._is_over:
+            raise InfraError("the build was ended with the search")
         if ran.status != 0:
             raise UntestableRevision(f"{_ending(ran)}\n{ran.last_lines()}")
 

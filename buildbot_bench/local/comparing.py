@@ -43,7 +43,7 @@ class Compared:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ComparisonQuestion:
+class LocalComparison:
     """What is compared, the base first; `min_effect` is a fraction."""
 
     variants: tuple[Compared, ...]
@@ -54,7 +54,7 @@ class ComparisonQuestion:
 class Compare:
     """One comparison on a bench."""
 
-    def __init__(self, question: ComparisonQuestion, bench: Bench, onlooker: Watcher) -> None:
+    def __init__(self, question: LocalComparison, bench: Bench, onlooker: Watcher) -> None:
         self._question, self._bench, self._onlooker = question, bench, onlooker
         first = {0: question.limits.boots}
         self._plans = [VariantPlan(boots=first) for _ in question.variants]

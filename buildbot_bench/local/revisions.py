@@ -156,6 +156,11 @@ class Revisions:
                 f"{what}: it is newer", hint=f"did you mean {new[0]} for OLD and {old[0]} for NEW?"
             )
         fork = after[0].parent_sha
+        if self.git.text("rev-parse", "--is-shallow-repository") == "true":
+            return UsageError(
+                f"{what}, as far as this clone knows: it is shallow",
+                hint="get the rest by `git fetch --unshallow`; in GitHub Actions, fetch-depth: 0",
+            )
         if fork is None:
             return UsageError(f"{what}, and they share no history", hint="name two of one branch")
         known = self.git.text("rev-list", "--max-count=1", "--end-of-options", f"{fork}..{old[1]}")

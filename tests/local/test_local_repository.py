@@ -15,7 +15,7 @@ from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.local.store import Store
 from buildbot_bench.local.trees import pack, unpack
-from tests.gitrepo import Commit, add_commits
+from tests.gitrepo import Commit, add_commits, git
 
 
 def test_a_second_process_is_kept_out(repository, checkout):
@@ -126,6 +126,22 @@ def test_a_range_has_first_parents_with_their_counts(checkout):
         (11, "Change 11"),
         (12, "Change 12"),
     ]
+
+
+def test_a_shallow_clone_is_said_so(checkout, tmp_path):
+    url = f"file://{checkout}"
+    git(tmp_path, "clone", "-q", "--depth", "3", url, "shallow")
+    git(
+        tmp_path / "shallow",
+        "fetch",
+        "-q",
+        "--depth",
+        "1",
+        "origin",
+        git(checkout, "rev-parse", "main~8"),
+    )
+    with pytest.raises(UsageError, match="git fetch --unshallow"):
+        Revisions(git=Git.around(tmp_path / "shallow")).between("FETCH_HEAD", "HEAD")
 
 
 def test_no_repository_is_said_so(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
@@ -96,6 +98,19 @@ def test_a_machine_that_fails_once_is_borne_and_one_that_fails_on_is_not(ask, be
 def test_builds_ahead_find_the_same(ask, bench_for):
     report, _ = run(ask, bench_for, build="cat number > made", ahead=2)
     assert report.headline.new.subject == f"Change {SLOWER_FROM}"
+
+
+def test_builds_that_are_ended_say_nothing_of_their_revisions(ask, bench_for, checkout):
+    search = ask(build="sleep 60", ahead=2)
+    bench = bench_for(search, ReadMeasurer())
+    bench.build_ahead((one, 0) for one in search.between.revisions[:4])
+    deadline = time.monotonic() + 30
+    while len(list((checkout / "bench" / "trees").glob("*/number"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    bench.end()
+    assert bench.images() == []
+    assert not (checkout / "bench" / "trees").exists()
 
 
 def test_a_build_that_heeds_the_image_has_further_ones_measured(ask, bench_for):

@@ -265,7 +265,9 @@ def main() -> None:
     spec = json.loads(_line(sys.stdin.fileno()))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    print(json.dumps(Supervisor(spec).run()), flush=True)  # noqa: T201 - read by who started us
+    told = json.dumps(Supervisor(spec).run()).encode() + b"\n"
+    with suppress(BrokenPipeError), os.fdopen(1, "wb", closefd=False) as out:
+        out.write(told)  # read by who started us, unless that was killed
 
 
 if __name__ == "__main__":
