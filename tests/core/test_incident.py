@@ -200,3 +200,12 @@ def test_a_wrong_prior_costs_at_most_a_bit_more_than_a_flat_one(figures, base, r
 def test_what_cannot_be_is_refused(levels, base, word):
     with pytest.raises(UsageError, match=word):
         exact_weights(8, levels, relevant=0.02, base=base)
+
+
+def test_which_way_is_worse_is_said_with_a_series_or_by_its_unit():
+    rise = {"effect": 0.2, "unit": "s"}
+    assert not replace(FORWARDING, **rise).worse
+    assert replace(FORWARDING, **rise, higher_is_better=False).worse
+    slower = replace(FORWARDING, **rise, higher_is_better=False, workload="other")
+    assert may_share_a_change(FORWARDING, slower) is FORWARDING.worse
+    assert replace(FORWARDING, effect=0.2, unit="instructions/packet").worse

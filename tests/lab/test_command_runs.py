@@ -149,10 +149,13 @@ def test_nothing_is_left_of_a_command_that_hangs_nor_of_one_whose_runner_is_kill
         "from buildbot_bench.lab.command.settings import CommandWorkload\n"
         "run_iteration(CommandWorkload(run=sys.argv[1], shell=True, value='wall'), Path('.'))\n"
     )
-    runner = subprocess.Popen([sys.executable, "-c", ours, f"{child} & {child}"])
+    runner = subprocess.Popen(
+        [sys.executable, "-c", ours, f"{child} & {child}"], stderr=subprocess.PIPE
+    )
     _wait_until(alive)
     runner.kill()
-    runner.wait()
+    _, complaints = runner.communicate(timeout=60)  # the supervisor has it open, too
+    assert complaints == b""
     _wait_until(lambda: not alive())
 
 

@@ -266,8 +266,9 @@ def main() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     told = json.dumps(Supervisor(spec).run()).encode() + b"\n"
-    with suppress(BrokenPipeError), os.fdopen(1, "wb", closefd=False) as out:
-        out.write(told)  # read by who started us, unless that was killed
+    # Who started us may be dead by now.
+    with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        output.write(told)
 
 
 if __name__ == "__main__":

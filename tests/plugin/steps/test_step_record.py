@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.wire import (
     LINE_LENGTH,
     Failed,
@@ -70,6 +73,17 @@ async def rows(farm) -> list[tuple]:
     (probe,) = await farm.store.probes()
     found = await farm.store.iterations_of_probe(probe.id)
     return [(row.ordinal, row.unit, row.value, row.failure) for row in found]
+
+
+async def test_what_a_unit_means_is_kept_for_the_series(farm, past, step):
+    seconds = Metric(name="time", unit="s", higher_is_better=False)
+    started = replace(STARTED, metrics=(seconds,))
+    await recorded(farm, past, step, started, measured(0, values={"s": 2.5}))
+    (probe,) = await farm.store.probes()
+    series = {"testbed": probe.testbed, "workload": probe.workload}
+    assert await farm.store.metric_of(**series, unit="s") == seconds
+    (sample,) = await farm.store.samples(**series, first_position=4, last_position=4)
+    assert sample.metric == seconds
 
 
 async def test_each_iteration_is_a_row_with_all_that_the_lab_said(farm, past, step):
