@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from buildbot_bench.cli import local_compare
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.compare_arguments import (
     CancelComparison,
@@ -32,6 +33,7 @@ from buildbot_bench.cli.comparison_answers import (
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.follow import Pace, patiently, when_ready
+from buildbot_bench.cli.local_arguments import is_local
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line
@@ -48,6 +50,8 @@ _STATUS = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
+    if is_local(given := sys.argv[1:] if argv is None else argv):
+        return local_compare.main(given)
     return exit_status_of("bench-compare", lambda: _main(argv))
 
 

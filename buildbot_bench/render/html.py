@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 
 from buildbot_bench.core.report import Report
@@ -16,3 +17,13 @@ def report_html(report: Report, pictures: Sequence[Picture] = ()) -> str:
     """
     template = environment().get_template("report.html")
     return template.render(report=report, setting=report.setting, pictures=pictures)
+
+
+def report_page(report: Report, pictures: Sequence[Picture]) -> str:
+    """The whole report as one file that holds its pictures, for a browser."""
+    page = report_html(report, pictures)
+    for picture in pictures:
+        data = base64.b64encode(picture.png).decode("ascii")
+        named = f'src="cid:{picture.content_id}"'
+        page = page.replace(named, f'src="data:image/png;base64,{data}"')
+    return page

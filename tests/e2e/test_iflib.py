@@ -17,13 +17,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 SEARCHES = "SELECT count(*) FROM bench_search"
 MARKS = [command for command in of("bench-bisect") if "--mark" in command]
-# Those of virtual machines are asked by tests/vm.
-ASKS = [
-    command for command in of("bench-bisect") if not {"--mark", "--testbed"} & {*command.split()}
-]
+# Those of virtual machines are asked by tests/vm, those without a farm by test_local_bisect.py.
+ELSEWHERE = {"--local", "--mark", "--testbed"}
+ASKS = [command for command in of("bench-bisect") if not ELSEWHERE & {*command.split()}]
 # Those that were published are asked for by tests/e2e/test_published.py.
 COMPARES = [
-    command for command in of("bench-compare") if command not in block_with("r299288+D8526 -n")
+    command
+    for command in of("bench-compare")
+    if "--local" not in command and command not in block_with("r299288+D8526 -n")
 ]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from itertools import count
 from math import inf
 from uuid import uuid4
 
+from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.history import Fit
@@ -272,12 +272,7 @@ async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildT
 
 def bootable_image(inputs: SearchInputs, wanted: Measure) -> int:
     """The build that a plan means: in place of one that cannot be had it is the next."""
-    images = images_at(inputs, wanted.position)
-    broken = {image.ordinal for image in images if image.state == ImageState.UNTESTABLE}
-    measured = {s.image for s in inputs.samples if s.position == wanted.position and s.values}
-    if wanted.image not in broken:
-        return wanted.image
-    return next(k for k in count(wanted.image + 1) if k not in broken | measured)
+    return usable_image(wanted, images_at(inputs, wanted.position), inputs.samples)
 
 
 def is_built(inputs: SearchInputs, wanted: Measure) -> bool:

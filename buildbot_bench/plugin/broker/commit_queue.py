@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
@@ -18,7 +19,7 @@ from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
 _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from buildbot_bench.core.evidence import is_alike, relinks_among
 from buildbot_bench.core.incident import (
     Confirmation,
     Standing,
@@ -26,7 +27,7 @@ from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchStat
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, removal_reason
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, is_alike, relinks_among
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.incidents import (
     is_forsaken,
     is_of,

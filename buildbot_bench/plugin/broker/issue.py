@@ -11,6 +11,7 @@ from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
 from twisted.logger import Logger
 
+from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.quarantine import is_let_through
@@ -21,7 +22,6 @@ from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementSt
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.farm.series import held_testbeds
-from buildbot_bench.plugin.queries.evidence import is_alike
 
 _LOG = Logger()
 

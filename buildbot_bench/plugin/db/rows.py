@@ -121,6 +121,21 @@ class ImageRow:
         """What tells this kernel from others; images of earlier releases have the artefact's."""
         return self.kernel_digest or self.digest
 
+    @property
+    def is_built(self) -> bool:
+        """Whether it can be booted at once."""
+        return self.state == ImageState.BUILT
+
+    @property
+    def is_untestable(self) -> bool:
+        """Whether its revision does not build or boot."""
+        return self.state == ImageState.UNTESTABLE
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether it cannot be had: the revision's fault, or the machines'."""
+        return self.state in {ImageState.UNTESTABLE, ImageState.FAILED}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedRow:

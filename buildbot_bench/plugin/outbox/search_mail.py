@@ -13,6 +13,7 @@ from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import learn
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.report import Report
@@ -22,7 +23,7 @@ from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import ReportState, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from buildbot_bench.core.ab_test import ImageBoots, SeriesValues, VariantPlan
+from buildbot_bench.core.evidence import cannot_relink, is_alike
 from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.evidence import cannot_relink, is_alike
 
 MOST_LOST = 2
 """Further images of a variant that could not be had, after which no other one is tried."""

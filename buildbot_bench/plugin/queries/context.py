@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.report import (
     Context,
@@ -27,7 +28,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
-from buildbot_bench.plugin.queries.evidence import SearchInputs, comparable_samples
+from buildbot_bench.plugin.queries.evidence import SearchInputs
 
 # How far from a step another series' nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.

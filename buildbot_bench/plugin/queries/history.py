@@ -12,6 +12,7 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
@@ -23,7 +24,6 @@ from buildbot_bench.plugin.db.states import JudgementState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
-from buildbot_bench.plugin.queries.evidence import comparable_samples
 from buildbot_bench.plugin.queries.incidents import step_within
 
 Json = dict[str, Any]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident import (
     AlarmedSeries,
     Standing,
@@ -31,7 +32,7 @@ from buildbot_bench.plugin.db.states import (
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds, removal_reason, testbed_of
 from buildbot_bench.plugin.queries.captures import captures_are_awaited
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
 GIVEN_UP = frozenset({SearchState.CANCELLING, SearchState.CANCELLED, SearchState.FAILED})
 

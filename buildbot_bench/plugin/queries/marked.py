@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.judge import Said, Settled, noise_marks
 from buildbot_bench.core.model import Noise, learn, with_marked_noise
 from buildbot_bench.core.report.marked import describe_marks
@@ -15,7 +16,7 @@ from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, comparable_samples
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
 
 async def settled_changes(

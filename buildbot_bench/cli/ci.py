@@ -1,0 +1,77 @@
+"""Tells a continuous integration that it runs under what came out; it knows GitHub's forms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from buildbot_bench.cli.console import say
+from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.report import Report
+
+# Workflow commands for GitHub Actions, "Setting a warning message": what ends or parts a command.
+_IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
+# GITHUB_STEP_SUMMARY is refused whole when it is larger.
+_MOST_BYTES = 1000 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CiOutcome:
+    """What came out: a `title` and a `message` in a line each, the report, values for later steps.
+
+    `is_bad` is whether something became worse.
+    """
+
+    title: str
+    message: str
+    markdown: str
+    is_bad: bool
+    outputs: Mapping[str, str]
+
+
+def outcome_of(report: Report, markdown: str) -> CiOutcome:
+    """What a search came to."""
+    step = report.headline
+    outputs = {"kind": report.kind.value}
+    if step is not None:
+        outputs |= {
+            "culprit": step.suspects[-1].sha,
+            "effect": f"{step.effect:.6g}",
+            "probability": f"{step.probability:.6g}",
+        }
+    return CiOutcome(
+        title=report.subject,
+        message=" ".join(report.summary),
+        markdown=markdown,
+        is_bad=step is not None and step.regression,
+        outputs=outputs,
+    )
+
+
+def tell_ci(outcome: CiOutcome, environ: Mapping[str, str]) -> None:
+    """Add the report to the job's summary and annotate it, as far as a CI names places for that.
+
+    What cannot be written is said, and changes no answer.
+    """
+    if environ.get("GITHUB_ACTIONS") == "true":
+        kind = "warning" if outcome.is_bad else "notice"
+        title = long_line(outcome.title).translate(_IN_PROPERTY)
+        # Both streams are read for commands; standard output has the answer alone.
+        say(f"\n::{kind} title={title}::{long_line(outcome.message).translate(_IN_MESSAGE)}")
+    values = "".join(f"{name}={long_line(value)}\n" for name, value in outcome.outputs.items())
+    written = {"GITHUB_STEP_SUMMARY": outcome.markdown, "GITHUB_OUTPUT": values}
+    for name, text in written.items():
+        if path := environ.get(name):
+            _append(Path(path), text)
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "ab") as file:
+            file.write(text.encode()[:_MOST_BYTES])
+    except OSError as error:
+        say(f"{path} cannot be written: {error}")

@@ -1,0 +1,150 @@
+"""The command bench-bisect --local: a search in a git repository, and its answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from buildbot_bench.cli.ci import outcome_of, tell_ci
+from buildbot_bench.cli.console import answer, exit_status_of, say
+from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.live import LiveDisplay, can_redraw
+from buildbot_bench.cli.local_arguments import LocalOptions, parse_local_bisect
+from buildbot_bench.cli.local_page import check_page, write_page
+from buildbot_bench.cli.local_view import LocalView
+from buildbot_bench.cli.progress import Display, LineDisplay
+from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.legible import several_lines
+from buildbot_bench.core.report import Report, ReportKind
+from buildbot_bench.local.bench import Bench
+from buildbot_bench.local.bisecting import Bisection, Watcher
+from buildbot_bench.local.builds import BuildRecipe, Workshop
+from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.git import Git
+from buildbot_bench.local.measuring import CommandMeasurer
+from buildbot_bench.local.reports import command_line, report_of
+from buildbot_bench.local.repository import Repository, opened
+from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.text import report_text
+
+_STATUS = {
+    ReportKind.CULPRIT: ExitStatus.ANSWERED,
+    ReportKind.SLOPE: ExitStatus.ANSWERED,
+    ReportKind.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
+    ReportKind.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
+}
+_ERROR = 0.01
+NAME = "bench-bisect"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command with its arguments, without its name; returns the exit status."""
+    return exit_status_of(
+        "bench-bisect", lambda: told_in_lines("bench-bisect", lambda: _main(argv))
+    )
+
+
+def told_in_lines(name: str, work: Callable[[], int]) -> int:
+    """The status that some work gives; an error with the output behind it is told line by line.
+
+    Raises:
+        BenchError: One without output.
+    """
+    try:
+        return work()
+    except BenchError as error:
+        first, newline, output = error.message.partition("\n")
+        if not newline:
+            raise
+        say(several_lines(f"{name}: {first}"))
+        for line in output.splitlines():
+            say(several_lines(f"  | {line}"))
+        say(f"{name}: {error.hint or 'correct what the last lines say, and try again'}")
+        return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
+
+
+def _main(argv: Sequence[str]) -> int:
+    options = parse_local_bisect(argv)
+    git = Git.around(options.repository.absolute())
+    search = _search(options, Revisions(git=git))
+    if options.html is not None:
+        check_page(options.html)
+    try:
+        with opened(git, most_bytes=options.most_bytes) as repository, _display() as display:
+            view = LocalView(display, only_new=isinstance(display, LineDisplay))
+            report = bisect(search, repository, view, build_timeout_s=options.build_timeout_s)
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on where it was")
+        return ExitStatus.INTERRUPTED
+    return _tell(options, report)
+
+
+def bisect(
+    search: LocalSearch, repository: Repository, onlooker: Watcher, *, build_timeout_s: float
+) -> Report:
+    """Search to the answer; fails as `Bisection.run` does."""
+    campaign = search.campaign
+    workshop = workshop_of(repository, campaign, build_timeout_s)
+    measurer = CommandMeasurer(campaign.workload)
+    bench = Bench(campaign, repository.store, workshop, measurer, ahead=search.ahead)
+    try:
+        return report_of(search, Bisection(search, bench, onlooker).run())
+    finally:
+        bench.end()
+
+
+def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) -> Workshop:
+    """Where a campaign's builds are made; what a killed process left there is removed."""
+    git, room, store = repository.git, repository.room, repository.store
+    workshop = Workshop(git, room, store, campaign.recipe, timeout_s=timeout_s)
+    workshop.clear()
+    return workshop
+
+
+def _search(options: LocalOptions, revisions: Revisions) -> LocalSearch:
+    old, new = options.revisions
+    between = revisions.between(old, new)
+    ends = [between.old.short_sha, between.new.short_sha]
+    return LocalSearch(
+        campaign=campaign_of(options, revisions),
+        between=between,
+        terms=SearchTerms(error=_ERROR, min_effect=options.min_effect),
+        skipped=revisions.named_in(between, options.skip),
+        ahead=options.ahead,
+        commands=(
+            command_line("bench-bisect", ends, options.typed),
+            command_line("bench-bisect", ends, (*options.typed, "--json")),
+        ),
+    )
+
+
+def campaign_of(options: LocalOptions, revisions: Revisions) -> Campaign:
+    """How revisions are built, and what is measured of them; fails as `Revisions.sha` does."""
+    return Campaign(
+        recipe=BuildRecipe(
+            command=options.build,
+            artefacts=options.artefacts,
+            fix=options.fix and revisions.sha(options.fix),
+        ),
+        workload=options.workload,
+        name=options.name,
+    )
+
+
+def _display() -> Display:
+    return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
+
+
+def _tell(options: LocalOptions, report: Report) -> int:
+    if options.html is not None:
+        write_page(options.html, report)
+        say(f"the report is in {options.html}")
+    markdown = report_markdown(report)
+    text = markdown if options.form == "markdown" else report_text(report)
+    answer(text, to_json(report), as_json=options.form == "json")
+    tell_ci(outcome_of(report, markdown), os.environ)
+    return _STATUS[report.kind]

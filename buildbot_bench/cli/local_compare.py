@@ -1,0 +1,121 @@
+"""The command bench-compare --local: revisions of a git repository side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from buildbot_bench.cli.ci import CiOutcome, tell_ci
+from buildbot_bench.cli.console import answer, exit_status_of, say
+from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.local_arguments import LocalOptions, parse_local_compare
+from buildbot_bench.cli.local_bisect import campaign_of, told_in_lines, workshop_of
+from buildbot_bench.core.ab_test import (
+    DEFAULT_IMAGES,
+    MAX_VARIANTS,
+    AbTestReport,
+    BootLimits,
+    Verdict,
+    markdown,
+    outcome,
+    text,
+)
+from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.local.bench import Bench
+from buildbot_bench.local.bisecting import SearchCourse
+from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
+from buildbot_bench.local.git import Git
+from buildbot_bench.local.measuring import CommandMeasurer
+from buildbot_bench.local.repository import opened
+from buildbot_bench.local.revisions import Revisions
+
+NAME = "bench-compare"
+
+
+class _Lines:
+    """Says on standard error how far a comparison is."""
+
+    def look(self, course: SearchCourse) -> None:
+        """A comparison has no course."""
+
+    def notice(self, message: str) -> None:
+        """Something that a person should know, said once."""
+        say(message)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command with its arguments, without its name; returns the exit status."""
+    return exit_status_of(NAME, lambda: told_in_lines(NAME, lambda: _main(argv)))
+
+
+def _main(argv: Sequence[str]) -> int:
+    options = parse_local_compare(argv, images=DEFAULT_IMAGES)
+    git = Git.around(options.repository.absolute())
+    revisions = Revisions(git=git)
+    question = _question(options, revisions)
+    campaign = campaign_of(options, revisions)
+    try:
+        with opened(git, most_bytes=options.most_bytes) as repository:
+            workshop = workshop_of(repository, campaign, options.build_timeout_s)
+            measurer = CommandMeasurer(campaign.workload)
+            bench = Bench(campaign, repository.store, workshop, measurer)
+            try:
+                report = Compare(question, bench, _Lines()).run()
+            finally:
+                bench.end()
+    except UntestableRevision as error:
+        return _untestable(error)
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on where it was")
+        return ExitStatus.INTERRUPTED
+    return _tell(options, report)
+
+
+def _question(options: LocalOptions, revisions: Revisions) -> LocalComparison:
+    names = options.revisions
+    if not 1 < len(names) <= MAX_VARIANTS:
+        raise UsageError(
+            f"a comparison takes 2 to {MAX_VARIANTS} revisions, {len(names)} given",
+            hint="as in `bench-compare --local main my-branch --build make --run ./bench`",
+        )
+    found = [revisions.one(name) for name in names]
+    for place, one in enumerate(found):
+        if one in found[:place]:
+            other = names[found.index(one)]
+            raise UsageError(
+                f"{other} and {names[place]} are the same commit", hint="name each once"
+            )
+    return LocalComparison(
+        variants=tuple(
+            Compared(label=name, revision=one) for name, one in zip(names, found, strict=True)
+        ),
+        limits=BootLimits(boots=options.iterations, images=options.images),
+        min_effect=options.min_effect,
+    )
+
+
+def _untestable(error: UntestableRevision) -> int:
+    first, _, output = error.message.partition("\n")
+    say(f"{NAME}: {first}")
+    for line in output.splitlines():
+        say(f"  | {line}")
+    say(f"{NAME}: correct --build or --run, or leave the revision out")
+    return ExitStatus.INCONCLUSIVE
+
+
+def _tell(options: LocalOptions, report: AbTestReport) -> int:
+    said = markdown(report) if options.form == "markdown" else text(report)
+    answer(said, to_json(report), as_json=options.form == "json")
+    verdicts = [change.verdict for series in report.series for change in series.changes]
+    tell_ci(
+        CiOutcome(
+            title=report.title,
+            message=outcome(report),
+            markdown=markdown(report),
+            is_bad=Verdict.WORSE in verdicts,
+            outputs={"verdicts": ", ".join(verdicts)},
+        ),
+        os.environ,
+    )
+    return ExitStatus.ANSWERED

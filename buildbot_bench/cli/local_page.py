@@ -1,0 +1,39 @@
+"""Writes the report of a local search as one page with its plots."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.report import Report
+
+
+def check_page(path: Path) -> None:
+    """See, before a long search, that the page can be written in the end.
+
+    Raises:
+        UsageError: The directory is not there, or what draws is not installed.
+    """
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"--html {path}: there is no such directory", hint="make it first")
+    if find_spec("matplotlib") is None:
+        raise UsageError(
+            "--html draws with matplotlib, which is not installed", hint="pip install matplotlib"
+        )
+
+
+def write_page(path: Path, report: Report) -> None:
+    """Write it.
+
+    Raises:
+        InfraError: The disk does not take it.
+    """
+    # They need matplotlib, and --local alone does not.
+    from buildbot_bench.render.html import report_page  # noqa: PLC0415
+    from buildbot_bench.render.pictures import pictures_of  # noqa: PLC0415
+
+    try:
+        path.write_text(report_page(report, pictures_of(report)), encoding="utf-8")
+    except OSError as error:
+        raise InfraError(f"{path} cannot be written: {error}", hint="name another file") from error

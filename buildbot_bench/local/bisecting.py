@@ -1,0 +1,184 @@
+"""A search from its question to its answer: it does what `plan` says; it decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.evidence import usable_image
+from buildbot_bench.core.search import Answer, Forecast, Measure, Suspect, forecast, plan, suspects
+from buildbot_bench.core.search import meanwhile as worth_meanwhile
+from buildbot_bench.local.bench import Bench
+from buildbot_bench.local.builds import first_line
+from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.known import SKIPPED, Known, known_of
+
+_PLANS_KEPT = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchCourse:
+    """A search as it stands: `now` is what is done, of the image at `place` if of one."""
+
+    search_id: int
+    search: LocalSearch
+    known: Known
+    suspects: tuple[Suspect, ...] = ()
+    forecast: Forecast | None = None
+    now: str = ""
+    place: tuple[int, int] | None = None
+
+
+class Watcher(Protocol):
+    """Who watches a search."""
+
+    def look(self, course: SearchCourse) -> None:
+        """The search as it stands now."""
+
+    def notice(self, message: str) -> None:
+        """Something that a person should know, said once."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """The answer, and what was known then."""
+
+    search_id: int
+    answer: Answer
+    known: Known
+
+
+class Bisection:
+    """One search on a bench."""
+
+    def __init__(self, search: LocalSearch, bench: Bench, onlooker: Watcher) -> None:
+        self._search, self._bench, self._onlooker = search, bench, onlooker
+        self._plan = lru_cache(maxsize=_PLANS_KEPT)(plan)
+        self._course = SearchCourse(search_id=bench.id, search=search, known=self.known())
+
+    def known(self) -> Known:
+        """All that is known of the range by now."""
+        bench = self._bench
+        return known_of(self._search, bench.images(), bench.iterations(), is_there=bench.has)
+
+    def run(self) -> Found:
+        """Build and measure until the evidence answers.
+
+        Raises UsageError: an end of the range does not build or run. Raises InfraError: the
+        machine or the command keeps it from going on.
+        """
+        self._forgive_the_ends()
+        while True:
+            self._bench.harvest()
+            known = self.known()
+            self._refuse_bad_ends(known)
+            decision = self._plan(known.between.n, known.evidence, known.costs, known.policy)
+            match decision:
+                case Measure():
+                    self._look(known)
+                    self._measure(known, decision)
+                case Answer():
+                    self._show(known=known, now="", place=None, suspects=())
+                    return Found(search_id=self._bench.id, answer=decision, known=known)
+
+    def _measure(self, known: Known, wanted: Measure) -> None:
+        """One run of what the plan wants, once it is built; meanwhile of what tells something."""
+        wanted = replace(
+            wanted, image=usable_image(wanted, known.at(wanted.position), known.samples)
+        )
+        revision = known.between.revisions[wanted.position]
+        self._show(now=f"building {_named(known, wanted)}", place=(wanted.position, wanted.image))
+        is_awaited = self._bench.begin(revision, wanted.image)
+        self._bench.build_ahead((known.between.revisions[place], 0) for place in wanted.prefetch)
+        if is_awaited:
+            extra = self._meanwhile(known, wanted)
+            if extra is None:
+                self._bench.await_build()
+                return
+            wanted = extra
+        self._boot(known, wanted)
+
+    def _boot(self, known: Known, wanted: Measure) -> None:
+        revision = known.between.revisions[wanted.position]
+        image = self._bench.image(revision.sha, wanted.image)
+        first = self._bench.image(revision.sha, 0)
+        if image is None or image.reason is not None:
+            self._tell_failure(known, wanted, image.reason if image else None)
+            return
+        if wanted.image and first is not None and image.kernel == first.kernel:
+            self._onlooker.notice(
+                f"{revision.label}: a build with BENCH_IMAGE={wanted.image} is the same as without"
+            )
+            return
+        self._show(now=f"measuring {_named(known, wanted)}", place=(wanted.position, wanted.image))
+        self._bench.measure(image, self._onlooker.notice)
+
+    def _meanwhile(self, known: Known, wanted: Measure) -> Measure | None:
+        """What is built already and tells something, while a build is waited for."""
+        extra = worth_meanwhile(
+            known.between.n,
+            known.evidence,
+            known.costs,
+            known.policy,
+            ((wanted.position, wanted.image),),
+        )
+        if extra is None:
+            return None
+        image = known.images.get((extra.position, extra.image))
+        return extra if image is not None and image.is_built else None
+
+    def _forgive_the_ends(self) -> None:
+        """An end that did not build or run is tried again: the command may have been to blame."""
+        known = self.known()
+        shas = [
+            known.between.revisions[place].sha
+            for place in (0, known.between.n)
+            if (image := known.images.get((place, 0))) and image.reason and image.row
+        ]
+        if shas:
+            self._bench.store.forget_failures(
+                self._bench.id, self._search.campaign.recipe.digest, shas
+            )
+
+    def _refuse_bad_ends(self, known: Known) -> None:
+        """See that both ends can be measured, or are to be skipped.
+
+        Raises:
+            UsageError: One cannot.
+        """
+        for place, name in ((0, "OLD"), (known.between.n, "NEW")):
+            image = known.images.get((place, 0))
+            if image is None or not image.reason or image.reason == SKIPPED:
+                continue
+            revision = known.between.revisions[place]
+            raise UsageError(
+                f"{name}, {revision.label} ({revision.short_sha}), cannot be measured: "
+                f"{image.reason}",
+                hint="correct --build or --run, name another end, "
+                f"or search without it: --skip {revision.short_sha}",
+            )
+
+    def _tell_failure(self, known: Known, wanted: Measure, reason: str | None) -> None:
+        if reason is not None:
+            self._onlooker.notice(f"{_named(known, wanted)}: {first_line(reason)}")
+
+    def _look(self, known: Known) -> None:
+        """Show what is suspected now, and, once both ends are measured, what it will take."""
+        question = (known.between.n, known.evidence, known.costs, known.policy)
+        found = suspects(*question)
+        expected = self._course.forecast
+        if expected is None and {0, known.between.n} <= {s.position for s in known.samples}:
+            self._show(known=known, suspects=found, now="weighing what it will take", place=None)
+            expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
+        self._show(known=known, suspects=found, forecast=expected)
+
+    def _show(self, **changed: object) -> None:
+        self._course = replace(self._course, **changed)  # type: ignore[arg-type]
+        self._onlooker.look(self._course)
+
+
+def _named(known: Known, wanted: Measure) -> str:
+    label = known.between.revisions[wanted.position].label
+    return f"{label}, image {wanted.image}" if wanted.image else label

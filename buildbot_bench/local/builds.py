@@ -1,0 +1,210 @@
+"""Builds revisions, each in a git worktree of its own, and keeps what comes of it; judges nothing.
+
+Below the git directory lie, in `bench/`: `trees/`, where builds and runs take place, `builds/`,
+what builds made, and the evidence. The least used builds go when there are too many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.limits import GIB
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
+from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
+from buildbot_bench.local.fixes import Carried, Fix
+from buildbot_bench.local.git import Git, GitRefusedError, clean_environment
+from buildbot_bench.local.store import NewBuild, Store, StoredBuild
+from buildbot_bench.local.trees import pack, remove_tree, unpack
+
+ONE_TREE = "tree"
+"""Where all is built and run that is not built beside a run: paths in a build are then the same."""
+_MOST_WRITTEN = 64 * GIB  # by one build
+_SHOWN_OF_DIGEST = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildRecipe:
+    """How a revision is built: a text for sh, which files it makes, a commit that is applied.
+
+    Without a `command` the revision is measured as it lies in git; without `artefacts`, patterns
+    of paths, the whole tree is kept.
+    """
+
+    command: str
+    artefacts: tuple[str, ...] = ()
+    fix: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """What tells recipes apart."""
+        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """`bench/` in the git directory; `most_bytes` are what kept builds may take."""
+
+    home: Path
+    most_bytes: int
+
+    @property
+    def trees(self) -> Path:
+        """Where builds and runs take place."""
+        return self.home / "trees"
+
+    def archive(self, image: NewBuild) -> Path:
+        """Where lies what a build made."""
+        named = f"{image.sha[:ABBREVIATION_LENGTH]}-{image.ordinal}"
+        return self.home / "builds" / f"{image.recipe[:_SHOWN_OF_DIGEST]}-{named}.tar"
+
+
+class Workshop:
+    """Builds by one recipe."""
+
+    def __init__(
+        self, git: Git, room: Room, store: Store, recipe: BuildRecipe, *, timeout_s: float = 3600.0
+    ) -> None:
+        self.recipe = recipe
+        self._git, self._room, self._store = git, room, store
+        self._timeout_s = timeout_s
+        self._fix = Fix(git=git, sha=recipe.fix) if recipe.fix else None
+        self._worktrees = threading.Lock()
+        self._running = set[Contained]()
+        self._is_over = False
+
+    def end(self) -> None:
+        """End the builds that other threads make, and let none begin."""
+        self._is_over = True
+        for running in tuple(self._running):
+            running.close()
+
+    def clear(self) -> None:
+        """Remove what builds and runs left behind that were killed, and forget their worktrees."""
+        remove_tree(self._room.trees)
+        for part in (self._room.home / "builds").glob("*.part"):
+            part.unlink(missing_ok=True)
+        self._ask("worktree", "prune")
+
+    def build(self, revision: Revision, ordinal: int, *, beside: bool) -> NewBuild:
+        """Build an image of a revision; in a tree of its own when it is built `beside` a run.
+
+        What does not build gives an image with a reason, its last lines behind the first line.
+
+        Raises InfraError: the disk is full, or git fails.
+        """
+        sha = revision.sha
+        place = f"{sha[:ABBREVIATION_LENGTH]}-{ordinal}" if beside else ONE_TREE
+        tree = self._room.trees / place
+        began_s = time.monotonic()
+        made = NewBuild(
+            recipe=self.recipe.digest, sha=sha, ordinal=ordinal, place=place, build_s=0.0
+        )
+        try:
+            carried = self._check_out(sha, tree)
+            self._run(revision, ordinal, tree)
+            kernel, size = pack(tree, self.recipe.artefacts, self._room.archive(made))
+            known = {"kernel": kernel, "size": size, "carried": carried}
+        except UntestableRevision as error:
+            known = {"reason": str(error)}
+        finally:
+            remove_tree(tree)
+        return NewBuild(
+            recipe=made.recipe,
+            sha=sha,
+            ordinal=ordinal,
+            place=place,
+            build_s=time.monotonic() - began_s,
+            **known,  # type: ignore[arg-type]
+        )
+
+    def unpacked(self, image: StoredBuild) -> Path:
+        """A fresh directory with what a build made, at the place where it was built.
+
+        Raises InfraError: it is there no longer, or the disk is full.
+        """
+        tree = self._room.trees / image.place
+        unpack(self._room.archive(image), tree)
+        return tree
+
+    def has(self, image: StoredBuild) -> bool:
+        """Whether what a build made is there."""
+        return image.is_kept and self._room.archive(image).is_file()
+
+    def trim(self, needed: Collection[int]) -> None:
+        """Remove the builds that were of use longest ago; not those needed, named by their ids."""
+        kept = self._store.least_used()
+        total = sum(image.size for image in kept)
+        for image in kept:
+            if total <= self._room.most_bytes:
+                return
+            if image.id not in needed:
+                self._room.archive(image).unlink(missing_ok=True)
+                self._store.drop_image(image.id)
+                total -= image.size
+
+    def _check_out(self, sha: str, tree: Path) -> Carried:
+        with self._worktrees:
+            remove_tree(tree)
+            tree.parent.mkdir(parents=True, exist_ok=True)
+            self._ask("worktree", "prune")
+            self._ask("worktree", "add", "--quiet", "--force", "--detach", str(tree), sha)
+        return Carried.NONE if self._fix is None else self._fix.apply(sha, tree)
+
+    def _ask(self, *arguments: str) -> None:
+        """Have git do something.
+
+        Raises:
+            InfraError: It refuses.
+        """
+        try:
+            self._git.bytes(*arguments)
+        except GitRefusedError as error:
+            raise InfraError(f"git {' '.join(arguments[:2])} failed: {error}") from error
+
+    def _run(self, revision: Revision, ordinal: int, tree: Path) -> None:
+        """Run the build's command.
+
+        Raises:
+            UntestableRevision: It fails.
+            InfraError: It was ended by us.
+        """
+        if not self.recipe.command:
+            return
+        environment = clean_environment(os.environ) | {
+            "BENCH_IMAGE": str(ordinal),
+            "BENCH_SHA": revision.sha,
+        }
+        confines = Confines(timeout_s=self._timeout_s, disk_bytes=_MOST_WRITTEN)
+        words = ("/bin/sh", "-c", self.recipe.command)
+        with Contained(words, tree, environment, confines) as running:
+            self._running.add(running)
+            try:
+                if self._is_over:
+                    running.close()
+                ran = running.wait()
+            finally:
+                self._running.discard(running)
+        if self._is_over:
+            raise InfraError("the build was ended with the search")
+        if ran.status != 0:
+            raise UntestableRevision(f"{_ending(ran)}\n{ran.last_lines()}")
+
+
+def _ending(ran: Ran) -> str:
+    if ran.stop is Stop.TIMEOUT:
+        return f"the build had not ended after {ran.wall_s:.0f} s (see --build-timeout)"
+    return f"the build {ran.ending()}"
+
+
+def first_line(reason: str) -> str:
+    """A failure without the output behind it."""
+    return one_line(reason.partition("\n")[0], columns=200)

@@ -1,0 +1,51 @@
+"""What is asked of a local search or comparison; what is the same question goes on as one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.lab.command.settings import CommandWorkload
+from buildbot_bench.local.builds import BuildRecipe
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Campaign:
+    """How revisions are built and what is measured of them; `name` is the workload's for people.
+
+    Values of one campaign are comparable, whatever revisions they are of.
+    """
+
+    recipe: BuildRecipe
+    workload: CommandWorkload
+    name: str
+
+    @property
+    def told(self) -> dict[str, object]:
+        """All that makes it what it is, for the file of evidence."""
+        return {"recipe": asdict(self.recipe), "workload": asdict(self.workload)}
+
+    @property
+    def digest(self) -> str:
+        """What tells campaigns apart."""
+        return hashlib.sha256(json.dumps(self.told, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalSearch:
+    """A range to search by a campaign; `skipped` positions, from 0, are not measured.
+
+    `ahead` is how many builds are made beside the runs; 0: builds and runs take turns. `commands`
+    are how a person repeats it.
+    """
+
+    campaign: Campaign
+    between: RevisionRange
+    terms: SearchTerms
+    skipped: frozenset[int] = frozenset()
+    ahead: int = 0
+    commands: Sequence[str] = ()

@@ -1,0 +1,209 @@
+"""What the file of evidence knows of a range, in the core's words; it asks for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from buildbot_bench.core.evidence import (
+    cannot_relink,
+    comparable_samples,
+    evidence_of,
+    policy_of,
+    usual_build_s,
+)
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.sample import Iteration, Metric, Sample
+from buildbot_bench.core.search import Costs, Evidence, SearchPolicy
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.store import StoredBuild, StoredRun
+
+# Until there is one of this campaign; a forecast is made when there is.
+ASSUMED_BUILD_S, ASSUMED_RUN_S = 10.0, 5.0
+# So many further images that do not build, and none is asked for any more.
+_MOST_BROKEN = 3
+SKIPPED = "skipped, as it was asked for"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalImage:
+    """A build of a revision of the range, or a revision that is not to be built.
+
+    `position` is that of the revision in the history; `refused` is why its runs failed.
+    """
+
+    position: int
+    ordinal: int
+    variant: str
+    row: StoredBuild | None
+    is_built: bool = False
+    refused: str = ""
+
+    @property
+    def kernel(self) -> str | None:
+        """The digest of what was built."""
+        return self.row.kernel if self.row else None
+
+    @property
+    def build_s(self) -> float | None:
+        """What the build took."""
+        return self.row.build_s if self.row else None
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be measured, with the last lines of the output; empty when it can."""
+        return self.refused or (self.row and self.row.reason) or ""
+
+    @property
+    def is_untestable(self) -> bool:
+        """Whether its revision does not build or run, or is skipped."""
+        return bool(self.reason)
+
+    is_unusable = is_untestable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """All that the core needs; positions of `evidence` are indices into the range.
+
+    Those of `samples` too. `images` are by position in the range and ordinal; `iterations` are
+    those of the range, in the order in which they ended.
+    """
+
+    between: RevisionRange
+    evidence: Evidence
+    costs: Costs
+    policy: SearchPolicy
+    images: Mapping[tuple[int, int], LocalImage]
+    samples: tuple[Sample, ...]
+    iterations: tuple[StoredRun, ...]
+
+    def at(self, position: int) -> list[LocalImage]:
+        """The images of a position of the range."""
+        return [image for (where, _), image in self.images.items() if where == position]
+
+
+def known_of(
+    search: LocalSearch,
+    rows: Sequence[StoredBuild],
+    iterations: Sequence[StoredRun],
+    *,
+    is_there: Callable[[StoredBuild], bool],
+) -> Known:
+    """What builds and runs of the campaign tell of the search's range."""
+    between = search.between
+    places = {one.sha: place for place, one in enumerate(between.revisions)}
+    ours = {row.id: row for row in rows if row.sha in places}
+    runs = [one for one in iterations if one.image_id in ours]
+    images = _images(search, places, list(ours.values()), runs, is_there)
+    first = between.old.position
+    samples = _samples(search.campaign.workload.metric, between, places, ours, runs)
+    comparable = comparable_samples(samples)
+    return Known(
+        between=between,
+        evidence=evidence_of(images.values(), comparable, first),
+        costs=_costs(images.values(), runs, builders=max(search.ahead, 1)),
+        policy=_policy(search, comparable, first, _more_images(search, list(images.values()))),
+        images=images,
+        samples=tuple(replace(one, position=one.position - first) for one in comparable),
+        iterations=tuple(runs),
+    )
+
+
+def _images(
+    search: LocalSearch,
+    places: Mapping[str, int],
+    rows: Sequence[StoredBuild],
+    runs: Sequence[StoredRun],
+    is_there: Callable[[StoredBuild], bool],
+) -> dict[tuple[int, int], LocalImage]:
+    valued = {one.image_id for one in runs if one.value is not None}
+    refused = {
+        one.image_id: f"{one.failure}\n{one.log}"
+        for one in runs
+        if one.kind is FailureKind.UNTESTABLE and one.image_id not in valued
+    }
+    first = search.between.old.position
+    found = {
+        (places[row.sha], row.ordinal): LocalImage(
+            position=first + places[row.sha],
+            ordinal=row.ordinal,
+            variant=row.sha,
+            row=row,
+            is_built=row.reason is None and is_there(row),
+            refused=refused.get(row.id, ""),
+        )
+        for row in rows
+    }
+    for place in search.skipped:
+        sha = search.between.revisions[place].sha
+        found[place, 0] = LocalImage(
+            position=first + place, ordinal=0, variant=sha, row=None, refused=SKIPPED
+        )
+    return found
+
+
+def _samples(
+    metric: Metric,
+    between: RevisionRange,
+    places: Mapping[str, int],
+    rows: Mapping[int, StoredBuild],
+    runs: Sequence[StoredRun],
+) -> list[Sample]:
+    """The runs of each image and epoch; positions are those of the history."""
+    found: dict[tuple[int, str], list[Iteration]] = {}
+    for one in runs:
+        run = Iteration(value=one.value, at_s=one.at_s, failure=one.failure)
+        found.setdefault((one.image_id, one.epoch), []).append(run)
+    samples = []
+    for (image_id, epoch), own in found.items():
+        row = rows[image_id]
+        revision = between.revisions[places[row.sha]]
+        samples.append(
+            Sample(
+                label=revision.label,
+                position=revision.position,
+                image=row.ordinal,
+                epoch=epoch,
+                metric=metric,
+                iterations=tuple(own),
+            )
+        )
+    return samples
+
+
+def _costs(images: Collection[LocalImage], runs: Sequence[StoredRun], *, builders: int) -> Costs:
+    took = [one.duration_s for one in runs if one.value is not None]
+    return Costs(
+        build_s=usual_build_s(images, ASSUMED_BUILD_S),
+        boot_s=0.0,
+        run_s=median(took) if took else ASSUMED_RUN_S,
+        builders=builders,
+    )
+
+
+def _policy(
+    search: LocalSearch, samples: Sequence[Sample], first: int, more_images: bool
+) -> SearchPolicy:
+    """How the search is to be made.
+
+    Where no other image can be had, each run has another size of environment and other addresses
+    (lab.command.randomised): that luck with layout is in the noise then, and what is left, that of
+    the link order, a report's check tells as not made.
+    """
+    policy = policy_of(search.terms, samples, first=first, images=more_images)
+    return replace(
+        policy,
+        higher_is_better=search.campaign.workload.metric.higher_is_better,
+        layout=policy.layout and more_images,
+    )
+
+
+def _more_images(search: LocalSearch, images: Sequence[LocalImage]) -> bool:
+    """Whether another image of a revision can be had: the build heeds BENCH_IMAGE, and works."""
+    if not search.campaign.recipe.command:
+        return False
+    broken = sum(1 for image in images if image.ordinal and image.is_unusable)
+    return not cannot_relink(images) and broken < _MOST_BROKEN

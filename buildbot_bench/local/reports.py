@@ -1,0 +1,155 @@
+"""Composes the report of a local search as the farm's is composed; it renders nothing."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Sequence
+
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.report import (
+    AppliedFix,
+    Context,
+    ImageRecord,
+    ProbeRecord,
+    Report,
+    Setting,
+    compose,
+    replay_stages,
+    runners_up,
+)
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH
+from buildbot_bench.local.bisecting import Found
+from buildbot_bench.local.builds import first_line
+from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.fixes import Carried
+from buildbot_bench.local.known import Known, LocalImage
+
+CONFIDENCE = 95.0  # of Student's t, as ministat has it
+
+
+def report_of(search: LocalSearch, found: Found) -> Report:
+    """Everything that is to be said of a local search with an answer."""
+    known = found.known
+    question = (known.between.n, known.evidence, known.policy)
+    times = frozenset(one.at_s for one in known.iterations if one.value is not None)
+    return compose(
+        range=known.between,
+        answer=found.answer,
+        samples=known.samples,
+        setting=_setting(search, found),
+        probes=probe_records(known),
+        untestable={
+            place: first_line(image.reason)
+            for (place, ordinal), image in known.images.items()
+            if image.reason and not ordinal
+        },
+        no_ops=known.evidence.same_as_previous,
+        reproduce=search.commands,
+        known=Context(
+            images=tuple(_records(search, known)),
+            stages=replay_stages(*question, times),
+            runners_up=runners_up(*question, found.answer),
+            one_order=bool(search.campaign.recipe.command) and not known.policy.images,
+        ),
+    )
+
+
+def probe_records(known: Known) -> list[ProbeRecord]:
+    """The runs of the range, in the order in which they ended."""
+    images = {image.row.id: image for image in known.images.values() if image.row}
+    return [
+        ProbeRecord(
+            serial=serial,
+            label=_revision_of(known, images[one.image_id]),
+            image=images[one.image_id].ordinal,
+            value=one.value,
+            unit=one.unit,
+            failure=one.failure,
+            at_s=one.at_s,
+            duration_s=one.duration_s,
+        )
+        for serial, one in enumerate(known.iterations, start=1)
+    ]
+
+
+def machine() -> str:
+    """This machine's name, without its domain."""
+    return one_line(platform.node().partition(".")[0], columns=40) or "this machine"
+
+
+def command_line(program: str, revisions: Sequence[str], options: Sequence[str]) -> str:
+    """A command as one types it."""
+    return shlex.join([program, "--local", *revisions, *options])
+
+
+def _setting(search: LocalSearch, found: Found) -> Setting:
+    campaign = search.campaign
+    return Setting(
+        testbed=machine(),
+        workload=campaign.name,
+        metric=campaign.workload.metric,
+        confidence=CONFIDENCE,
+        min_effect=search.terms.min_effect,
+        error=search.terms.error,
+        farm="",
+        search_id=found.search_id,
+        carried=_carried(found.known, campaign.recipe.fix),
+    )
+
+
+def _carried(known: Known, fix: str | None) -> AppliedFix | None:
+    if fix is None:
+        return None
+    built = sorted(
+        ((image.position, image.row) for image in known.images.values() if image.row),
+        key=lambda pair: pair[0],
+    )
+    first = known.between.old.position
+    return AppliedFix(
+        fix=fix[:ABBREVIATION_LENGTH],
+        applied=len({row.sha for _, row in built if row.carried == Carried.APPLIED}),
+        left_out=tuple(
+            dict.fromkeys(
+                known.between.revisions[position - first].label
+                for position, row in built
+                if row.carried == Carried.NOT
+            )
+        ),
+    )
+
+
+def _link_order(search: LocalSearch, known: Known) -> str:
+    if not search.campaign.recipe.command:
+        return "nothing is built"
+    if known.policy.images:
+        return "as the build makes it by BENCH_IMAGE"
+    return "one: the build does not heed BENCH_IMAGE"
+
+
+def _records(search: LocalSearch, known: Known) -> list[ImageRecord]:
+    """The images of the range that were measured."""
+    runs: dict[int, list[frozenset[tuple[str, str]]]] = {}
+    for one in known.iterations:
+        if one.value is not None:
+            runs.setdefault(one.image_id, []).append(frozenset(one.facts.items()))
+    first = known.between.old.position
+    order = _link_order(search, known)
+    return [
+        ImageRecord(
+            position=image.position - first,
+            label=_revision_of(known, image),
+            ordinal=image.ordinal,
+            digest=image.kernel,
+            kernel=image.kernel,
+            build_s=image.build_s,
+            iterations=len(runs[image.row.id]),
+            facts=frozenset({("link order", order)}).union(*runs[image.row.id]),
+        )
+        for image in known.images.values()
+        if image.row and image.row.id in runs
+    ]
+
+
+def _revision_of(known: Known, image: LocalImage) -> str:
+    return known.between.revisions[image.position - known.between.old.position].label

@@ -1,0 +1,191 @@
+"""Which commits a person means, and the first-parent chain between two; it builds nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, RevisionRange
+from buildbot_bench.local.git import Git, GitRefusedError
+
+_FORMAT = "--format=%H%x00%P%x00%an <%ae>%x00%ct%x00%s%x00"
+_FIELDS = 5
+_COUNT = re.compile(r"n([0-9]{1,9})")
+_RANGE = re.compile(r"(.+)\.\.(.+)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revisions:
+    """The revisions of one repository."""
+
+    git: Git
+
+    def sha(self, name: str, *, within: str | None = None) -> str:
+        """The commit that git takes a name for; `n36` is the 36th of the chain of `within`.
+
+        Raises InfraError: git fails.
+
+        Raises:
+            UsageError: There is none.
+        """
+        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        try:
+            return self.git.text(*asked)
+        except GitRefusedError as error:
+            match = _COUNT.fullmatch(name)
+            if within is not None and match is not None:
+                return self._by_count(int(match[1]), within)
+            raise UsageError(
+                f"{one_line(name, columns=80)!r} is no commit of this repository",
+                hint="name it as git log does: a hash, a tag, a branch, main~3; "
+                "`git fetch` gets what is not here yet",
+            ) from error
+
+    def _by_count(self, number: int, within: str) -> str:
+        total = self.count(within)
+        if not 1 <= number <= total:
+            raise UsageError(f"n{number} is not among n1 to n{total}", hint="name a hash or a tag")
+        return self._asked(
+            "rev-parse", "--verify", "--end-of-options", f"{within}~{total - number}"
+        )
+
+    def count(self, sha: str) -> int:
+        """How many commits the first-parent chain of one has, itself included."""
+        return int(self._asked("rev-list", "--count", "--first-parent", "--end-of-options", sha))
+
+    def between(self, old: str, new: str) -> RevisionRange:
+        """The first-parent chain from one named commit to another, both included.
+
+        Raises InfraError: git fails.
+
+        Raises:
+            UsageError: A name that is none; the old end is not on the chain of the new one.
+        """
+        newest = self.sha(new, within="HEAD")
+        oldest = self.sha(old, within=newest)
+        if oldest == newest:
+            raise UsageError(
+                f"{old} and {new} are the same commit, {newest[:ABBREVIATION_LENGTH]}",
+                hint="name two that differ: OLD before the change, NEW after it",
+            )
+        after = self._log(f"{oldest}..{newest}")
+        if not after or after[0].parent_sha != oldest:
+            raise self._not_on_the_chain((old, oldest), (new, newest), after)
+        last = self.count(newest)
+        chain = [*self._log(oldest, "--max-count=1"), *after]
+        first = last - len(after)
+        return RevisionRange(
+            revisions=tuple(
+                Revision(
+                    sha=one.sha,
+                    position=first + place,
+                    parent_sha=one.parent_sha,
+                    subject=one.subject,
+                    author=one.author,
+                    committed_at_s=one.committed_at_s,
+                )
+                for place, one in enumerate(chain)
+            )
+        )
+
+    def one(self, name: str) -> Revision:
+        """The revision that a name means; raises as `sha` does."""
+        sha = self.sha(name, within="HEAD")
+        (found,) = self._log(sha, "--max-count=1")
+        return Revision(
+            sha=sha,
+            position=self.count(sha),
+            parent_sha=found.parent_sha,
+            subject=found.subject,
+            author=found.author,
+            committed_at_s=found.committed_at_s,
+        )
+
+    def named_in(self, between: RevisionRange, names: Sequence[str]) -> frozenset[int]:
+        """The positions, from 0, of named revisions of a range, `A..B` names those after A.
+
+        Raises InfraError: git fails.
+
+        Raises:
+            UsageError: One that is none, or not of the range.
+        """
+        places = {one.sha: place for place, one in enumerate(between.revisions)}
+        found = set[int]()
+        for name in names:
+            match = _RANGE.fullmatch(name)
+            ends = (match[1], match[2]) if match else (name, name)
+            first, last = (places.get(self.sha(end, within=between.new.sha)) for end in ends)
+            if first is None or last is None:
+                raise UsageError(
+                    f"{one_line(name, columns=80)!r} is not on the first-parent chain of the range",
+                    hint=f"skip revisions from {between.old.label} to {between.new.label} only",
+                )
+            found |= set(range(first + 1, last + 1)) if match else {first}
+        return frozenset(found)
+
+    def _log(self, what: str, *options: str) -> list[Revision]:
+        """Commits along first parents, oldest first; their positions are not known yet."""
+        asked = ("log", "--first-parent", "--encoding=UTF-8", "--no-show-signature", "-z", _FORMAT)
+        told = self._asked(*asked, *options, "--end-of-options", what)
+        fields = [field.lstrip("\n") for field in told.split("\0")]
+        found: list[Revision] = []
+        for start in range(0, len(fields) - _FIELDS, _FIELDS + 1):
+            sha, parents, author, at_s, subject = fields[start : start + _FIELDS]
+            found.append(
+                Revision(
+                    sha=sha,
+                    position=0,
+                    parent_sha=parents.split()[0] if parents else None,
+                    subject=one_line(subject),
+                    author=one_line(author),
+                    committed_at_s=int(at_s) if at_s.isdigit() else 0,
+                )
+            )
+        return found[::-1]
+
+    def _not_on_the_chain(
+        self, old: tuple[str, str], new: tuple[str, str], after: Sequence[Revision]
+    ) -> UsageError:
+        """What is wrong with two ends, and which old end would do."""
+        what = f"{old[0]} is not on the first-parent chain of {new[0]}"
+        if not after:
+            return UsageError(
+                f"{what}: it is newer", hint=f"did you mean {new[0]} for OLD and {old[0]} for NEW?"
+            )
+        fork = after[0].parent_sha
+        if self.git.text("rev-parse", "--is-shallow-repository") == "true":
+            return UsageError(
+                f"{what}, as far as this clone knows: it is shallow",
+                hint="get the rest by `git fetch --unshallow`; in GitHub Actions, fetch-depth: 0",
+            )
+        if fork is None:
+            return UsageError(f"{what}, and they share no history", hint="name two of one branch")
+        known = self.git.text("rev-list", "--max-count=1", "--end-of-options", f"{fork}..{old[1]}")
+        where = f"{old[0]} is on a branch that " + (
+            "was merged into it" if self._is_ancestor(old[1], new[1]) else "left it"
+        )
+        return UsageError(
+            f"{what}: {where}" if known else what,
+            hint=f"take {fork[:ABBREVIATION_LENGTH]} for OLD, which both have",
+        )
+
+    def _is_ancestor(self, one: str, other: str) -> bool:
+        try:
+            self.git.text("merge-base", "--is-ancestor", "--end-of-options", one, other)
+        except GitRefusedError:
+            return False
+        return True
+
+    def _asked(self, *arguments: str) -> str:
+        """What git prints.
+
+        Raises:
+            InfraError: It complains.
+        """
+        try:
+            return self.git.text(*arguments)
+        except GitRefusedError as error:
+            raise InfraError(f"git {arguments[0]} failed: {error}") from error

@@ -1,0 +1,276 @@
+"""Keeps what was built and measured in one SQLite file; it decides nothing.
+
+Each row is on the disk when its transaction ends: whoever is killed loses what has not ended yet,
+and nothing else. The threads that build write too, one at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.wire import FailureKind
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE campaigns (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, told TEXT NOT NULL, begun_at REAL NOT NULL
+);
+CREATE TABLE images (
+    id INTEGER PRIMARY KEY, recipe TEXT NOT NULL, sha TEXT NOT NULL, ordinal INTEGER NOT NULL,
+    kernel TEXT, size INTEGER, place TEXT NOT NULL, build_s REAL NOT NULL, reason TEXT,
+    carried TEXT NOT NULL, made_at REAL NOT NULL, used_at REAL NOT NULL, is_kept INTEGER NOT NULL,
+    UNIQUE (recipe, sha, ordinal)
+);
+CREATE TABLE iterations (
+    id INTEGER PRIMARY KEY, campaign_id INTEGER NOT NULL REFERENCES campaigns,
+    image_id INTEGER NOT NULL REFERENCES images, value REAL, unit TEXT NOT NULL, failure TEXT,
+    kind TEXT, log TEXT NOT NULL, at_s REAL NOT NULL, duration_s REAL NOT NULL,
+    epoch TEXT NOT NULL, facts TEXT NOT NULL
+);
+CREATE INDEX iterations_of ON iterations (campaign_id, image_id);
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewBuild:
+    """A build that ended: `kernel` is the digest of what it made, or `reason` why there is none.
+
+    `recipe` is the digest of how it was built; `place` is the directory, below ours, in which it
+    was built and is run; `size` is in bytes, `build_s` in seconds.
+    `carried` is what became of a commit that is carried along.
+    """
+
+    recipe: str
+    sha: str
+    ordinal: int
+    place: str
+    build_s: float
+    kernel: str | None = None
+    size: int = 0
+    reason: str | None = None
+    carried: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBuild(NewBuild):
+    """A build as stored; `is_kept`: what it made is still on the disk."""
+
+    id: int
+    is_kept: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewRun:
+    """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end."""
+
+    image_id: int
+    unit: str
+    at_s: float
+    duration_s: float
+    value: float | None = None
+    failure: str | None = None
+    kind: FailureKind | None = None
+    log: str = ""
+    epoch: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredRun(NewRun):
+    """A run as stored; ids count up in the order in which runs ended."""
+
+    id: int
+
+
+class Store:
+    """The file of one repository."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._path = path
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            with self._writing() as db:
+                self._prepare(db, path)
+        except (OSError, sqlite3.Error) as error:
+            raise InfraError(
+                f"{path} cannot be used: {error}",
+                hint="move the file away to begin anew, what was measured is in it",
+            ) from error
+
+    def _prepare(self, db: sqlite3.Connection, path: Path) -> None:
+        """Make the tables of a new file.
+
+        Raises:
+            InfraError: The file is of another release.
+        """
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif version != SCHEMA_VERSION:
+            raise InfraError(
+                f"{path} has version {version} of the tables, this release {SCHEMA_VERSION}",
+                hint="use the release that wrote it, or move the file away",
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; the threads take turns.
+
+        Raises:
+            InfraError: The disk does not take it.
+        """
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._db
+                except BaseException:
+                    self._db.execute("ROLLBACK")
+                    raise
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise InfraError(
+                    f"{self._path} cannot be written: {error}",
+                    hint="make room, or move the file away to begin anew",
+                ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def campaign(self, digest: str, told: Mapping[str, object], *, now: float) -> int:
+        """The number of the campaign with this digest, which begins now if it is new."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO campaigns (digest, told, begun_at) VALUES (?, ?, ?)",
+                (digest, json.dumps(told), now),
+            )
+            found = db.execute("SELECT id FROM campaigns WHERE digest = ?", (digest,))
+            return int(found.fetchone()[0])
+
+    def put_image(self, image: NewBuild, *, now: float) -> StoredBuild:
+        """Store a build; one that was made anew, as it was kept no longer, is the same image."""
+        kept = image.reason is None
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO images (recipe, sha, ordinal, kernel, size, place, build_s, reason,"
+                " carried, made_at, used_at, is_kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (recipe, sha, ordinal) DO UPDATE SET size = excluded.size,"
+                " place = excluded.place, used_at = excluded.used_at, is_kept = excluded.is_kept,"
+                " reason = excluded.reason, kernel = coalesce(kernel, excluded.kernel)",
+                (
+                    *(image.recipe, image.sha, image.ordinal, image.kernel, image.size),
+                    *(image.place, image.build_s, image.reason, image.carried, now, now, kept),
+                ),
+            )
+            row = db.execute(
+                f"SELECT {_IMAGE} FROM images WHERE recipe = ? AND sha = ? AND ordinal = ?",  # noqa: S608
+                (image.recipe, image.sha, image.ordinal),
+            )
+            return _image(row.fetchone())
+
+    def images(self, recipe: str) -> list[StoredBuild]:
+        """All builds by one recipe."""
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT {_IMAGE} FROM images WHERE recipe = ? ORDER BY id",  # noqa: S608
+                (recipe,),
+            )
+            return [_image(row) for row in rows.fetchall()]
+
+    def least_used(self) -> list[StoredBuild]:
+        """All builds that are kept, that which was used longest ago first."""
+        with self._lock:
+            rows = self._db.execute(
+                f"SELECT {_IMAGE} FROM images WHERE is_kept ORDER BY used_at, id"  # noqa: S608
+            )
+            return [_image(row) for row in rows.fetchall()]
+
+    def use_image(self, image_id: int, *, now: float) -> None:
+        """Remember that a build is of use now."""
+        with self._writing() as db:
+            db.execute("UPDATE images SET used_at = ? WHERE id = ?", (now, image_id))
+
+    def drop_image(self, image_id: int) -> None:
+        """What a build made is not kept any more; what it measured is."""
+        with self._writing() as db:
+            db.execute("UPDATE images SET is_kept = 0 WHERE id = ?", (image_id,))
+
+    def forget_failures(self, campaign_id: int, recipe: str, shas: Sequence[str]) -> None:
+        """What failed at some revisions is tried again: the runs, and then the builds."""
+        with self._writing() as db:
+            for sha in shas:
+                db.execute(
+                    "DELETE FROM iterations WHERE campaign_id = ? AND value IS NULL AND image_id IN"
+                    " (SELECT id FROM images WHERE recipe = ? AND sha = ?)",
+                    (campaign_id, recipe, sha),
+                )
+                db.execute(
+                    "DELETE FROM images WHERE recipe = ? AND sha = ? AND reason IS NOT NULL"
+                    " AND NOT EXISTS (SELECT 1 FROM iterations WHERE image_id = images.id)",
+                    (recipe, sha),
+                )
+
+    def put_iteration(self, campaign_id: int, one: NewRun) -> None:
+        """Store a run."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT INTO iterations (campaign_id, image_id, value, unit, failure, kind, log,"
+                " at_s, duration_s, epoch, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(campaign_id, one.image_id, one.value, one.unit, one.failure, one.kind),
+                    *(one.log, one.at_s, one.duration_s, one.epoch, json.dumps(dict(one.facts))),
+                ),
+            )
+
+    def iterations(self, campaign_id: int) -> list[StoredRun]:
+        """All runs of a campaign, in the order in which they ended."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT id, image_id, value, unit, failure, kind, log, at_s, duration_s, epoch,"
+                " facts FROM iterations WHERE campaign_id = ? ORDER BY id",
+                (campaign_id,),
+            )
+            return [_iteration(row) for row in rows.fetchall()]
+
+
+_IMAGE = "id, recipe, sha, ordinal, kernel, size, place, build_s, reason, carried, is_kept"
+
+
+def _image(row: Sequence[object]) -> StoredBuild:
+    values = dict(zip(_IMAGE.split(", "), row, strict=True))
+    return StoredBuild(**values | {"is_kept": bool(values["is_kept"])})  # type: ignore[arg-type]
+
+
+def _iteration(row: Sequence[object]) -> StoredRun:
+    names = [
+        "id",
+        "image_id",
+        "value",
+        "unit",
+        "failure",
+        "kind",
+        "log",
+        "at_s",
+        "duration_s",
+        "epoch",
+        "facts",
+    ]
+    values = dict(zip(names, row, strict=True))
+    values["kind"] = values["kind"] and FailureKind(str(values["kind"]))
+    values["facts"] = json.loads(str(values["facts"]))
+    return StoredRun(**values)  # type: ignore[arg-type]

@@ -1,0 +1,195 @@
+"""bench-bisect --local and bench-compare --local in repositories as people have them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.gitrepo import Commit, git, make_repository
+from tests.readme import of
+
+pytestmark = pytest.mark.e2e
+
+COMMITS, SLOWER_FROM, KILLS = 24, 15, 4
+READ = [one for one in (*of("bench-bisect"), *of("bench-compare")) if "--local" in one]
+# It writes down which revision was run to its end, outside of the repository.
+SCRIPT = """\
+#!/bin/sh
+sleep 0.15
+echo {number} >> "$RUNS"
+echo "count: $(({level} + $$ % 3))"
+"""
+RUN = ["--run", "sh ./count.sh", "--value", "last-number", "--lower-is-better"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A checkout whose command counts 6 % more from the fifteenth commit on."""
+    commits = [
+        Commit(
+            files={"count.sh": SCRIPT.format(number=n, level=1000 if n < SLOWER_FROM else 1060)},
+            subject=f"Change {n}",
+        )
+        for n in range(1, COMMITS + 1)
+    ]
+    make_repository(tmp_path / "origin.git", commits)
+    git(tmp_path, "clone", "-q", "origin.git", "project")
+    return tmp_path / "project"
+
+
+def start(project: Path, *arguments: str, program: str = "bench-bisect") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(Path(sys.executable).with_name(program)), "--local", *arguments],
+        cwd=project,
+        env={**os.environ, "RUNS": str(project.parent / "runs"), "COLUMNS": "80"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def runs(project: Path) -> list[str]:
+    path = project.parent / "runs"
+    return path.read_text().split() if path.exists() else []
+
+
+def stored(project: Path) -> int:
+    with sqlite3.connect(project / ".git" / "bench" / "evidence.sqlite") as db:
+        return db.execute("SELECT count(*) FROM iterations WHERE value IS NOT NULL").fetchone()[0]
+
+
+def at_work_in(place: Path) -> list[str]:
+    """The processes whose current directory lies in a directory."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if entry.readlink().is_relative_to(place):
+                found.append(entry.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_killed_search_goes_on_and_runs_nothing_twice(project: Path) -> None:
+    chance = random.Random(16)
+    question = ("HEAD~23", "HEAD", "--build", "true", *RUN, "--json")
+    killed = 0
+    while True:
+        process = start(project, *question)
+        if killed < KILLS:
+            began = len(runs(project))
+            while process.poll() is None and len(runs(project)) == began:
+                time.sleep(0.02)
+            time.sleep(chance.uniform(0.0, 0.6))
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                killed += 1
+                continue
+        answer, told = process.communicate(timeout=120)
+        break
+    assert process.returncode == 0, told
+    report = json.loads(answer)
+    assert killed == KILLS
+    assert report["headline"]["new"]["subject"] == f"Change {SLOWER_FROM}"
+    # A run that ended with the process at once is lost: one for each kill at most.
+    assert 0 <= len(runs(project)) - stored(project) <= KILLS
+    assert "are known already and not repeated" in told
+    assert at_work_in(project) == []
+    done = len(runs(project))
+    again, told = start(project, *question).communicate(timeout=120)
+    assert json.loads(again)["headline"] == report["headline"], told
+    assert len(runs(project)) == done
+    assert git(project, "worktree", "list").count("\n") == 0
+    assert git(project, "status", "--short") == ""
+
+
+def test_variants_are_compared_and_the_report_is_a_page(project: Path) -> None:
+    process = start(project, "HEAD~12", "HEAD", *RUN, "--markdown", program="bench-compare")
+    answer, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert "| HEAD | " in answer
+    assert "worse" in answer
+    assert "+6." in answer
+    page = project.parent / "report.html"
+    process = start(project, "HEAD~12", "HEAD~9", *RUN, "--html", str(page))
+    answer, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert f"subject  Change {SLOWER_FROM}" in answer
+    assert 'src="data:image/png;base64,' in page.read_text()
+    assert "cid:" not in page.read_text()
+
+
+def test_what_cannot_be_measured_ends_with_its_last_lines(project: Path) -> None:
+    build = "echo cc: command not found; exit 127"
+    process = start(project, "HEAD~3", "HEAD", "--build", build, *RUN)
+    answer, told = process.communicate(timeout=60)
+    assert (process.returncode, answer) == (2, "")
+    assert "  | cc: command not found\n" in told
+    assert "correct --build or --run" in told.splitlines()[-1]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """The project of the README's commands; the summary and outputs of a CI job lie beside it."""
+    commits = [
+        Commit(
+            files={
+                "Makefile": "lib: bench.sh\n\tcp bench.sh bench && chmod +x bench\n",
+                "bench.sh": f"#!/bin/sh\necho MB/s: $(({500 if n < 7 else 470} + $$ % 2))\n",
+            },
+            subject=f"Change {n}",
+        )
+        for n in range(1, 13)
+    ]
+    shas = make_repository(tmp_path / "origin.git", commits)
+    git(tmp_path / "origin.git", "tag", "v1.9.4", shas[0])
+    git(tmp_path / "origin.git", "tag", "v1.10.0", shas[-1])
+    git(tmp_path, "clone", "-q", "origin.git", "project")
+    return tmp_path / "project"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [one for name in ("bisect", "compare") for one in of(f"bench-{name}") if "local" in one],
+)
+def test_the_readme_is_right(command: str, library: Path) -> None:
+    place = library.parent
+    files = {name: place / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=library,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "GITHUB_ACTIONS": "true",
+            **{name: str(path) for name, path in files.items()},
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "bisect" not in command:
+        assert "worse" in done.stdout
+        assert "v1.10.0 against v1.9.4" in files["GITHUB_STEP_SUMMARY"].read_text()
+        return
+    assert "subject  Change 7" in done.stdout
+    assert "- subject `Change 7`" in files["GITHUB_STEP_SUMMARY"].read_text()
+    assert "\n::warning title=" in done.stderr
+    outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+    assert outputs["culprit"] == git(library, "rev-parse", "v1.10.0~5")
+    assert outputs["kind"] == "culprit"
+    assert float(outputs["effect"]) == pytest.approx(-0.06, abs=0.003)
+    assert float(outputs["probability"]) > 0.99

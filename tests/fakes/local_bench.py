@@ -1,0 +1,52 @@
+"""A measurer for local searches that reads its values off the trees: nothing is run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from buildbot_bench.core.errors import BenchError
+from buildbot_bench.lab.driver import Blast
+from buildbot_bench.local.bisecting import SearchCourse
+
+
+class ReadMeasurer:
+    """Gives the number in the file `level` with some noise, a fraction; seeded.
+
+    `failures` are raised first, one for each run, None for a run that is well. `seen` are the
+    numbers of the file `number` of each run, in order.
+    """
+
+    def __init__(
+        self, *, noise: float = 0.002, failures: tuple[BenchError | None, ...] = ()
+    ) -> None:
+        self._noise = noise
+        self._random = random.Random(1)
+        self._failures = list(failures)
+        self.seen: list[int] = []
+
+    def measure(self, directory: Path, tell: Callable[[str], None]) -> Blast:
+        """As the port says."""
+        self.seen.append(int((directory / "number").read_text()))
+        if self._failures and (failure := self._failures.pop(0)):
+            raise failure
+        level = float((directory / "level").read_text())
+        value = level * (1 + self._random.gauss(0, self._noise))
+        return Blast(values={"units": value}, facts={"randomised": "nothing"})
+
+
+class SilentWatcher:
+    """Keeps what a person would have been told."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.courses: list[SearchCourse] = []
+
+    def look(self, course: SearchCourse) -> None:
+        """As the port says."""
+        self.courses.append(course)
+
+    def notice(self, message: str) -> None:
+        """As the port says."""
+        self.notices.append(message)

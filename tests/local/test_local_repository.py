@@ -1,0 +1,149 @@
+"""The store, the lock, the kept builds and the revisions of a local search."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+
+import pytest
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.local.builds import BuildRecipe, Room, Workshop
+from buildbot_bench.local.git import Git
+from buildbot_bench.local.repository import opened
+from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.local.store import Store
+from buildbot_bench.local.trees import pack, unpack
+from tests.gitrepo import Commit, add_commits, git
+
+
+def test_a_second_process_is_kept_out(repository, checkout):
+    with (
+        pytest.raises(InfraError, match=f"process {os.getpid()} measures in"),
+        opened(Git.around(checkout), most_bytes=1),
+    ):
+        pass
+
+
+def test_the_evidence_is_for_its_owner_alone(repository):
+    evidence = repository.room.home / "evidence.sqlite"
+    assert stat.S_IMODE(evidence.stat().st_mode) == 0o600
+
+
+def test_evidence_of_another_release_is_refused(tmp_path):
+    path = tmp_path / "evidence.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 7")
+    with pytest.raises(InfraError, match="has version 7 of the tables"):
+        Store(path)
+
+
+def test_what_is_no_evidence_is_refused(tmp_path):
+    path = tmp_path / "evidence.sqlite"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(InfraError, match="not a database; make room, or move the file away"):
+        Store(path)
+
+
+def test_the_least_used_builds_go_when_there_are_too_many(repository, checkout):
+    room = Room(home=repository.room.home, most_bytes=25_000)
+    store = repository.store
+    workshop = Workshop(repository.git, room, store, BuildRecipe(command=""))
+    between = Revisions(git=repository.git).between("n1", "n4")
+    images = [
+        store.put_image(workshop.build(one, 0, beside=False), now=float(now))
+        for now, one in enumerate(between.revisions)
+    ]
+    store.use_image(images[0].id, now=9.0)
+    workshop.trim({images[3].id})
+    assert [workshop.has(image) for image in images] == [True, False, False, True]
+    assert [image.is_kept for image in store.images(images[0].recipe)] == [1, 0, 0, 1]
+
+
+def test_no_worktree_is_left(repository):
+    workshop = Workshop(
+        repository.git, repository.room, repository.store, BuildRecipe(command="exit 1")
+    )
+    made = workshop.build(Revisions(git=repository.git).one("main"), 0, beside=True)
+    workshop.clear()
+    assert made.reason == "the build ended with status 1\n(it printed nothing)"
+    assert len(repository.git.text("worktree", "list").splitlines()) == 1
+    assert not repository.room.trees.exists()
+
+
+def test_a_packed_tree_comes_back_whole_and_its_digest_knows_no_times(tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "bin").mkdir(parents=True)
+    (tree / "bin" / "run").write_text("#!/bin/sh\n")
+    (tree / "bin" / "run").chmod(0o755)
+    (tree / "link").symlink_to("bin/run")
+    digest, _ = pack(tree, (), tmp_path / "a.tar")
+    unpack(tmp_path / "a.tar", tmp_path / "again")
+    assert os.access(tmp_path / "again" / "link", os.X_OK)
+    os.utime(tree / "bin" / "run", (1, 1))
+    assert pack(tree, (), tmp_path / "b.tar")[0] == digest
+    (tree / "bin" / "run").write_text("#!/bin/sh \n")
+    assert pack(tree, (), tmp_path / "c.tar")[0] != digest
+
+
+def test_only_what_is_named_is_kept(tmp_path):
+    (tmp_path / "tree").mkdir()
+    for name in ("bench", "README"):
+        (tmp_path / "tree" / name).write_text(name)
+    pack(tmp_path / "tree", ("ben*",), tmp_path / "a.tar")
+    unpack(tmp_path / "a.tar", tmp_path / "again")
+    assert [path.name for path in (tmp_path / "again").iterdir()] == ["bench"]
+    with pytest.raises(UntestableRevision, match="made no missing"):
+        pack(tmp_path / "tree", ("missing",), tmp_path / "b.tar")
+    with pytest.raises(UsageError, match="/etc"):
+        pack(tmp_path / "tree", ("/etc",), tmp_path / "b.tar")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("main", "main~2", "did you mean main~2 for OLD and main for NEW"),
+        ("main", "main", "are the same commit"),
+        ("nothing", "main", "'nothing' is no commit"),
+        ("--all", "main", "'--all' is no commit"),
+        ("n99", "main", "n99 is not among n1 to n12"),
+        ("side", "main", "is on a branch that left it; take"),
+    ],
+)
+def test_ends_that_make_no_range_are_refused(checkout, old, new, said):
+    add_commits(checkout, [Commit(files={"a": "b"})], branch="side", on="main~3")
+    with pytest.raises(UsageError) as caught:
+        Revisions(git=Git.around(checkout)).between(old, new)
+    assert said in str(caught.value)
+
+
+def test_a_range_has_first_parents_with_their_counts(checkout):
+    between = Revisions(git=Git.around(checkout)).between("main~2", "main")
+    assert [(one.position, one.subject) for one in between.revisions] == [
+        (10, "Change 10"),
+        (11, "Change 11"),
+        (12, "Change 12"),
+    ]
+
+
+def test_a_shallow_clone_is_said_so(checkout, tmp_path):
+    url = f"file://{checkout}"
+    git(tmp_path, "clone", "-q", "--depth", "3", url, "shallow")
+    git(
+        tmp_path / "shallow",
+        "fetch",
+        "-q",
+        "--depth",
+        "1",
+        "origin",
+        git(checkout, "rev-parse", "main~8"),
+    )
+    with pytest.raises(UsageError, match="git fetch --unshallow"):
+        Revisions(git=Git.around(tmp_path / "shallow")).between("FETCH_HEAD", "HEAD")
+
+
+def test_no_repository_is_said_so(tmp_path):
+    with pytest.raises(UsageError, match="is in no git repository"):
+        Git.around(tmp_path)

@@ -1,0 +1,137 @@
+"""A local search finds what a farm's would, goes on where it was, and says what is wrong."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.report import ReportKind
+from buildbot_bench.local.bench import MAX_FRUITLESS
+from buildbot_bench.local.bisecting import Bisection
+from buildbot_bench.local.reports import report_of
+from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.render.text import report_text
+from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
+from tests.gitrepo import Commit, add_commits
+from tests.local.conftest import SLOWER_FROM
+
+
+def run(ask, bench_for, measurer=None, **how):
+    search = ask(**how)
+    watcher = SilentWatcher()
+    bench = bench_for(search, measurer or ReadMeasurer())
+    return report_of(search, Bisection(search, bench, watcher).run()), watcher
+
+
+def test_the_culprit_is_found_and_proved(ask, bench_for):
+    report, watcher = run(ask, bench_for)
+    assert report.kind is ReportKind.CULPRIT
+    assert report.headline.new.subject == f"Change {SLOWER_FROM}"
+    assert report.headline.effect == pytest.approx(-0.2, abs=0.01)
+    assert watcher.courses[-1].forecast is not None
+    text = report_text(report)
+    assert "by bench-bisect --local" in text
+    assert "--mark" not in text
+    assert "the farm" not in text.lower()
+
+
+def test_the_same_question_is_answered_without_another_run(ask, bench_for):
+    first, _ = run(ask, bench_for)
+    measurer = ReadMeasurer()
+    again, _ = run(ask, bench_for, measurer)
+    assert measurer.seen == []
+    assert again.headline.new == first.headline.new
+
+
+def test_another_build_is_another_campaign(ask, bench_for):
+    run(ask, bench_for)
+    measurer = ReadMeasurer()
+    run(ask, bench_for, measurer, build="true")
+    assert measurer.seen
+
+
+def test_a_revision_that_does_not_build_is_stepped_around(ask, bench_for):
+    build = f"test $(cat number) != {SLOWER_FROM - 1}"
+    report, watcher = run(ask, bench_for, build=build)
+    assert [one.subject for one in report.headline.suspects] == [
+        f"Change {SLOWER_FROM - 1}",
+        f"Change {SLOWER_FROM}",
+    ]
+    assert any("the build ended with status 1" in one.reason for one in report.skipped)
+    assert any("status 1" in notice for notice in watcher.notices)
+
+
+def test_a_skipped_revision_is_not_run(ask, bench_for):
+    measurer = ReadMeasurer()
+    report, _ = run(ask, bench_for, measurer, skip=(f"n{SLOWER_FROM}",))
+    assert SLOWER_FROM not in measurer.seen
+    assert len(report.headline.suspects) == 2
+
+
+def test_an_end_that_does_not_build_is_an_error_with_the_last_lines(ask, bench_for):
+    with pytest.raises(UsageError) as caught:
+        run(ask, bench_for, build="echo no compiler here; exit 3")
+    assert caught.value.message.startswith("OLD, n1 (")
+    assert caught.value.message.endswith("\nno compiler here")
+    assert "--skip" in caught.value.hint
+
+
+def test_an_end_that_did_not_run_is_tried_again_by_the_same_command(ask, bench_for):
+    failing = ReadMeasurer(failures=(UntestableRevision("it prints no number\nhello"),))
+    with pytest.raises(UsageError, match="it prints no number"):
+        run(ask, bench_for, failing)
+    report, _ = run(ask, bench_for)
+    assert report.kind is ReportKind.CULPRIT
+
+
+def test_a_machine_that_fails_once_is_borne_and_one_that_fails_on_is_not(ask, bench_for):
+    once = InfraError("the disk is nearly full")
+    report, watcher = run(ask, bench_for, ReadMeasurer(failures=(None, once)))
+    assert report.kind is ReportKind.CULPRIT
+    assert "the disk is nearly full; trying again" in watcher.notices
+    with pytest.raises(InfraError, match="the disk"):
+        run(ask, bench_for, ReadMeasurer(failures=(once,) * MAX_FRUITLESS), build="true")
+
+
+def test_builds_ahead_find_the_same(ask, bench_for):
+    report, _ = run(ask, bench_for, build="cat number > made", ahead=2)
+    assert report.headline.new.subject == f"Change {SLOWER_FROM}"
+
+
+def test_builds_that_are_ended_say_nothing_of_their_revisions(ask, bench_for, checkout):
+    search = ask(build="sleep 60", ahead=2)
+    bench = bench_for(search, ReadMeasurer())
+    bench.build_ahead((one, 0) for one in search.between.revisions[:4])
+    deadline = time.monotonic() + 30
+    while len(list((checkout / "bench" / "trees").glob("*/number"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    bench.end()
+    assert bench.images() == []
+    assert not (checkout / "bench" / "trees").exists()
+
+
+def test_a_build_that_heeds_the_image_has_further_ones_measured(ask, bench_for):
+    heeding, _ = run(ask, bench_for, build="echo $BENCH_IMAGE > made")
+    assert any(probe.image for probe in heeding.probes)
+    assert ("link order", "as the build makes it by BENCH_IMAGE") in {
+        (fact.name, fact.new) for fact in heeding.setup
+    }
+
+
+def test_a_build_that_heeds_no_image_is_told_so(ask, bench_for):
+    report, watcher = run(ask, bench_for, build="true")
+    assert not any(probe.image for probe in report.probes)
+    assert any("is the same as without" in notice for notice in watcher.notices)
+    assert report.kind is ReportKind.CULPRIT
+
+
+def test_a_fix_is_carried_to_revisions_that_lack_it(ask, bench_for, checkout, repository):
+    add_commits(checkout, [Commit(files={"mended": "yes"})], branch="fix", on="main~3")
+    fix = Revisions(git=repository.git).sha("fix")
+    report, _ = run(ask, bench_for, build="test -f mended", fix=fix)
+    assert report.headline.new.subject == f"Change {SLOWER_FROM}"
+    assert report.setting.carried.applied >= 2
+    assert report.setting.carried.left_out == ()
