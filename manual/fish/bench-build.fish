@@ -96,7 +96,7 @@ complete -c bench-build -n '_shtab_bench_build_using read-files' -l objects -x -
 complete -c bench-build -n '_shtab_bench_build_using read-files' -l program -x -d 'the kernel itself, where what is uploaded is an archive'
 complete -c bench-build -n '_shtab_bench_build_using; and test $_shtab_bench_build_npos -eq 0' -a sandboxed -d 'run a command without network, home and secrets'
 complete -c bench-build -n '_shtab_bench_build_using sandboxed' -s h -l help -d 'show this help message and exit'
-complete -c bench-build -n '_shtab_bench_build_using sandboxed' -l use -xka "auto bubblewrap" -d 'auto: where there is one'
+complete -c bench-build -n '_shtab_bench_build_using sandboxed' -l use -xka "auto bubblewrap jail" -d 'auto: where there is one'
 complete -c bench-build -n '_shtab_bench_build_using sandboxed' -l directory -x -d 'the builder'"'"'s own: it may write there'
 complete -c bench-build -n '_shtab_bench_build_using sandboxed' -l read -x -d 'it sees that too'
 complete -c bench-build -n '_shtab_bench_build_using sandboxed' -l write -x -d 'and writes there'
