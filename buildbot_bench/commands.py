@@ -108,6 +108,6 @@ def _refuse(command: str, missing: list[str], extra: str) -> int:
 
 bench_bisect = partial(start, "bench-bisect", "cli.bisect")
 bench_compare = partial(start, "bench-compare", "cli.compare")
-bench_farm = partial(start, "bench-farm", "demo.cli", "demo")
+bench_farm = partial(start, "bench-farm", "demo.command", "demo")
 bench_import = partial(start, "bench-import", "plugin.importing.command", "master")
 bench_ministat = partial(start, "bench-ministat", "cli.ministat")

@@ -29,3 +29,24 @@ def test_each_extra_that_a_command_names_is_one():
 def test_a_module_of_ours_that_is_missing_is_a_defect():
     with pytest.raises(ModuleNotFoundError):
         commands.start("bench-bisect", "no_such_module", "cli")
+
+
+SCRIPTS = sorted(
+    (
+        script
+        for script in metadata.distribution("buildbot-bench").entry_points
+        if script.group == "console_scripts"
+    ),
+    key=lambda script: script.name,
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_each_command_says_its_version(script, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [script.name, "--version"])
+    try:
+        status = script.load()()
+    except SystemExit as ended:
+        status = ended.code
+    assert not status
+    assert capsys.readouterr().out == f"{script.name} {metadata.version('buildbot-bench')}\n"

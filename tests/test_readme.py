@@ -27,8 +27,34 @@ def test_its_workflow_is_one(tmp_path: Path) -> None:
     assert workflow.bench_jobs[0].workloads == ("forwarding", "ipfw-statefull", "pf-statefull")
 
 
+def test_its_matrix_leaves_out_and_adds(tmp_path: Path) -> None:
+    example, matrix, *_ = blocks("yaml")
+    path = tmp_path / "bench.yml"
+    text = re.sub(r"    runs-on: apu2\n(?:    .*\n)+", matrix, example, count=1)
+    path.write_text(re.sub(r"testbeds:\n.*\n", "", text))
+    found = {(x.testbed, x.workload, x.iterations) for x in all_series(load(path).bench_jobs)}
+    assert found == {
+        ("apu2", "forwarding", 5),
+        ("xeon", "forwarding", 9),
+        ("xeon", "pf-statefull", 9),
+        ("arm64", "forwarding", 5),
+    }
+
+
+def test_its_schedules_are_some(tmp_path: Path) -> None:
+    example, _, nightly, *_ = blocks("yaml")
+    path = tmp_path / "bench.yml"
+    path.write_text(re.sub(r"on:\n(?:  .*\n)+", nightly, example, count=1))
+    workflow = load(path)
+    assert [(one.cron, one.branch) for one in workflow.on.schedule] == [
+        ("0 3 * * *", None),
+        ("0 4 * * SUN", "stable/14"),
+    ]
+    assert workflow.concurrency.cancel_in_progress
+
+
 def test_its_gate_is_one(tmp_path: Path) -> None:
-    example, gate, _ = blocks("yaml")
+    example, _, _, gate, _ = blocks("yaml")
     kernel = example.partition("jobs:\n")[2].partition("  bench:\n")[0]
     path = tmp_path / "bench.yml"
     path.write_text(f"name: Gate\nrepository: src\n{gate}{kernel}")
@@ -41,7 +67,7 @@ def test_its_gate_is_one(tmp_path: Path) -> None:
 
 
 def test_its_branches_are_patterns(tmp_path: Path) -> None:
-    example, _, branches = blocks("yaml")
+    example, *_, branches = blocks("yaml")
     path = tmp_path / "bench.yml"
     path.write_text(re.sub(r"on:\n(?:  .*\n)+", branches, example, count=1))
     push = load(path).on.push

@@ -21,6 +21,7 @@ from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.manifest import Manifest
+from buildbot_bench.version import ShowVersion
 
 _DONE, _UNTESTABLE = 0, 1
 _EPILOGUE = f"""\
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOGUE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_freebsd(commands.add_parser("freebsd", help="build a FreeBSD kernel and pack it"))
     _add_check(commands.add_parser("check", help="say what this builder lacks, and its packages"))

@@ -23,6 +23,7 @@ from buildbot_bench.core.ministat_text import (
     Options,
     render_options,
 )
+from buildbot_bench.version import version
 
 USAGE = """\
 usage: bench-ministat [-AnPqs] [-C column] [-c confidence] [-d delimiters] [-w width] [file ...]
@@ -35,6 +36,7 @@ usage: bench-ministat [-AnPqs] [-C column] [-c confidence] [-d delimiters] [-w w
   -c  confidence in percent: 80, 90, 95, 98, 99 or 99.5 (default 95)
   -d  the characters that separate columns (default space and tab)
   -w  the width of the plot (default 74, or the terminal's)
+  --help, --version
 Reads 1 to 7 data sets (- or none: standard input) and compares each with the first.
 """
 _STATUS_USAGE = 2
@@ -60,8 +62,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit status: 0 whatever the verdict, 2 for any error."""
     try:
         arguments = _parse(sys.argv[1:] if argv is None else argv)
-        if arguments is None:
-            print(USAGE, end="")
+        if isinstance(arguments, str):
+            print(arguments, end="")
             return 0
         width = _stdout_width() if arguments.width is None else arguments.width
         text = render_options(_datasets(arguments), replace(arguments.options, width=width))
@@ -77,14 +79,14 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _parse(argv: list[str]) -> _Arguments | None:
-    """Read the command line; None for a plea for help.
+def _parse(argv: list[str]) -> _Arguments | str:
+    """Read the command line; a text to be printed for a plea for help or for the version.
 
     Raises:
         _OptionError: For a bad command line.
     """
     try:
-        flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help"])
+        flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help", "version"])
     except getopt.GetoptError as error:
         raise _OptionError(f"ministat: {error.msg}\nUnknown option") from error
     options = Options(separate=False)
@@ -94,7 +96,9 @@ def _parse(argv: list[str]) -> _Arguments | None:
     for flag, value in flags:
         match flag:
             case "--help":
-                return None
+                return USAGE
+            case "--version":
+                return f"bench-ministat {version()}\n"
             case "-C":
                 column = replace(column, number=_column_number(value))
             case "-d":

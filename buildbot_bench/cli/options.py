@@ -7,11 +7,11 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import NoReturn
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.version import ShowVersion
 
 DEFAULT_FARM = "http://localhost:8010"
 
@@ -72,9 +72,7 @@ def command_parser(name: str, *, usage: str, description: str, epilog: str) -> P
 
 def add_version(parser: argparse.ArgumentParser) -> None:
     """What release of this package it is."""
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {version('buildbot-bench')}"
-    )
+    parser.add_argument("--version", action=ShowVersion)
 
 
 def add_min_effect(group: argparse._ArgumentGroup) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import in_json
@@ -14,7 +15,14 @@ ABBREVIATION_LENGTH = 12
 _SVN = re.compile(r"r([0-9]{1,9})")
 _COUNT = re.compile(r"n([0-9]{1,9})")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}")
-_ANCESTOR = re.compile(r"([^~]+)~([0-9]{0,9})")
+# A name, perhaps a date, and steps back; `@` alone, or before a date, is HEAD.
+_WRITTEN = re.compile(
+    r"(?:(?P<name>[^~^@{}:]+)|(?=@)(?:@(?!\{))?)(?:@\{(?P<day>[^{}]{1,40})\})?"
+    r"(?P<steps>(?:~[0-9]{0,9}|\^(?:[0-9]{1,2}|\{(?:commit)?\})?){0,20})"
+)
+_STEP = re.compile(r"(~[0-9]{0,9})|(\^(?:[0-9]{1,2}|\{(?:commit)?\})?)")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?Z?)?")
+_DAY_S = 24 * 3600
 # FreeBSD's own kernels call themselves so: `uname -v` says stable/14-n267886-7b0fa0a3f6c3.
 _ON_BRANCH = re.compile(r"(.+)-([rn])([0-9]{1,9})(?:-g?[0-9a-f]{7,40})?")
 
@@ -105,26 +113,85 @@ class Name:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Dated:
+    """`main@{2026-01-31}`: the newest first parent of another revision that is not younger.
+
+    `day` is as it was written; without a time of day it means the end of that day, in UTC.
+    """
+
+    of: SvnNumber | CommitCount | Name
+    day: str
+
+    @property
+    def at_s(self) -> int:
+        """Seconds since 1970; ValueError when there is no such day, or no such time."""
+        when = datetime.fromisoformat(self.day.removesuffix("Z")).replace(tzinfo=UTC)
+        whole_day = len(self.day) == len("2026-01-31")
+        return int(when.timestamp()) + (_DAY_S - 1 if whole_day else 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ancestor:
     """`stable/14~3`: so many first parents before another revision."""
 
-    of: SvnNumber | CommitCount | Name
+    of: SvnNumber | CommitCount | Name | Dated
     generations: int
 
 
-Spec = SvnNumber | CommitCount | Name | Ancestor
+Spec = SvnNumber | CommitCount | Name | Dated | Ancestor
+
+HEAD = "HEAD"
+"""The tip of the first branch that is watched; people write `@`, too."""
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a revision as a person writes it.
+    """Read a revision as a person writes it, in git's notation (gitrevisions(7)) or FreeBSD's.
 
-    A `Name` that parses may still not exist. Options (`-x`), ranges and shell characters are
-    refused here by UsageError, so that the text is safe to hand on to git.
+    A `Name` that parses may still not exist. Options (`-x`), ranges, files and shell characters are
+    refused here, so that the text is safe to hand on to git.
+
+    Raises:
+        UsageError: It is no revision; the hint says what it was taken for.
     """
-    if match := _ANCESTOR.fullmatch(text):
-        of = _parse_named(match[1], text)
-        return Ancestor(of=of, generations=int(match[2] or "1"))
-    return _parse_named(text, text)
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        raise UsageError(_not_a_revision(text), hint=_what_to_write(text))
+    named = _parse_named(match["name"] or HEAD, text)
+    of = named if match["day"] is None else _dated(named, match["day"], text)
+    steps = _STEP.findall(match["steps"])
+    generations = sum(_generations(back, parent, text) for back, parent in steps)
+    return Ancestor(of=of, generations=generations) if generations else of
+
+
+def _generations(back: str, parent: str, whole: str) -> int:
+    """How many first parents `~3`, `^`, `^0`, `^{}` or `^{commit}` go back.
+
+    Raises:
+        UsageError: It is a parent that a merge brought in.
+    """
+    if back:
+        return int(back[1:] or "1")
+    match parent.removeprefix("^"):
+        case "" | "1":
+            return 1
+        case "0" | "{}" | "{commit}":
+            return 0
+    raise UsageError(
+        f"{whole[:80]!r} leaves the first-parent history",
+        hint=f"a merge is one commit here, and {parent} one that it brought in: name its hash",
+    )
+
+
+def _dated(of: SvnNumber | CommitCount | Name, day: str, whole: str) -> Dated:
+    dated = Dated(of=of, day=day)
+    try:
+        if _DAY.fullmatch(day) and dated.at_s >= 0:
+            return dated
+    except ValueError:
+        pass
+    raise UsageError(
+        f"{day[:40]!r} of {whole[:80]!r} is no date", hint="write main@{2026-01-31}, in UTC"
+    )
 
 
 def _parse_named(text: str, whole: str) -> SvnNumber | CommitCount | Name:
@@ -134,10 +201,19 @@ def _parse_named(text: str, whole: str) -> SvnNumber | CommitCount | Name:
         return CommitCount(number=int(match[1]))
     if _NAME.fullmatch(text) and ".." not in text:
         return Name(text=text)
-    raise UsageError(
-        f"{whole[:80]!r} is not a revision",
-        hint="write r311849, n245062, stable/14~3, a commit hash, a tag or a branch",
-    )
+    raise UsageError(_not_a_revision(whole), hint=_what_to_write(whole))
+
+
+def _not_a_revision(text: str) -> str:
+    return f"{text[:80]!r} is not a revision"
+
+
+def _what_to_write(text: str) -> str:
+    if ".." in text:
+        return "a range has two ends: name them one by one, the old end first"
+    if ":" in text and not text.startswith("-"):
+        return "what stands behind ':' is a file or a message: name the commit alone"
+    return "write r311849, n245062, stable/14~3, a commit hash, a tag or a branch"
 
 
 def spec_text(spec: Spec) -> str:
@@ -149,6 +225,8 @@ def spec_text(spec: Spec) -> str:
             return f"n{number}"
         case Name(text=text):
             return text
+        case Dated(of=of, day=day):
+            return f"{spec_text(of)}@{{{day}}}"
         case Ancestor(of=of, generations=generations):
             return f"{spec_text(of)}~{generations}"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from buildbot_bench.cli.credentials import Credentials, keep_login
 from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.demo.checking import add_check
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
 from buildbot_bench.demo.init.command import add_init
 from buildbot_bench.demo.operations import add_operations
@@ -23,6 +24,7 @@ from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.vm_history import make_vm_history
 from buildbot_bench.demo.watching import Stopped, watched
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
+from buildbot_bench.version import ShowVersion
 
 _USAGE, _INFRASTRUCTURE = 2, 4
 _SIGNAL = 128  # as a shell tells it
@@ -72,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="bench-farm",
         description="A whole farm on this machine: master, builder worker and lab worker.",
     )
+    parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser(
         "run", help="keep a farm running until Ctrl-C", description="Keep a farm until Ctrl-C."
@@ -108,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(command=_demo)
     add_init(commands)
+    add_check(commands)
     add_operations(commands)
     return parser
 

@@ -19,8 +19,11 @@ from buildbot_bench.core.branches import (
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import (
+    ABBREVIATION_LENGTH,
+    HEAD,
     Ancestor,
     CommitCount,
+    Dated,
     Name,
     Revision,
     Spec,
@@ -95,6 +98,8 @@ class Lines:
                 return self._numbered(spec, self.chains())
             case Name(text=name):
                 return self._named(name)
+            case Dated(of=of, day=day):
+                return _at(Path(self.repository.path), self.sha(of), spec.at_s, day)
             case Ancestor(of=of, generations=generations):
                 sha = self.sha(of)
                 return _before(self.line(sha), self.position(sha), generations)
@@ -114,6 +119,9 @@ class Lines:
 
     def _named(self, name: str) -> str:
         """The commit of a branch, a tag or a hash; or, as in stable/14-n267886, of a number."""
+        if name == HEAD and not names.is_reference(self.repository, name):
+            first = next(iter(self.chains().values()))
+            return first.sha(len(first))
         on_branch = named_on_branch(name)
         if on_branch is None or names.is_reference(self.repository, name):
             return str(names.lookup(self.repository, name))
@@ -136,6 +144,29 @@ def _holder(mirror: Path, sha: str) -> str | None:
     )
     names = (line.decode(errors="replace").removeprefix(_HEADS) for line in listed.splitlines())
     return min(filter(PLAIN_BRANCH.fullmatch, names), key=natural_order, default=None)
+
+
+def _at(mirror: Path, sha: str, at_s: int, day: str) -> str:
+    """The newest commit of a first-parent history that was committed by then.
+
+    Raises:
+        UsageError: All of them are younger.
+    """
+    found = run_git(
+        mirror,
+        "rev-list",
+        "--first-parent",
+        "--max-count=1",
+        f"--min-age={at_s}",
+        sha,
+        timeout_s=_TIMEOUT_S,
+    )
+    if not found:
+        raise UsageError(
+            f"nothing that led to {sha[:ABBREVIATION_LENGTH]} was committed by {day} (UTC)",
+            hint="name a later day",
+        )
+    return found.decode("ascii").strip()
 
 
 def _before(line: Chain, position: int, generations: int) -> str:

@@ -16,6 +16,16 @@ from buildbot_bench.history.objects import is_commit, named_by, peeled
 
 _ABBREVIATION = re.compile(r"[0-9a-f]{4,40}", re.IGNORECASE)
 _NAMESPACES = ("refs/heads/", "refs/tags/")
+# v1.9.4-12-g7b0fa0a3: a tag, how many commits since, and the hash, which alone counts.
+_DESCRIBED = re.compile(r".+-[0-9]+-g([0-9a-f]{4,40})")
+_SPELT_OUT = {
+    "refs/heads/": "refs/heads/",
+    "heads/": "refs/heads/",
+    "refs/tags/": "refs/tags/",
+    "tags/": "refs/tags/",
+    "refs/remotes/origin/": "refs/heads/",
+    "origin/": "refs/heads/",
+}
 _LOOKUP_TIMEOUT_S = 60.0
 
 
@@ -50,6 +60,9 @@ def is_reference(repository: pygit2.Repository, name: str) -> bool:
 def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
     """The commit of a full hash, a branch, a tag or an abbreviated hash, in that order.
 
+    Then come the names that other clones have for them: origin/main, refs/tags/v1, and what
+    git-describe(1) says.
+
     Raises:
         UsageError: When there is none, or when an abbreviation stands for several.
     """
@@ -62,7 +75,13 @@ def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
     for namespace in _NAMESPACES:
         if oid := named_by(repository, namespace + name):
             return oid
-    candidates = list(_abbreviated(repository, name))
+    for prefix, namespace in _SPELT_OUT.items():
+        if name.startswith(prefix) and (
+            oid := named_by(repository, namespace + name.removeprefix(prefix))
+        ):
+            return oid
+    described = _DESCRIBED.fullmatch(name)
+    candidates = list(_abbreviated(repository, described[1] if described else name))
     if len(candidates) == 1:
         return candidates[0]
     if candidates:

@@ -23,6 +23,7 @@ from buildbot_bench.lab.locks import is_locked, owner_of, try_lock
 from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.telling import tell
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+from buildbot_bench.version import ShowVersion
 
 _FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses
 _GOES_ON = "the job goes on; run the same again to attach"
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOGUE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action=ShowVersion)
     places = argparse.ArgumentParser(add_help=False)
     places.add_argument(
         "--testbeds",

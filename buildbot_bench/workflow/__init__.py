@@ -13,7 +13,7 @@ from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.model import DeclaredTestbed, Regression, Workflow
 from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
-from buildbot_bench.workflow.triggers import Push, Triggers
+from buildbot_bench.workflow.triggers import Push, Schedule, Triggers
 
 __all__ = [
     "BenchJob",
@@ -28,6 +28,7 @@ __all__ = [
     "Push",
     "Regression",
     "RunStep",
+    "Schedule",
     "Step",
     "Triggers",
     "UploadStep",

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from buildbot_bench.core.branches import PLAIN_BRANCH
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.paths import compile_pattern
 
@@ -25,6 +26,7 @@ Item = TypeVar("Item")
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$"
 BRANCH_PATTERN = r"^!?[A-Za-z0-9_*\[][A-Za-z0-9._/*?+\[\]-]{0,199}$"
+PLAIN_BRANCH_PATTERN = rf"^{PLAIN_BRANCH.pattern}$"
 DURATION_PATTERN = r"^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$"
 PERCENT_PATTERN = r"^(\d+(?:\.\d+)?) ?%$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -40,6 +42,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _WHAT_A_PATTERN_ASKS = {
     NAME_PATTERN: "be at most 50 letters, digits, '.', '_' and '-', not beginning with a sign",
     BRANCH_PATTERN: "be a branch or a pattern of GitHub's: main, stable/*, '!stable/9'",
+    PLAIN_BRANCH_PATTERN: "be the name of one branch: main, releng/14.1",
     VARIABLE_PATTERN: "be the name of an environment variable",
     GITHUB_PATTERN: "be OWNER/NAME: freebsd/freebsd-src",
     SITE_PATTERN: "be a site's URL: https://reviews.freebsd.org",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, WithJsonSchema
 
 from buildbot_bench.workflow.fields import Environment, Model, Name, OneOrMore, Text
+from buildbot_bench.workflow.github import CHECKOUT, UPLOAD, is_upload, our_action
+from buildbot_bench.workflow.matrix import Iterations, Strategy
 
 Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
-
-MOST_ITERATIONS = 1000
 
 # The tags of the two unions. Pydantic puts them into the place of an error, where no key of a
 # file can be mistaken for them.
@@ -24,14 +26,22 @@ UPLOAD_STEP = "an upload step"
 class CheckoutInputs(Model):
     """What the checkout step may be told."""
 
-    mirror: Text
+    mirror: Text | None = None
     """A bare repository on the builder, made if absent, of which the source tree is a worktree."""
+
+
+def _action(ours: str, theirs: str) -> Any:
+    """A schema of a step's `uses`: our word, or GitHub's with whatever version."""
+    pattern = f"^{theirs}(@[^@]*)?$"
+    return WithJsonSchema({"anyOf": [{"const": ours}, {"type": "string", "pattern": pattern}]})
 
 
 class CheckoutStep(Model):
     """Put the revision's source tree into the build's directory."""
 
-    uses: Literal["checkout"]
+    uses: Annotated[
+        Literal["checkout"], BeforeValidator(our_action), _action(CHECKOUT, "actions/checkout")
+    ]
     name: Text = "Check out"
     with_: CheckoutInputs | None = None
 
@@ -60,7 +70,11 @@ class UploadInputs(Model):
 class UploadStep(Model):
     """Keep what was built as the artefact that the lab boots."""
 
-    uses: Literal["upload-artefact"]
+    uses: Annotated[
+        Literal["upload-artefact"],
+        BeforeValidator(our_action),
+        _action(UPLOAD, "(actions/)?upload-artifact"),
+    ]
     name: Text = "Upload the artefact"
     with_: UploadInputs
 
@@ -73,9 +87,7 @@ class UploadStep(Model):
 def _kind_of_step(step: Any) -> str:
     if isinstance(step, RunStep) or (isinstance(step, dict) and "uses" not in step):
         return RUN_STEP
-    if isinstance(step, UploadStep) or (
-        isinstance(step, dict) and str(step["uses"]).startswith("upload")
-    ):
+    if isinstance(step, UploadStep) or (isinstance(step, dict) and is_upload(step["uses"])):
         return UPLOAD_STEP
     return CHECKOUT_STEP
 
@@ -144,47 +156,13 @@ class BuildJob(_Job):
     """What is done, in order."""
 
 
-class Matrix(Model):
-    """What is measured of each image."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """A workload on a testbed, or on one of those with a label, as a job's matrix has it."""
 
-    workload: OneOrMore[Name]
-    """The workloads: traffic and DUT configuration sets that the testbed knows by name."""
-
-
-class Strategy(Model):
-    """GitHub's place for the matrix."""
-
-    matrix: Matrix
-
-
-def _iterations(value: Any) -> Any:
-    """One validator for both kinds, so that a wrong value is one problem and not two.
-
-    Raises:
-        ValueError: For any other value.
-    """
-    if value == "auto" or (
-        isinstance(value, int) and not isinstance(value, bool) and 3 <= value <= MOST_ITERATIONS
-    ):
-        return value
-    raise ValueError(
-        f"should be a number from 3 (Student's t needs them) to {MOST_ITERATIONS}, or auto, "
-        f"not {value!r}"
-    )
-
-
-Iterations = Annotated[
-    int | Literal["auto"],
-    BeforeValidator(_iterations),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 3, "maximum": MOST_ITERATIONS},
-                {"const": "auto"},
-            ]
-        }
-    ),
-]
+    runs_on: str
+    workload: str
+    iterations: int | Literal["auto"]
 
 
 class BenchJob(_Job):
@@ -201,15 +179,32 @@ class BenchJob(_Job):
     timeout_minutes: Minutes = 60
     """How long one measurement, all its iterations, may take."""
 
-    _pools: tuple[tuple[str, ...], ...] = PrivateAttr(default=())
+    _pools: Mapping[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
 
     @property
-    def pools(self) -> tuple[tuple[str, ...], ...]:
-        """The testbeds behind each word of `runs-on`: one, or all that have the label."""
-        return self._pools or tuple((name,) for name in self.runs_on)
+    def cells(self) -> tuple[Cell, ...]:
+        """What is measured where: the matrix, with what it excludes and includes."""
+        found = (
+            Cell(
+                runs_on=one.get("testbed", ""),
+                workload=one.get("workload", ""),
+                iterations=one.get("iterations", self.iterations),
+            )
+            for one in self.strategy.matrix.combinations(self.runs_on)
+        )
+        return tuple({(cell.runs_on, cell.workload): cell for cell in found}.values())
 
-    def on(self, pools: tuple[tuple[str, ...], ...]) -> Self:
-        """The same job, with the testbeds behind each word of `runs-on`."""
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The testbeds and labels that measure something: of `runs-on`, and of the matrix."""
+        return tuple(dict.fromkeys(cell.runs_on for cell in self.cells))
+
+    def pool(self, word: str) -> tuple[str, ...]:
+        """The testbeds behind a word: the one of that name, or all that have the label."""
+        return self._pools.get(word, (word,))
+
+    def on(self, pools: Mapping[str, tuple[str, ...]]) -> Self:
+        """The same job, with the testbeds behind each of its words."""
         job = self.model_copy()
         job._pools = pools  # noqa: SLF001 - our own copy
         return job
@@ -217,15 +212,21 @@ class BenchJob(_Job):
     @property
     def testbeds(self) -> tuple[str, ...]:
         """The testbeds that measure."""
-        return tuple(testbed for pool in self.pools for testbed in pool)
+        return tuple(dict.fromkeys(testbed for word in self.words for testbed in self.pool(word)))
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The workloads that are measured."""
-        return self.strategy.matrix.workload
+        """The workloads that are measured, on whatever testbed."""
+        return tuple(dict.fromkeys(cell.workload for cell in self.cells))
+
+    def workloads_of(self, words: Collection[str]) -> tuple[str, ...]:
+        """The workloads that are measured on some testbeds or labels."""
+        found = (cell.workload for cell in self.cells if cell.runs_on in words)
+        return tuple(dict.fromkeys(found))
 
 
-def _kind_of_job(job: Any) -> str:
+def kind_of_job(job: Any) -> str:
+    """Which of the two kinds a job is meant to be, also one with mistakes."""
     if isinstance(job, BenchJob):
         return BENCH_JOB
     if (
@@ -239,5 +240,5 @@ def _kind_of_job(job: Any) -> str:
 
 Job = Annotated[
     Annotated[BuildJob, Tag(BUILD_JOB)] | Annotated[BenchJob, Tag(BENCH_JOB)],
-    Discriminator(_kind_of_job),
+    Discriminator(kind_of_job),
 ]

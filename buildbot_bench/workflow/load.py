@@ -1,8 +1,9 @@
-"""Reads bench.yml and says of each problem on which line it is; it knows no key's meaning."""
+"""Reads bench.yml and says of each problem where it is; it knows no key's meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +19,31 @@ from buildbot_bench.core.limits import (
     WORKFLOW_NODES,
     spoken,
 )
+from buildbot_bench.workflow.locating import duplicates, expressions, locate
 from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.outlines import relation_problems
 from buildbot_bench.workflow.problems import problems
 from buildbot_bench.workflow.relations import Place, Problem
+
+# Whoever writes more has read enough of them.
+_MOST_EXPRESSIONS = 100
 
 
 def load(path: Path | str) -> Workflow:
     """Read a workflow file.
 
     Raises:
-        UsageError: Its message has a line `FILE:LINE: KEY.KEY: what is wrong` for each problem: all
-            that single keys have, or else all that parts have with one another.
+        UsageError: Its message has a line `FILE:LINE:COLUMN: KEY.KEY: what is wrong` for each
+            problem that the file has.
     """
     path = Path(path)
-    root, data = _parse(path, _read(path))
-    found = list(_duplicates(root, (), set()))
+    text = _read(path)
+    root, data = _parse(path, text)
+    found = [*duplicates(root), *islice(expressions(root, text), _MOST_EXPRESSIONS)]
     try:
         workflow = Workflow.model_validate(data, context={"base": path.parent})
     except ValidationError as error:
-        found += problems(error)
+        found += [*problems(error), *relation_problems(data)]
     else:
         if not found:
             return workflow
@@ -76,7 +83,7 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
         raise UsageError(_too_deep(path)) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
         what = " ".join(filter(None, (error.context, error.problem)))
         raise UsageError(f"{where}: is not YAML: {what}") from error
     except (YAMLError, ValueError) as error:
@@ -94,7 +101,7 @@ def _nodes(path: Path, node: Node | None, known: dict[int, int | None], *, depth
     """
     if node is None:
         return 0
-    where = f"{path}:{node.start_mark.line + 1}"
+    where = f"{path}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
     if id(node) in known:
         found = known[id(node)]
         if found is None:
@@ -122,48 +129,19 @@ def _too_deep(path: Path) -> str:
     return f"{path}: is nested deeper than {WORKFLOW_DEPTH} levels; is it a bench.yml?"
 
 
-def _duplicates(node: Node, place: Place, seen: set[int]) -> Iterator[Problem]:
-    if id(node) in seen:  # an alias: its anchor was looked at
-        return
-    seen.add(id(node))
-    match node:
-        case MappingNode():
-            first: dict[str, int] = {}
-            for key, value in node.value:
-                name = str(key.value)
-                if name in first:
-                    message = f"written twice, first on line {first[name]}"
-                    yield Problem(place=(*place, name), message=message)
-                first.setdefault(name, key.start_mark.line + 1)
-                yield from _duplicates(value, (*place, name), seen)
-        case SequenceNode():
-            for index, item in enumerate(node.value):
-                yield from _duplicates(item, (*place, index), seen)
-
-
 def _lines(path: Path, root: Node, found: list[Problem]) -> list[str]:
-    located = [(*_locate(root, problem.place), problem.message) for problem in found]
+    """A line for each problem, in the file's order; what stands behind a wrong key is none."""
+    wrong = {problem.place for problem in found if problem.of_key}
+    told = {
+        (locate(root, problem), problem.message)
+        for problem in found
+        if problem.mark is None or not _is_behind(problem.place, wrong)
+    }
     return [
-        f"{path}:{line}: {shown}: {message}" if shown else f"{path}:{line}: {message}"
-        for line, shown, message in sorted(located)
+        f"{path}:{at.line}:{at.column}: {at.shown + ': ' if at.shown else ''}{message}"
+        for at, message in sorted(told)
     ]
 
 
-def _locate(root: Node, place: Place) -> tuple[int, str]:
-    """The line of what is at a place, or of the nearest thing around it, and the place's name."""
-    node: Node | None = root
-    line, shown = root.start_mark.line + 1, ""
-    for part in place:
-        if isinstance(part, int):
-            if isinstance(node, SequenceNode):
-                node = node.value[part]
-                line, shown = node.start_mark.line + 1, f"{shown}[{part}]"
-            continue  # a scalar that stands for a list of one
-        shown = f"{shown}.{part}" if shown else part
-        pairs = node.value if isinstance(node, MappingNode) else ()
-        key, node = next(
-            ((key, value) for key, value in reversed(pairs) if str(key.value) == part),
-            (None, None),
-        )
-        line = key.start_mark.line + 1 if key else line
-    return line, shown
+def _is_behind(place: Place, keys: Collection[Place]) -> bool:
+    return any(place[: len(key)] == key for key in keys)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -34,9 +35,10 @@ from buildbot_bench.workflow.fields import (
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
 from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.notify import Notify
+from buildbot_bench.workflow.outlines import outline
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
 from buildbot_bench.workflow.storing import ArtefactStorage, Storing
-from buildbot_bench.workflow.triggers import On, Push, Triggers
+from buildbot_bench.workflow.triggers import Concurrency, On, Push, Triggers
 from buildbot_bench.workflow.untrusted import UntrustedLimits
 
 # A URL, or ssh's user@host:path.
@@ -114,6 +116,8 @@ class Workflow(Model):
     """URL of the git repository that is watched, or its path relative to this file."""
     on: On = Triggers(push=Push())
     """What starts measurements."""
+    concurrency: Concurrency = Concurrency()
+    """What becomes of commits that wait when others arrive."""
     env: Environment = Field(default_factory=dict)
     """Environment variables of every build."""
     jobs: dict[Name, Job]
@@ -145,7 +149,7 @@ class Workflow(Model):
     @field_validator("jobs")
     @classmethod
     def _jobs_fit(cls, jobs: dict[str, Job]) -> dict[str, Job]:
-        require(job_problems(jobs))
+        require(job_problems({name: outline(job) for name, job in jobs.items()}))
         return {name: job.named(name) for name, job in jobs.items()}
 
     @field_validator("testbeds")
@@ -153,14 +157,21 @@ class Workflow(Model):
     def _testbeds_fit(
         cls, testbeds: dict[str, DeclaredTestbed], info: ValidationInfo
     ) -> dict[str, DeclaredTestbed]:
-        jobs: dict[str, Job] = info.data.get("jobs", {})
+        if "jobs" not in info.data:
+            return testbeds  # what fits them is asked when they are mended
+        jobs: dict[str, Job] = info.data["jobs"]
         labels = {name: testbed.labels for name, testbed in testbeds.items()}
-        require(testbed_problems(labels, jobs))
+        outlines = {name: outline(job) for name, job in jobs.items()}
         workloads = {name: _workloads_on(name, one, jobs) for name, one in testbeds.items()}
-        require(control_problems(testbeds, workloads))
+        require(
+            chain(
+                testbed_problems(labels, outlines),
+                control_problems(testbeds, workloads),
+            )
+        )
         if testbeds:
             return testbeds
-        named = (name for job in jobs.values() if isinstance(job, BenchJob) for name in job.runs_on)
+        named = (name for job in jobs.values() if isinstance(job, BenchJob) for name in job.words)
         return dict.fromkeys(named, DeclaredTestbed())
 
     def min_effect_on(self, testbed: str) -> float:
@@ -193,7 +204,7 @@ class Workflow(Model):
     @property
     def branches(self) -> tuple[str, ...]:
         """The patterns of the branches whose history is read, watched or not."""
-        return (self.on.push or Push()).branches
+        return self.on.followed.branches
 
     @property
     def build_job(self) -> BuildJob:
@@ -212,7 +223,7 @@ class Workflow(Model):
     def bench_jobs(self) -> tuple[BenchJob, ...]:
         """The jobs that measure, in the file's order, each knowing its testbeds."""
         return tuple(
-            job.on(tuple(self._pool(name) for name in job.runs_on))
+            job.on({word: self._pool(word) for word in job.words})
             for job in self.jobs.values()
             if isinstance(job, BenchJob)
         )
@@ -235,7 +246,7 @@ def _workloads_on(name: str, testbed: DeclaredTestbed, jobs: Mapping[str, Job]) 
     found = (
         workload
         for job in jobs.values()
-        if isinstance(job, BenchJob) and words & set(job.runs_on)
-        for workload in job.workloads
+        if isinstance(job, BenchJob)
+        for workload in job.workloads_of(words)
     )
     return tuple(dict.fromkeys(found))

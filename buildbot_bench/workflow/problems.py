@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from buildbot_bench.workflow import jobs
 from buildbot_bench.workflow.fields import what_a_pattern_asks
+from buildbot_bench.workflow.github import action_problem, key_problem
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.relations import Place, Problem, RelationError, nearest
 
@@ -30,8 +31,9 @@ def problems(error: ValidationError) -> Iterator[Problem]:
         for detail in details
         if detail["type"] == "extra_forbidden" and (near := _nearest_key(detail["loc"])) is not None
     }
+    foreign = {detail["loc"][:-1] for detail in details if _is_action(detail)}
     for detail in details:
-        place = _place(detail["loc"])
+        place, of_key = _place(detail["loc"]), detail["type"] == "extra_forbidden"
         match detail:
             case {"type": "value_error", "ctx": {"error": RelationError() as relation}}:
                 yield from relation.problems
@@ -39,8 +41,21 @@ def problems(error: ValidationError) -> Iterator[Problem]:
                 continue
             case {"type": "too_short", "input": given} if given:
                 continue  # its items are wrong, and each of them is reported
+            case {"loc": loc} if not _is_action(detail) and _is_within(loc, foreign):
+                continue  # what an action is given that is none
             case _:
-                yield Problem(place=place, message=_message(detail))
+                of_key = of_key or _KEY_ITSELF in detail["loc"]
+                yield Problem(place=place, message=_message(detail), of_key=of_key)
+
+
+def _is_action(detail: dict[str, Any]) -> bool:
+    """Whether it is a step's `uses` that is wrong."""
+    loc: Place = detail["loc"]
+    return detail["type"] == "literal_error" and loc[-1] == "uses"
+
+
+def _is_within(loc: Place, places: Collection[Place]) -> bool:
+    return any(loc[: len(place)] == place for place in places)
 
 
 def _place(loc: Place) -> Place:
@@ -51,7 +66,8 @@ def _message(detail: dict[str, Any]) -> str:
     given = f"{detail['input']!r:.60}"
     match detail:
         case {"type": "extra_forbidden", "loc": loc}:
-            message = f"unknown key{nearest(str(loc[-1]), _known_keys(loc[:-1]))}"
+            said = key_problem(_model_at(loc[:-1]).__name__, str(loc[-1]))
+            message = said or f"unknown key{nearest(str(loc[-1]), _known_keys(loc[:-1]))}"
         case {"type": "missing"}:
             message = "missing"
         case {"type": "value_error", "ctx": {"error": ValueError() as error}}:
@@ -60,14 +76,16 @@ def _message(detail: dict[str, Any]) -> str:
             message = f"should {what_a_pattern_asks(pattern)}, not {given}"
         case {"type": "model_type" | "dict_type" | "model_attributes_type"}:
             message = f"should be a mapping of keys to values, not {given}"
-        case {"type": "too_short" | "string_too_short"}:
-            message = "is empty"
+        case {"type": "too_long" | "too_short" | "string_too_short", "ctx": limits}:
+            most = limits.get("max_length")
+            message = f"has more than {most} entries" if most else "is empty"
         case {"type": "tuple_type"}:
             message = f"should be a list, not {given}"
         case {"type": "string_type", "input": bool() | int() | float()}:
             message = f"should be text: write '{detail['input']}' in quotes"
-        case {"type": "literal_error", "ctx": {"expected": expected}}:
-            message = f"should be {expected}, not {given}"
+        case {"type": "literal_error", "ctx": {"expected": expected}, "input": value}:
+            is_uses = _is_action(detail)
+            message = action_problem(value) if is_uses else f"should be {expected}, not {given}"
         case _:
             message = f"{str(detail['msg']).replace('Input should', 'should')}, not {given}"
     return message

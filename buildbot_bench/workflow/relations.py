@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import combinations
 
-from buildbot_bench.workflow.jobs import BenchJob, BuildJob, UploadStep
+from buildbot_bench.workflow.github import machine_problem
+from buildbot_bench.workflow.matrix import MOST_COMBINATIONS, Matrix
 
 Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One thing that is wrong, and the keys that lead to it from the top of the file."""
+    """One thing that is wrong, and the keys that lead to it from the top of the file.
+
+    `of_key`: the last key itself is wrong, and not what stands behind it. `mark` is the line and
+    the column within a long text, both from 1, where they are known better than by the keys.
+    """
 
     place: Place
     message: str
+    of_key: bool = False
+    mark: tuple[int, int] | None = None
 
 
 class RelationError(ValueError):
@@ -25,6 +33,46 @@ class RelationError(ValueError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobOutline:
+    """Of a job what others have to do with; None: what the file says there cannot be understood.
+
+    `uploads` are the numbers of the steps that keep an artefact.
+    """
+
+    builds: bool
+    needs: tuple[str, ...] | None = None
+    runs_on: tuple[str, ...] | None = None
+    matrix: Matrix | None = None
+    uploads: tuple[int, ...] | None = None
+
+    @property
+    def measured(self) -> dict[str, tuple[str, ...]]:
+        """The workloads by the testbed or the label on which the matrix has them."""
+        found: dict[str, tuple[str, ...]] = {}
+        if self.matrix is not None and self.runs_on is not None and not self.is_too_large:
+            for one in self.matrix.combinations(self.runs_on):
+                word, workload = one.get("testbed", ""), one.get("workload", "")
+                found[word] = (*found.get(word, ()), workload)
+        return found
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the matrix has more combinations than are ever meant."""
+        size = len(self.runs_on or ()) * len(self.matrix.workload if self.matrix else ())
+        return size > MOST_COMBINATIONS
+
+    @property
+    def workloads(self) -> tuple[str, ...] | None:
+        """All that is measured, on whatever testbed."""
+        if self.matrix is None or self.runs_on is None:
+            return None
+        return tuple(dict.fromkeys(name for names in self.measured.values() for name in names))
+
+
+Outlines = Mapping[str, JobOutline]
 
 
 def nearest(word: str, known: Collection[str]) -> str:
@@ -44,64 +92,103 @@ def require(problems: Iterator[Problem]) -> None:
         raise RelationError(found)
 
 
-def job_problems(jobs: Mapping[str, BuildJob | BenchJob]) -> Iterator[Problem]:
+def job_problems(jobs: Outlines) -> Iterator[Problem]:
     """Whether there is one build job and each measuring job needs it, or a gate that does."""
-    builds = {name: job for name, job in jobs.items() if isinstance(job, BuildJob)}
-    benches = {name: job for name, job in jobs.items() if isinstance(job, BenchJob)}
+    builds = [name for name, job in jobs.items() if job.builds]
+    benches = [name for name, job in jobs.items() if not job.builds]
     if not builds:
         yield Problem(place=("jobs",), message="no job builds: one must have 'steps'")
-    for surplus in list(builds)[1:]:
-        message = f"only one job may build, and '{next(iter(builds))}' does already"
-        yield Problem(place=("jobs", surplus), message=message)
+    for surplus in builds[1:]:
+        message = f"only one job may build, and '{builds[0]}' does already"
+        yield Problem(place=("jobs", surplus), message=message, of_key=True)
     if not benches:
         message = "no job measures: one must have 'needs', 'runs-on' and 'strategy'"
         yield Problem(place=("jobs",), message=message)
-    for name, build in builds.items():
-        yield from _artefact_problems(name, build)
-    for name, bench in benches.items():
-        for needed in bench.needs:
+    for name in builds:
+        yield from _artefact_problems(name, jobs[name])
+    for name, job in jobs.items():
+        yield from _machine_problems(name, job)
+    yield from _bench_problems(benches, jobs)
+
+
+def _machine_problems(name: str, job: JobOutline) -> Iterator[Problem]:
+    for word in job.runs_on or ():
+        if message := machine_problem(word, builds=job.builds):
+            yield Problem(place=("jobs", name, "runs-on"), message=message)
+
+
+def _bench_problems(names: Iterable[str], jobs: Outlines) -> Iterator[Problem]:
+    for name in names:
+        yield from matrix_problems(name, jobs[name])
+        for needed in jobs[name].needs or ():
             if message := _need_problem(name, needed, jobs):
                 yield Problem(place=("jobs", name, "needs"), message=message)
 
 
-def _need_problem(name: str, needed: str, jobs: Mapping[str, BuildJob | BenchJob]) -> str:
+def _need_problem(name: str, needed: str, jobs: Outlines) -> str:
     """What is wrong with a need of the job of that name; empty when nothing is."""
-    builds = [known for known, job in jobs.items() if isinstance(job, BuildJob)]
-    match jobs.get(needed):
-        case BuildJob():
-            return ""
-        case None:
-            others = [known for known in jobs if known != name]
-            return f"there is no job '{needed}'{nearest(needed, others)}"
-        case BenchJob() if needed == name:
-            return f"'{needed}' builds nothing{nearest(needed, builds)}"
-        case BenchJob() as gate if any(isinstance(jobs.get(one), BenchJob) for one in gate.needs):
-            return f"'{needed}' is no gate: a gate needs the job that builds, and no other gate"
-        case BenchJob() as gate:
-            return _workload_problem(needed, gate, jobs[name])
-    return ""
-
-
-def _workload_problem(needed: str, gate: BenchJob, behind: BuildJob | BenchJob) -> str:
-    if not isinstance(behind, BenchJob) or set(gate.workloads) & set(behind.workloads):
+    gate = jobs.get(needed)
+    if gate is None:
+        others = [known for known in jobs if known != name]
+        return f"there is no job '{needed}'{nearest(needed, others)}"
+    if gate.builds:
         return ""
-    known = ", ".join(gate.workloads)
-    return f"the gate '{needed}' measures no workload of this job, only {known}"
+    if needed == name:
+        builds = [known for known, job in jobs.items() if job.builds]
+        return f"'{needed}' builds nothing{nearest(needed, builds)}"
+    if any(one in jobs and not jobs[one].builds for one in gate.needs or ()):
+        return f"'{needed}' is no gate: a gate needs the job that builds, and no other gate"
+    return _workload_problem(needed, gate.workloads, jobs[name].workloads)
 
 
-def _artefact_problems(name: str, job: BuildJob) -> Iterator[Problem]:
-    uploads = [i for i, step in enumerate(job.steps) if isinstance(step, UploadStep)]
-    if not uploads:
+def _workload_problem(
+    needed: str, gates: tuple[str, ...] | None, behind: tuple[str, ...] | None
+) -> str:
+    if gates is None or behind is None or set(gates) & set(behind):
+        return ""
+    return f"the gate '{needed}' measures no workload of this job, only {', '.join(gates)}"
+
+
+def _artefact_problems(name: str, job: JobOutline) -> Iterator[Problem]:
+    if job.uploads is None:
+        return
+    if not job.uploads:
         message = "no step keeps the artefact: add 'uses: upload-artefact'"
         yield Problem(place=("jobs", name, "steps"), message=message)
-    for surplus in uploads[1:]:
+    for surplus in job.uploads[1:]:
         message = "a build has one artefact, kept by a step above"
         yield Problem(place=("jobs", name, "steps", surplus), message=message)
 
 
-def testbed_problems(
-    labels: Mapping[str, Collection[str]], jobs: Mapping[str, BuildJob | BenchJob]
-) -> Iterator[Problem]:
+def matrix_problems(name: str, job: JobOutline) -> Iterator[Problem]:
+    """Whether what a matrix excludes is in it, and what it includes can be measured."""
+    if job.matrix is None or job.runs_on is None:
+        return
+    where: Place = ("jobs", name, "strategy", "matrix")
+    if job.is_too_large:
+        message = f"has more than {MOST_COMBINATIONS} combinations: make several jobs of it"
+        yield Problem(place=where, message=message)
+        return
+    for index, rule in enumerate(job.matrix.exclude):
+        for key, word, known in (
+            ("testbed", rule.testbed, job.runs_on),
+            ("workload", rule.workload, job.matrix.workload),
+        ):
+            if word is not None and word not in known:
+                message = f"excludes nothing: this matrix has no '{word}'{nearest(word, known)}"
+                yield Problem(place=(*where, "exclude", index, key), message=message)
+    for index, included in enumerate(job.matrix.include):
+        if included.testbed is None and included.workload not in {None, *job.matrix.workload}:
+            message = f"'{included.workload}' is new in this matrix: name the 'testbed', too"
+            yield Problem(place=(*where, "include", index), message=message)
+        if included.workload is None and included.testbed not in {None, *job.runs_on}:
+            message = f"'{included.testbed}' is not in 'runs-on': name the 'workload', too"
+            yield Problem(place=(*where, "include", index), message=message)
+    if not any(job.measured.values()):
+        yield Problem(place=(*where, "exclude"), message="leaves nothing to measure")
+
+
+def testbed_problems(labels: Mapping[str, Collection[str]], jobs: Outlines) -> Iterator[Problem]:
     """Whether each testbed that a job names is described, once any is; `labels` of each."""
     for testbed, given in labels.items():
         for label in given:
@@ -109,21 +196,27 @@ def testbed_problems(
                 message = f"'{label}' is the name of a testbed: call the label otherwise"
                 yield Problem(place=("testbeds", testbed, "labels"), message=message)
     for name, job in jobs.items():
-        if labels and isinstance(job, BenchJob):
-            yield from _place_problems(name, job.runs_on, labels)
+        if labels and not job.builds:
+            yield from _place_problems(name, job, labels)
 
 
 def _place_problems(
-    name: str, runs_on: tuple[str, ...], labels: Mapping[str, Collection[str]]
+    name: str, job: JobOutline, labels: Mapping[str, Collection[str]]
 ) -> Iterator[Problem]:
-    place = ("jobs", name, "runs-on")
     known = {*labels, *(label for given in labels.values() for label in given)}
-    for word in runs_on:
+    places: dict[str, Place] = dict.fromkeys(job.runs_on or (), ("jobs", name, "runs-on"))
+    for index, rule in enumerate(job.matrix.include if job.matrix else ()):
+        if rule.testbed is not None:
+            where = ("jobs", name, "strategy", "matrix", "include", index, "testbed")
+            places.setdefault(rule.testbed, where)
+    for word, place in places.items():
         if word not in known:
             message = f"'testbeds' has no '{word}'{nearest(word, known)}"
             yield Problem(place=place, message=message)
+    measured = job.measured
     for testbed, given in labels.items():
-        words = [word for word in runs_on if word == testbed or word in given]
-        if len(words) > 1:
-            message = f"'{words[0]}' and '{words[1]}' are both '{testbed}'"
-            yield Problem(place=place, message=message)
+        words = [word for word in places if word == testbed or word in given]
+        for word, other in combinations(words, 2):
+            if job.matrix is None or set(measured.get(word, ())) & set(measured.get(other, ())):
+                message = f"'{word}' and '{other}' are both '{testbed}'"
+                yield Problem(place=places[other], message=message)

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from buildbot_bench.core.branches import is_literal, selected_branches
-from buildbot_bench.workflow.fields import BranchPattern, Model, OneOrMore, PathPattern, Switch
+from buildbot_bench.core.cron import parse_cron
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.workflow.fields import (
+    PLAIN_BRANCH_PATTERN,
+    BranchPattern,
+    Model,
+    OneOrMore,
+    PathPattern,
+    Switch,
+)
+
+MOST_SCHEDULES = 50
 
 
 class Push(Model):
@@ -64,16 +82,63 @@ class Dispatch(Model):
     """GitHub's "by hand"; it takes no inputs here."""
 
 
+def _cron(text: str) -> str:
+    try:
+        parse_cron(text)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+Cron = Annotated[str, AfterValidator(_cron)]
+
+
+class Schedule(Model):
+    """When the tip of a branch is measured though nothing arrived."""
+
+    cron: Cron
+    """GitHub's five fields, in UTC: '0 3 * * *' is each night at three."""
+    branch: Annotated[str, StringConstraints(pattern=PLAIN_BRANCH_PATTERN)] | None = None
+    """The branch; the first of on.push.branches unless it is named."""
+
+
+class Concurrency(Model):
+    """What becomes of commits that wait to be measured when others arrive."""
+
+    cancel_in_progress: Switch = False
+    """true: a push drops what earlier pushes to its branch wait for; only what has begun goes on.
+    A search looks at the commits that were passed over when one of them made a difference."""
+
+
 class Triggers(Model):
     """What starts measurements."""
 
     push: Push | None = None
     """Commits that arrive."""
+    schedule: Annotated[tuple[Schedule, ...], Field(min_length=1, max_length=MOST_SCHEDULES)] = ()
+    """Times at which the tip of a branch is measured by fresh boots, whatever arrived."""
     workflow_dispatch: Annotated[Dispatch | None, Field(alias="workflow_dispatch")] = None
     """People, who may start searches."""
     breakage: Switch = True
     """Three commits in a row that do not build, or do not boot: the farm searches by itself for the
     one that broke the branch, and mails it. false: it does not."""
+
+    @property
+    def followed(self) -> Push:
+        """The branches whose history is read, be it that their pushes are measured or not."""
+        if self.push is not None:
+            return self.push
+        named = dict.fromkeys(one.branch or Push().branches[0] for one in self.schedule)
+        return Push(branches=tuple(named)) if named else Push()
+
+    @model_validator(mode="after")
+    def _scheduled_branches_are_followed(self) -> Self:
+        for schedule in self.schedule:
+            if schedule.branch and not self.followed.watched([schedule.branch]):
+                raise ValueError(
+                    f"'push' does not take the branch '{schedule.branch}' of 'schedule'"
+                )
+        return self
 
 
 _Trigger = Literal["push", "workflow_dispatch"]

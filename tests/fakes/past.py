@@ -35,7 +35,9 @@ class Past:
         self.shas = shas
         self._serial = count(1)
 
-    async def commits(self, *positions: int, important: bool = True) -> None:
+    async def commits(
+        self, *positions: int, important: bool = True, arrived_at: float = 0.0
+    ) -> None:
         """These came to the branch."""
         rows = [
             NewCommit(
@@ -45,6 +47,7 @@ class Past:
                 svn=position,
                 subject=f"Change {position}",
                 important=important,
+                arrived_at=arrived_at,
             )
             for position in positions
         ]

@@ -68,7 +68,15 @@ VARIANTS = (
     *(b"r311848+D8526", b"r1+NOINET6+file:a.patch", b"stable/14~3+net.isr.dispatch=direct"),
     *(b"main~3", b"r317849+VIMAGE", b"+", b"r1++", b"D99999999999"),
 )
-REVISIONS = (b"r311848", b"n258000", b"main~3", b"0123456789ab", b"stable/14", b"2017-01-01")
+REVISIONS = (
+    b"r311848",
+    b"n258000",
+    b"main~3",
+    b"0123456789ab",
+    b"stable/14",
+    b"main@{2026-01-31}^^~2",
+    b"v1^{}",
+)
 MANIFESTS = (
     write_manifest(
         Manifest(variant="", config="GENERIC", toolchain="clang", flags="-O2", files={"a": "0"})
@@ -116,6 +124,7 @@ ARCHIVES = (
 WORKFLOWS = (
     (CHECKOUT / "bench.yml").read_bytes(),
     (_DATA / "workflow" / "everything-wrong.yml").read_bytes(),
+    (_DATA / "workflow" / "from-github.yml").read_bytes(),
 )
 BISECT_ARGUMENTS = (
     b"r1\nr2\n--min-effect\n2%\n--json",

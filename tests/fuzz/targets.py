@@ -20,6 +20,7 @@ from buildbot_bench.cli.compare_arguments import parse_compare
 from buildbot_bench.cli.ministat_input import Column, read_dataset
 from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
+from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.legible import long_line, one_line, several_lines, spelled_out
 from buildbot_bench.core.linker_hints import linker_hints
 from buildbot_bench.core.manifest import parse_manifest
@@ -161,6 +162,12 @@ TARGETS = (
     FuzzTarget(name="variant", parse=_of_text(parse_variant), seeds=seeds.VARIANTS),
     FuzzTarget(name="recipe", parse=_of_text(parse_recipe), seeds=seeds.VARIANTS),
     FuzzTarget(name="tunable", parse=_of_text(parse_tunable), seeds=(b"net.isr.bindthreads=1",)),
+    FuzzTarget(
+        name="cron",
+        parse=lambda data: parse_cron(_text(data)).last_due(0.0),
+        seeds=(b"*/15 4 1,15 JAN-MAR 1-5/2", b"0 0 29 2 *"),
+        words=(b"*", b"/", b"SUN", b"-", b","),
+    ),
     FuzzTarget(name="revision", parse=_of_text(parse_spec), seeds=seeds.REVISIONS),
     FuzzTarget(name="run-logs", parse=_of_text(split_logs), seeds=seeds.OUTPUTS),
     FuzzTarget(

@@ -122,10 +122,10 @@ def test_an_r_number_of_a_branch_that_is_not_watched_is_told_where_it_is(farm, s
         ("stable/15", "there is no commit, tag or branch 'stable/15'; did you mean stable/"),
         ("stable/15-n3", "there is no branch 'stable/15'; did you mean stable/"),
         ("stable/14-n9", "there is no n9; stable/14 has n1 to n5"),
-        ("main~1~1", "'main~1~1' is not a revision; write r311849, n245062, stable/14~3, a commit"),
+        ("main~1~x", "'main~1~x' is not a revision; write r311849, n245062, stable/14~3, a commit"),
         ("main~x", "'main~x' is not a revision"),
         ("~3", "'~3' is not a revision"),
-        ("main^", "'main^' is not a revision"),
+        ("main^2", "'main^2' leaves the first-parent history; a merge is one commit here"),
     ],
 )
 def test_a_name_that_means_nothing_is_answered_with_what_to_try(farm, name, said) -> None:

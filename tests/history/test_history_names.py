@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,43 @@ def test_an_unknown_name_offers_the_nearest(origin: Path, history: MirrorHistory
         history.resolve("maim")
     with pytest.raises(UsageError, match="no branch 'master'"):
         history.tip("master")
+
+
+def test_the_names_that_other_clones_have(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, numbered(1, 4))
+    git(origin, "tag", "-a", "-m", "A release", "v1.0", shas[1])
+    history.fetch()
+    described = git(origin, "describe", "main")
+    assert described.startswith("v1.0-2-g")
+    expected = {
+        **dict.fromkeys(("HEAD", "@", "origin/main", "refs/heads/main", described), shas[3]),
+        **dict.fromkeys(("v1.0^{}", "v1.0^{commit}", "refs/tags/v1.0", "tags/v1.0"), shas[1]),
+        **dict.fromkeys(("main^", "main~1", "@~1", "origin/main^1"), shas[2]),
+        "main^^~": shas[0],
+    }
+    assert {name: history.resolve(name).sha for name in expected} == expected
+
+
+def test_a_date_is_the_newest_commit_of_a_branch_by_then(
+    origin: Path, history: MirrorHistory
+) -> None:
+    shas = make_repository(origin, numbered(1, 4))
+    times = [int(git(origin, "log", "-1", "--format=%ct", sha)) for sha in shas]
+    history.fetch()
+    at = [datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S") for time_s in times]
+    assert history.resolve(f"main@{{{at[2]}}}").sha == shas[2]
+    assert history.resolve(f"main@{{{at[2]}Z}}~1").sha == shas[1]
+    assert history.resolve(f"@{{{at[0][:10]}}}").sha == shas[3], "the whole day"
+    with pytest.raises(UsageError, match=r"was committed by 1999-12-31 \(UTC\); name a later day"):
+        history.resolve("main@{1999-12-31}")
+
+
+def test_git_agrees_on_what_a_name_means(origin: Path, history: MirrorHistory) -> None:
+    shas = make_repository(origin, [Commit(), Commit()])
+    side = add_commits(origin, [Commit()], branch="side", on=shas[0])
+    add_commits(origin, [Commit(merged=side[-1]), Commit()], on=shas[1])
+    history.fetch()
+    for name in ("main", "main~1", "main^", "main~2^", "main^^^", "main^1~1", "side^0", "@~3"):
+        assert history.resolve(name).sha == git(origin, "rev-parse", name)
+    with pytest.raises(UsageError, match="leaves the first-parent history"):
+        history.resolve("main~1^2")

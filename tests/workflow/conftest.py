@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.workflow import Workflow, load
 from tests.workflow.example import Complaints, Loader
+
+_COLUMN = re.compile(r"^(bench\.yml:\d+):\d+:")
 
 
 @pytest.fixture
@@ -23,10 +26,18 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loader:
 
 
 @pytest.fixture
-def complaints(read: Loader) -> Complaints:
+def located(read: Loader) -> Complaints:
+    """Complaints as they are printed: FILE:LINE:COLUMN: and what is wrong."""
+
     def refused(text: str) -> list[str]:
         with pytest.raises(UsageError) as error:
             read(text)
         return error.value.message.splitlines()
 
     return refused
+
+
+@pytest.fixture
+def complaints(located: Complaints) -> Complaints:
+    """Complaints without their columns, which test_workflow_places looks at."""
+    return lambda text: [_COLUMN.sub(r"\1:", line) for line in located(text)]

@@ -16,7 +16,7 @@ ALIASES = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 BOMBS = {
     "aliases": (f"{ALIASES}env: *a8\n", "more than 50000 values"),
-    "itself": ("a: &a [*a]\n", ":1: an alias stands for what it is a part of"),
+    "itself": ("a: &a [*a]\n", ":1:4: an alias stands for what it is a part of"),
     "lists": ("[" * 5000, "is nested deeper than 50 levels|is not YAML"),
     "closed lists": ("env: " + "[" * 100 + "]" * 100, "is nested deeper than 50 levels"),
     "many closed lists": ("env: " + "[" * 3000 + "]" * 3000, "is nested deeper than 50 levels"),

@@ -211,3 +211,20 @@ def test_the_digest_is_no_site(read: Loader) -> None:
     notify = read(SMALLEST + "notify: {digest: {day: friday}}\n").notify
     assert notify.sites == {}
     assert read(SMALLEST).notify.digest is None
+
+
+def test_a_schedule_follows_the_first_branch_or_the_one_it_names(read: Loader) -> None:
+    on = read(SMALLEST + "on: {schedule: [{cron: '0 3 * * *'}]}\n").on
+    assert (on.push, on.followed.branches) == (None, ("main",))
+    named = "[{cron: '0 3 * * *', branch: stable/14}, {cron: '0 4 * * *'}]"
+    workflow = read(SMALLEST + f"on: {{schedule: {named}}}\n")
+    assert workflow.branches == ("stable/14", "main")
+    push = "push: {branches: [dev, 'stable/*']}"
+    workflow = read(SMALLEST + f"on: {{{push}, schedule: {named}}}\n")
+    assert workflow.branches == ("dev", "stable/*")
+
+
+def test_later_pushes_drop_what_waits_only_where_the_file_says_so(read: Loader) -> None:
+    assert not read(SMALLEST).concurrency.cancel_in_progress
+    said = "concurrency: {cancel-in-progress: true}\n"
+    assert read(SMALLEST + said).concurrency.cancel_in_progress

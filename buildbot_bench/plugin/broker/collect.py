@@ -34,6 +34,12 @@ async def request_has_ended(master: Any, brid: int | None) -> bool:
     return False
 
 
+async def has_begun(master: Any, brid: int | None) -> bool:
+    """Whether a worker works on a build request, or has."""
+    request = None if brid is None else await master.data.get(("buildrequests", brid))
+    return request is not None and bool(request["claimed"] or request["complete"])
+
+
 async def release_if_orphaned(master: Any, request: dict[str, Any]) -> None:
     """Give a request back when the master that claims it is gone for good.
 

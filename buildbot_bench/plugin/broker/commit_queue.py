@@ -129,26 +129,36 @@ class CommitQueue:
         await self._asked.look(tips, lost_before=self._lost_before)
         if await self._no_ops.look(tips):
             self._asked.taken_back()
-        last = {branch: tip.position for branch, tip in tips.items()}
+        spans = {branch: (await self._first(branch), tip.position) for branch, tip in tips.items()}
         for series in all_series(self._farm.workflow.bench_jobs):
             if (series.testbed, series.workload) not in measured:
                 idle = series.testbed not in busy_testbeds | searched
-                await self._request_series(series, last, idle=idle)
+                await self._request_series(series, spans, idle=idle)
 
     @property
     def _lost_before(self) -> float:
         return self._farm.now() - ASK_AGAIN_AFTER_S
 
-    async def _request_series(self, series: Series, last: Mapping[str, int], *, idle: bool) -> None:
+    async def _first(self, branch: str) -> int:
+        """The position from which on commits of a branch are measured for their own sake."""
+        if self._farm.workflow.concurrency.cancel_in_progress:
+            return await self._farm.store.first_of_newest_push(branch)
+        return 0
+
+    async def _request_series(
+        self, series: Series, spans: Mapping[str, tuple[int, int]], *, idle: bool
+    ) -> None:
         """Ask for the newest commit of the first branch that has one, else for an old one if idle.
 
-        `last` are the branches with the positions up to which they were looked at.
+        `spans` are the branches with the positions from which on they are measured, and up to
+        which they were looked at.
         """
         old: CommitRow | None = None
         # The branch first that was asked for on the series the longest ago.
-        for branch in sorted(last, key=lambda name: self._asked.at_s(name, series)):
-            newest = await self._newest(branch, series, last[branch], idle=idle)
-            if newest is None or newest.position > last[branch]:
+        for branch in sorted(spans, key=lambda name: self._asked.at_s(name, series)):
+            first, last = spans[branch]
+            newest = await self._newest(branch, series, last, idle=idle)
+            if newest is None or not first <= newest.position <= last:
                 continue  # what came just now is the next cycle's
             if newest.position > self._asked.position(branch, series):
                 await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
@@ -177,31 +187,47 @@ class CommitQueue:
     async def _ask(
         self, commit: CommitRow, series: Series, reason: ProbeReason, priority: Priority
     ) -> None:
-        revision = BuildTarget(
-            sha=commit.sha, position=commit.position, label=commit.revision.label
-        )
-        image = await ask_image(self._farm, revision)
-        tries = await self._farm.store.probes_of([image.id], series.testbed, series.workload)
-        lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
-        await ask_probe(
-            self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=series.testbed,
-                workload=series.workload,
-                iterations=series.iterations or await self._auto(series, commit),
-                reason=reason,
-                priority=priority,
-                serial=lost,
-            ),
-        )
+        await ask_commit(self._farm, commit, series, reason=reason, priority=priority)
 
-    async def _auto(self, series: Series, commit: CommitRow) -> int:
-        samples = await self._farm.store.samples(
+
+async def ask_commit(
+    farm: Farm,
+    commit: CommitRow,
+    series: Series,
+    *,
+    reason: ProbeReason,
+    priority: Priority,
+    name: str = "",
+) -> None:
+    """Ask for as many boots of a commit as bench.yml says; `name` tells one request from another.
+
+    Without a name it is asked for once, and again when the boots that were asked for were lost.
+    """
+    revision = BuildTarget(sha=commit.sha, position=commit.position, label=commit.revision.label)
+    image = await ask_image(farm, revision)
+    tries = await farm.store.probes_of([image.id], series.testbed, series.workload)
+    lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
+    await ask_probe(
+        farm,
+        ProbeRequest(
+            image_id=image.id,
             testbed=series.testbed,
             workload=series.workload,
-            first_position=max(0, commit.position - WINDOW_COMMITS),
-            last_position=commit.position,
-            branch=commit.branch,
-        )
-        return auto_iterations(learn(comparable_samples(samples)))
+            iterations=series.iterations or await _auto(farm, series, commit),
+            reason=reason,
+            priority=priority,
+            serial=lost,
+            name=name,
+        ),
+    )
+
+
+async def _auto(farm: Farm, series: Series, commit: CommitRow) -> int:
+    samples = await farm.store.samples(
+        testbed=series.testbed,
+        workload=series.workload,
+        first_position=max(0, commit.position - WINDOW_COMMITS),
+        last_position=commit.position,
+        branch=commit.branch,
+    )
+    return auto_iterations(learn(comparable_samples(samples)))

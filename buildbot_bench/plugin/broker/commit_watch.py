@@ -36,7 +36,7 @@ class CommitWatch:
         """
         farm = self._farm
         await farm.mirroring.refresh()
-        if farm.workflow.on.push is None:
+        if farm.workflow.on.push is None and not farm.workflow.on.schedule:
             return
         taken = await farm.git(farm.history.taken)
         self._say_what_is_left_out(taken[MOST_BRANCHES:])
@@ -129,13 +129,19 @@ class CommitWatch:
         return known.revision if known else None
 
     async def _add(self, branch: str, revisions: Sequence[Revision], *, is_first: bool) -> None:
-        farm, push = self._farm, self._farm.workflow.on.push
-        if push is None:
-            return
-        watched = await farm.git(farm.history.touching, revisions, push.paths, push.paths_ignore)
-        now = farm.now()
+        farm, now = self._farm, self._farm.now()
+        watched = await self._watched(revisions, is_first=is_first)
         rows = [
-            NewCommit.of(revision, important=is_first or revision.sha in watched, arrived_at=now)
+            NewCommit.of(revision, important=revision.sha in watched, arrived_at=now)
             for revision in revisions
         ]
         await farm.store.add_commits(branch, rows)
+
+    async def _watched(self, revisions: Sequence[Revision], *, is_first: bool) -> frozenset[str]:
+        """Those that are measured because they arrived; without `on.push` it is none."""
+        farm, push = self._farm, self._farm.workflow.on.push
+        if push is None:
+            return frozenset()
+        if is_first:
+            return frozenset(revision.sha for revision in revisions)
+        return await farm.git(farm.history.touching, revisions, push.paths, push.paths_ignore)

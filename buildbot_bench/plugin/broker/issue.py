@@ -18,7 +18,13 @@ from buildbot_bench.plugin.broker.quarantine import is_let_through
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import AbTestState, ImageState, JudgementState, ProbeState
+from buildbot_bench.plugin.db.states import (
+    AbTestState,
+    ImageState,
+    JudgementState,
+    ProbeReason,
+    ProbeState,
+)
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.farm.series import held_testbeds
@@ -35,11 +41,13 @@ class NoOps:
     async def spares(self, probe: ProbeRow, image: ImageRow) -> bool:
         """Whether a probe whose image is built costs no boot; then it is closed.
 
-        Only what is measured for the commit's own sake is spared: a search or a confirmation asks
-        for a boot because it wants that boot. But a further image is asked for its other layout,
-        and must have one.
+        Only what is measured for the commit's own sake is spared: a search, a confirmation or a
+        schedule asks for a boot because it wants that boot. But a further image is asked for its
+        other layout, and must have one.
         """
         store = self._farm.store
+        if probe.reason is ProbeReason.SCHEDULE:
+            return False
         if probe.reason in OF_COMMITS:
             series = {"testbed": probe.testbed, "workload": probe.workload}
             branch = await branch_of_image(self._farm, image)

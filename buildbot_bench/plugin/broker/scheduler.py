@@ -28,8 +28,10 @@ from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
+from buildbot_bench.plugin.broker.schedules import Schedules
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.broker.statistics import Statistics
+from buildbot_bench.plugin.broker.superseded import Superseded
 from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of
@@ -63,7 +65,10 @@ class Cycle:
             # Behind the searches: what they have found is confirmed at once, and before any mail.
             ("confirm", Incidents(farm).advance),
             ("compare", AbTests(farm).advance),
+            # Before the queue: what a later push makes needless gives way to that push.
+            ("supersede", Superseded(farm).advance),
             ("queue", CommitQueue(farm).advance),
+            ("schedule", Schedules(farm).advance),
             # Behind all that asks for something: nothing else is to be wanted.
             ("improve", Improvements(farm).advance),
             ("issue", issuer.issue),

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from buildbot.changes.gitpoller import GitPoller
 from buildbot.config import BuilderConfig, error
+from buildbot.config.errors import ConfigErrors
 from buildbot.configurators import ConfiguratorBase
 from buildbot.plugins import util
 from buildbot.secrets.providers.file import SecretInAFile
@@ -92,13 +93,12 @@ class BenchConfigurator(ConfiguratorBase):
         """Read a workflow file; its problems, all of them, end Buildbot's configuration.
 
         Raises:
-            UsageError: The file has problems, and nobody collects errors of configuration.
+            ConfigErrors: The file has problems; each is an error of its own.
         """
         try:
             workflow = load(Path(path))
         except UsageError as problem:
-            error(str(problem))
-            raise
+            raise ConfigErrors(str(problem).splitlines()) from problem
         return cls(workflow, **settings)
 
     def configure(self, config_dict: dict[str, Any]) -> None:

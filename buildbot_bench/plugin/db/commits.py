@@ -94,6 +94,24 @@ def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
     return None
 
 
+def first_arrival(conn: sa.Connection, branch: str) -> float | None:
+    """When the first of a branch's own commits arrived; None while it has none."""
+    query = sa.select(COMMIT.c.arrived_at).where(_own(conn, branch))
+    return conn.execute(query.order_by(COMMIT.c.position).limit(1)).scalar()
+
+
+def first_of_newest_push(conn: sa.Connection, branch: str) -> int:
+    """The position of the first commit that came with the newest one that is to be measured.
+
+    0 while a branch has none. They are the branch's own.
+    """
+    measured = sa.and_(_own(conn, branch), COMMIT.c.important, COMMIT.c.no_op_of.is_(None))
+    newest = sa.select(COMMIT.c.arrived_at).where(measured).order_by(COMMIT.c.position.desc())
+    with_it = COMMIT.c.arrived_at == newest.limit(1).scalar_subquery()
+    query = sa.select(sa.func.min(COMMIT.c.position)).where(measured, with_it)
+    return conn.execute(query).scalar() or 0
+
+
 def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | None:
     """The commit of a branch's line at that position."""
     query = sa.select(COMMIT).where(COMMIT.c.position == position)

@@ -24,7 +24,7 @@ from buildbot_bench.plugin.db.sql import (
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, ProfileState
 
 # Who measures a commit for its own sake.
-OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL)
+OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL, ProbeReason.SCHEDULE)
 
 
 def ensure_probe(conn: sa.Connection, request: ProbeRequest, *, token: str, now: float) -> ProbeRow:

@@ -41,6 +41,7 @@ class ProbeReason(StrEnum):
     SEARCH = "search"
     PERSON = "person"
     CONTROL = "control"
+    SCHEDULE = "schedule"
 
 
 class JudgementState(StrEnum):

@@ -55,6 +55,8 @@ class BenchStore(PooledStore):
     unmeasured = reading(commit_queries.unmeasured)
     commit_at = reading(commit_queries.commit_at)
     asked_commits = reading(commit_queries.asked_commits)
+    first_arrival = reading(commit_queries.first_arrival)
+    first_of_newest_push = reading(commit_queries.first_of_newest_push)
 
     newest_commits = reading(change_queries.newest_commits)
     have_commits = reading(change_queries.have_commits)
@@ -96,6 +98,7 @@ class BenchStore(PooledStore):
     troubles = reading(probe_queries.troubles)
     probe = reading(probe_queries.probe)
     probes = reading(probe_queries.probes)
+    probe_by_key = reading(probe_queries.probe_by_key)
     probes_of_search = reading(probe_queries.probes_of_search)
     open_probes = reading(probe_queries.open_probes)
     recent_probes = reading(probe_queries.recent_probes)

@@ -9,7 +9,6 @@ from buildbot_bench.core.branches import MOST_BRANCHES
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.workflow import Push
 
 UNWATCHED = ""
 """The branch of a commit that no watched branch has in its first-parent history."""
@@ -24,7 +23,7 @@ async def known_branches(farm: Farm) -> tuple[str, ...]:
 
 async def watched_branches(farm: Farm) -> tuple[str, ...]:
     """The branches that were seen and are watched; until one is, those that bench.yml names."""
-    push = farm.workflow.on.push or Push()
+    push = farm.workflow.on.followed
     seen = push.watched(row.name for row in await farm.store.branches())
     return seen[:MOST_BRANCHES] or push.named
 

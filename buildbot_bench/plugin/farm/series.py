@@ -56,16 +56,18 @@ def _gates(series: Series, needed: Iterable[tuple[Series, ...]]) -> tuple[str, .
 
 
 def _series_of_job(job: BenchJob) -> tuple[Series, ...]:
+    """Those of one job; what its matrix leaves out on one testbed moves nothing of the others."""
+    order = dict.fromkeys((*job.strategy.matrix.workload, *job.workloads))
+    number = {workload: place for place, workload in enumerate(order)}
     return tuple(
         Series(
-            testbed=pool[number % len(pool)],
-            workload=workload,
-            iterations=None if job.iterations == "auto" else job.iterations,
-            runs_on=word,
-            pool=pool,
+            testbed=job.pool(cell.runs_on)[number[cell.workload] % len(job.pool(cell.runs_on))],
+            workload=cell.workload,
+            iterations=None if cell.iterations == "auto" else cell.iterations,
+            runs_on=cell.runs_on,
+            pool=job.pool(cell.runs_on),
         )
-        for word, pool in zip(job.runs_on, job.pools, strict=True)
-        for number, workload in enumerate(job.workloads)
+        for cell in job.cells
     )
 
 

@@ -26,6 +26,7 @@ from buildbot_bench.plugin.importing.archive import (
     keep,
     read_archive,
 )
+from buildbot_bench.version import ShowVersion
 from buildbot_bench.workflow import Workflow, load
 
 _EPILOG = """\
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("archives", nargs="+", type=Path, metavar="ARCHIVE")
     parser.add_argument("--workflow", type=Path, default=Path("bench.yml"), help="bench.yml")
     parser.add_argument(
@@ -214,13 +216,12 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
     Raises:
         UsageError: The farm has no such testbed, or the testbed no such workload.
     """
-    jobs = [job for job in workflow.bench_jobs if options.testbed in job.testbeds]
-    if not jobs:
+    if not any(options.testbed in job.testbeds for job in workflow.bench_jobs):
         known_names = ", ".join(sorted(workflow.testbeds))
         raise UsageError(
             f"{options.testbed!r} is no testbed of this farm", hint=f"it has {known_names}"
         )
-    known = {workload for job in jobs for workload in job.workloads}
+    known = set(workflow.workloads_on(options.testbed))
     pairs = {name: name for name in known} | {
         cfg: workload for cfg, workload in _SAME.items() if workload in known
     }

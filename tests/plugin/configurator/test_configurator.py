@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from buildbot.config.errors import ConfigErrors, capture_config_errors
+from buildbot.config.master import FileLoader
 from buildbot.db import enginestrategy
 from buildbot.process.properties import Secret
 from sqlalchemy.pool import NullPool, QueuePool
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.configurator import BenchConfigurator
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile
@@ -171,7 +171,7 @@ def test_what_is_there_already_stays(make_farm, secrets):
 def refused(text: str, tmp_path: Path) -> str:
     path = tmp_path / "bad.yml"
     path.write_text(text)
-    with pytest.raises((ConfigErrors, UsageError)) as error:
+    with pytest.raises(ConfigErrors) as error:
         BenchConfigurator.from_file(path, secrets=tmp_path)
     return str(error.value)
 
@@ -180,6 +180,20 @@ def test_a_workflow_with_problems_ends_the_configuration_and_names_their_lines(t
     told = refused("name: x\nrepositroy: src\n", tmp_path)
     assert "bad.yml:2" in told
     assert "repository" in told
+
+
+def test_checkconfig_has_each_problem_as_an_error_of_its_own(tmp_path, monkeypatch):
+    """Of the farm's own master.cfg; what else it finds is logged with a traceback."""
+    (tmp_path / "bad.yml").write_text("namex: x\nrepositroy: src\n")
+    monkeypatch.setenv("BENCH_WORKFLOW", str(tmp_path / "bad.yml"))
+    master = Path(__file__).parents[3]
+    with pytest.raises(ConfigErrors) as error:
+        FileLoader(str(master), "master.cfg").loadConfig()
+    assert error.value.errors == [
+        f"{tmp_path}/bad.yml:1:1: jobs: missing",
+        f"{tmp_path}/bad.yml:1:1: namex: unknown key; did you mean 'name'?",
+        f"{tmp_path}/bad.yml:2:1: repositroy: unknown key; did you mean 'repository'?",
+    ]
 
 
 def test_the_poller_asks_whether_a_pattern_takes_a_branch(configure):

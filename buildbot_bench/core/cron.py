@@ -1,0 +1,131 @@
+"""When a line of cron, as GitHub's `on.schedule` has them, was due last; it has no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from buildbot_bench.core.errors import UsageError
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+# https://docs.github.com/en/actions/reference/workflows-and-actions/
+# events-that-trigger-workflows#schedule
+_FIELDS: tuple[tuple[str, int, int, Sequence[str]], ...] = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of the month", 1, 31, ()),
+    ("month", 1, 12, _MONTHS),
+    ("day of the week", 0, 6, _DAYS),
+)
+_PART = re.compile(r"(\*|(\w+)(?:-(\w+))?)(?:/(\d{1,2}))?", re.ASCII)
+_LONGEST = 200
+_LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+# 29 February is the same day of the week every 28 years, and every 40 where a century's year
+# between is no leap year.
+_MOST_DAYS = 41 * 366
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CronLine:
+    """The minutes, hours, days and months at which something is due, in UTC; Sunday is 0.
+
+    `either_day`: one of the two kinds of days is enough, as POSIX has it when neither is `*`. As
+    in cron(8), `*/2` counts as `*` there.
+    """
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    either_day: bool
+
+    def takes(self, day: date) -> bool:
+        """Whether something is due on a day."""
+        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        fits = of_month or of_week if self.either_day else of_month and of_week
+        return fits and day.month in self.months
+
+    def last_due(self, at_s: float) -> float:
+        """The newest time, in seconds since 1970, that is not later than another one.
+
+        Raises:
+            UsageError: There is no such day.
+        """
+        now = datetime.fromtimestamp(at_s, UTC)
+        for back in range(_MOST_DAYS):
+            day = now.date() - timedelta(days=back)
+            if not self.takes(day):
+                continue
+            latest = (now.hour, now.minute) if not back else (23, 59)
+            times = [(h, m) for h in self.hours for m in self.minutes if (h, m) <= latest]
+            if times:
+                hour, minute = max(times)
+                return datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC).timestamp()
+        raise UsageError("no year has such a day")
+
+
+def parse_cron(text: str) -> CronLine:
+    """Read five fields: minute, hour, day of the month, month, day of the week.
+
+    Each is `*`, a number, a name (JAN, SUN), a range, a list of these, with `/STEP` if wanted.
+
+    Raises:
+        UsageError: It is none, or no day is ever meant.
+    """
+    fields = text.split() if len(text) <= _LONGEST else []
+    if text.startswith("@"):
+        raise UsageError(f"{text!r:.60} is no cron line here", hint="write '0 3 * * *'")
+    if len(fields) != len(_FIELDS):
+        raise UsageError(
+            f"should be five fields, minute, hour, day, month and weekday in UTC, not {text!r:.60}",
+            hint="each night at three is '0 3 * * *'",
+        )
+    minutes, hours, days, months, weekdays = (
+        _values(field, *kind) for field, kind in zip(fields, _FIELDS, strict=True)
+    )
+    line = CronLine(
+        minutes=minutes,
+        hours=hours,
+        days=days,
+        months=months,
+        weekdays=weekdays,
+        either_day=not any(field.startswith("*") for field in (fields[2], fields[4])),
+    )
+    if not line.either_day and not any(
+        day <= _LONGEST_MONTHS[month - 1] for month in months for day in days
+    ):
+        raise UsageError(f"{text!r:.60} is never due: no year has such a day")
+    return line
+
+
+def _values(field: str, what: str, low: int, high: int, names: Sequence[str]) -> frozenset[int]:
+    found: set[int] = set()
+    for part in field.split(","):
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise UsageError(f"{part!r:.60} is no {what}", hint=f"{low} to {high}, *, 1-5 or */2")
+        whole, first, last, step = match.groups()
+        begin, end = low, high
+        if whole != "*":
+            begin = _number(first, what, low, high, names)
+            end = begin if last is None and step is None else high
+            end = _number(last, what, low, high, names) if last is not None else end
+        if begin > end:
+            raise UsageError(f"the {what} {part!r:.60} goes backwards")
+        if step is not None and int(step) == 0:
+            raise UsageError(f"the {what} {part!r:.60} has a step of 0")
+        found.update(range(begin, end + 1, int(step or 1)))
+    return frozenset(found)
+
+
+def _number(word: str, what: str, low: int, high: int, names: Sequence[str]) -> int:
+    if word.lower() in names:
+        return names.index(word.lower()) + low
+    if re.fullmatch(r"\d{1,2}", word, re.ASCII) and low <= int(word) <= high:
+        return int(word)
+    listed = f" or {names[0].upper()} to {names[-1].upper()}" if names else ""
+    raise UsageError(f"{word!r:.60} is no {what}", hint=f"{low} to {high}{listed}")

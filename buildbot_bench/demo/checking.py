@@ -1,0 +1,115 @@
+"""`bench-farm check`: all mistakes of a bench.yml at once; it imports nothing that runs a farm."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.version import ShowVersion
+from buildbot_bench.workflow import Workflow, load
+
+_RIGHT, _USAGE = 0, 2
+_MISTAKE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `bench-farm check` alone; returns the exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(prog="bench-farm")
+    parser.add_argument("--version", action=ShowVersion)
+    add_check(parser.add_subparsers(required=True, metavar="COMMAND"))
+    options = parser.parse_args(given)
+    status: int = options.command(options)
+    return status
+
+
+def add_check(commands: Any) -> None:
+    """Add the subcommand to those of bench-farm, which `argparse` made."""
+    check = commands.add_parser(
+        "check",
+        help="say all that is wrong with a bench.yml",
+        description="Read a workflow and say all that is wrong with it, each mistake with its"
+        " file, line and column.",
+        epilog="exit status: 0 nothing is wrong · 2 something is",
+    )
+    check.add_argument(
+        "file", nargs="?", type=Path, default=Path("bench.yml"), help="default: %(default)s"
+    )
+    check.add_argument("--json", action="store_true", help="one JSON object")
+    check.set_defaults(command=_check)
+
+
+def mistakes_of(file: Path) -> list[str]:
+    """All that is wrong with a workflow, a line each."""
+    try:
+        load(file)
+    except UsageError as problem:
+        return str(problem).splitlines()
+    return []
+
+
+def tell(mistakes: Iterable[str]) -> int:
+    """Print mistakes; returns the exit status for them."""
+    print("\n".join(mistakes), file=sys.stderr)
+    return _USAGE
+
+
+def _check(options: argparse.Namespace) -> int:
+    mistakes = mistakes_of(options.file)
+    summary = "" if mistakes else summary_of(load(options.file))
+    if options.json:
+        print(json.dumps({"summary": summary, "mistakes": [*map(_as_json, mistakes)]}))
+        return _USAGE if mistakes else _RIGHT
+    if mistakes:
+        return tell(mistakes)
+    print(f"{options.file}: {summary}")
+    return _RIGHT
+
+
+def _as_json(line: str) -> dict[str, str | int | None]:
+    match = _MISTAKE.fullmatch(line)
+    if match is None:
+        return {"file": None, "line": None, "column": None, "message": line}
+    return {
+        "file": match["file"],
+        "line": int(match["line"]),
+        "column": int(match["column"]),
+        "message": match["message"],
+    }
+
+
+def summary_of(workflow: Workflow) -> str:
+    """What a workflow watches, builds and measures, in one line."""
+    job = workflow.build_job
+    measured = [
+        f"{', '.join(job.workloads_of({word}))} on {word}"
+        for job in workflow.bench_jobs
+        for word in job.words
+    ]
+    return (
+        f"{_watched(workflow)}; {job.name} builds on {_or(job.runs_on)}; "
+        f"measures {'; '.join(measured)}"
+    )
+
+
+def _watched(workflow: Workflow) -> str:
+    on = workflow.on
+    parts = []
+    if on.push is not None:
+        parts.append(f"watches {', '.join(on.push.branches)} of {workflow.repository}")
+    if on.schedule:
+        times = ", ".join(
+            f"{one.branch or workflow.branches[0]} at {one.cron}" for one in on.schedule
+        )
+        parts.append(f"measures {times} UTC")
+    return ", ".join(parts) or f"watches nothing of {workflow.repository}: people ask"
+
+
+def _or(names: Iterable[str]) -> str:
+    return " or ".join(names)
