@@ -57,7 +57,7 @@ complete -c bench-bisect -e
 complete -c bench-bisect -f
 
 complete -c bench-bisect -n _shtab_bench_bisect_using -s h -l help -d 'show this help message and exit'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l version -d 'show program'"'"'s version number and exit'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l version -d 'print the version and end'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l testbed -x -d 'where to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l workload -x -d 'what to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'

@@ -57,6 +57,7 @@ complete -c bench-build -e
 complete -c bench-build -f
 
 complete -c bench-build -n _shtab_bench_build_using -s h -l help -d 'show this help message and exit'
+complete -c bench-build -n _shtab_bench_build_using -l version -d 'print the version and end'
 complete -c bench-build -n '_shtab_bench_build_using; and test $_shtab_bench_build_npos -eq 0' -a freebsd -d 'build a FreeBSD kernel and pack it'
 complete -c bench-build -n '_shtab_bench_build_using freebsd' -s h -l help -d 'show this help message and exit'
 complete -c bench-build -n '_shtab_bench_build_using freebsd' -l source -x -d 'the source tree; default: here'

@@ -57,7 +57,7 @@ complete -c bench-compare -e
 complete -c bench-compare -f
 
 complete -c bench-compare -n _shtab_bench_compare_using -s h -l help -d 'show this help message and exit'
-complete -c bench-compare -n _shtab_bench_compare_using -l version -d 'show program'"'"'s version number and exit'
+complete -c bench-compare -n _shtab_bench_compare_using -l version -d 'print the version and end'
 complete -c bench-compare -n _shtab_bench_compare_using -l testbed -x -d 'a testbed to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l workload -x -d 'a workload to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l label -x -d 'call a variant so, everywhere; may be given for each'

@@ -50,13 +50,14 @@ function _shtab_bench_farm_using
   test "$_shtab_bench_farm_cmdpath" = "$argv"
 end
 
-set -g _shtab_bench_farm_commands run demo init verify doctor backup restore certificates
+set -g _shtab_bench_farm_commands run demo init check verify doctor backup restore certificates
 set -g _shtab_bench_farm_opts_with_value --branch --database --db --dir --expect --host --lab --listen --mail-from --mail-to --master --masters --name --pb-port --plant --port --repository --router --smtp --smtp-password-file --smtp-user --testbeds --units --url --user --workflow
 
 complete -c bench-farm -e
 complete -c bench-farm -f
 
 complete -c bench-farm -n _shtab_bench_farm_using -s h -l help -d 'show this help message and exit'
+complete -c bench-farm -n _shtab_bench_farm_using -l version -d 'print the version and end'
 complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a run -d 'Keep a farm until Ctrl-C.'
 complete -c bench-farm -n '_shtab_bench_farm_using run' -s h -l help -d 'show this help message and exit'
 complete -c bench-farm -n '_shtab_bench_farm_using run' -l workflow -x -d 'a bench.yml of your own'
@@ -93,6 +94,9 @@ complete -c bench-farm -n '_shtab_bench_farm_using init' -l masters -x -d 'that 
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l router -x -d 'where several masters meet (default: ws://127.0.0.1:8080)'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l user -x -d 'of master and workers (default: you)'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l units -xka "systemd rc.d" -d 'default: this system'"'"'s'
+complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a check -d 'Read a workflow and say all that is wrong with it, each mistake with its file, line and column.'
+complete -c bench-farm -n '_shtab_bench_farm_using check' -s h -l help -d 'show this help message and exit'
+complete -c bench-farm -n '_shtab_bench_farm_using check' -l json -d 'one JSON object'
 complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a verify -d 'Check that each boot is recorded once, that each probe, search and mail has its end, that nothing is left without an owner and that no row names a missing one. The farm may run meanwhile.'
 complete -c bench-farm -n '_shtab_bench_farm_using verify' -s h -l help -d 'show this help message and exit'
 complete -c bench-farm -n '_shtab_bench_farm_using verify' -l dir -x -d 'of a farm that bench-farm keeps (default: .farm/replay)'

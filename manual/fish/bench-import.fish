@@ -57,6 +57,7 @@ complete -c bench-import -e
 complete -c bench-import -f
 
 complete -c bench-import -n _shtab_bench_import_using -s h -l help -d 'show this help message and exit'
+complete -c bench-import -n _shtab_bench_import_using -l version -d 'print the version and end'
 complete -c bench-import -n _shtab_bench_import_using -l workflow -x -d bench.yml
 complete -c bench-import -n _shtab_bench_import_using -l master -x -d 'the master'"'"'s directory, started once before'
 complete -c bench-import -n _shtab_bench_import_using -l db -x -d 'its database (default: its state.sqlite)'

@@ -57,6 +57,7 @@ complete -c bench-lab -e
 complete -c bench-lab -f
 
 complete -c bench-lab -n _shtab_bench_lab_using -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n _shtab_bench_lab_using -l version -d 'print the version and end'
 complete -c bench-lab -n '_shtab_bench_lab_using; and test $_shtab_bench_lab_npos -eq 0' -a run -d 'Measure a kernel; prints its events: JSON lines, or text on a terminal.'
 complete -c bench-lab -n '_shtab_bench_lab_using run' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using run' -l testbeds -x -d 'the list of testbeds (default: $BENCH_LAB_TESTBEDS or ./testbeds.toml)'
