@@ -2,18 +2,22 @@
 
 Where fewer than two kernels are measured, or beyond the outermost that are, the prior tells: a
 claim is true as often and as nearly as the search takes it to be, else sizes are equally likely on
-a logarithmic scale, from min_effect to the archive's largest common ones. Draws are spread evenly
-(Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018), and what goes wrong in a
-search goes wrong one at a time (another step, a far image, a noise other than the one told), each
-as often as it does alone: so half a dozen draws stand for the whole.
+a logarithmic scale, from min_effect to the archive's largest common ones. Further steps come as
+often as the archive's did (a Poisson process along the commits), and beside a step as often as the
+search thinks. What goes wrong in a search goes wrong one at a time (no step, another step, a far
+image, a noise other than the one told), each as often as it does alone. Such kinds are strata:
+each is drawn at least once, and weighs as it is likely (Neyman, J. Roy. Stat. Soc. 97, 1934).
+Draws are spread evenly (Roberts, "The unreasonable effectiveness of quasirandom
+sequences", 2018): so half a dozen of them stand for the whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
-from math import log, log1p, log2
+from enum import IntEnum, auto
+from itertools import count
+from math import exp, log, log1p, log2
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,18 +26,22 @@ from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import prior_share
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.model import Evidence, SearchPolicy
-from buildbot_bench.core.search.noise_model import SearchNoise, ladders
+from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, ladders
 from buildbot_bench.core.search.posterior import Posterior
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 
 # The largest step to reckon with, when nothing is known of it: the archive's largest common ones.
 _LARGEST = 0.3
-_MOST_STEPS = 4  # in a range; chosen: as many as the archive's iflib range has
+# netbenches: one change of 4 % in 8000 commits of a year; by size as above.
+_USUAL, _USUAL_PER_COMMIT = 0.04, 1 / 8000
 _ENOUGH = 2  # measured kernels: the fewest that say something of a change
 # Each draw takes so many numbers in [0, 1), spread evenly over the draws; further ones are random.
 _EVEN = 3
 _GOLDEN = (5**0.5 - 1) / 2
+_LEAST_SHARE = 0.05  # of a kind; chosen for speed: rarer ones are not drawn
+# One draw of so many hides a step beside those that were seen.
+_HIDDEN_ONE_IN = 4
 # Images that a search builds beside those that halve the range.
 _MORE_IMAGES = 4
 _SEED = 20170110
@@ -44,21 +52,27 @@ class Truth:
     """Levels in ln(value), (n + 1,), and the noise about them.
 
     `odd_image`: the how manyth image to be built lies far from its code's level, if one does.
+    Truths of one `kind` are alike in what the search meets. They are drawn by strata; `share` is
+    the probability of the `stratum`, on average over its draws.
     """
 
     level: FloatArray
     noise: SearchNoise
     odd_image: int | None = None
+    kind: int = 0
+    stratum: int = 0
+    share: float = 1.0
 
 
-class _Kind(Enum):
+class _Kind(IntEnum):
     """What a draw has beside one step and the likeliest noise."""
 
     NO_STEP = auto()
     NOTHING = auto()
     NOISE = auto()
     ODD_IMAGE = auto()
-    MORE_STEPS = auto()
+    NEIGHBOUR = auto()
+    FURTHER = auto()
 
 
 class _Chance:
@@ -69,7 +83,7 @@ class _Chance:
         for _ in range(30):
             ratio = (1 + ratio) ** (1 / (_EVEN + 1))
         even = (0.5 + number * ratio ** -(np.arange(_EVEN) + 1.0)) % 1.0
-        self.kind = (0.5 + number * _GOLDEN) % 1.0
+        self.odd = (0.5 + number * _GOLDEN) % 1.0
         self._even = iter(np.clip(even, 1e-9, 1 - 1e-9).tolist())
         self.rng = np.random.default_rng([_SEED, number])
 
@@ -86,44 +100,54 @@ class _Chance:
 def truths(search_range: SearchRange, evidence: Evidence, policy: SearchPolicy) -> Iterator[Truth]:
     """Draw after draw, without an end; the same ones for the same arguments."""
     measured = {int(search_range.kernel[m.position]) for m in evidence.measurements}
-    posterior = None
-    if len(measured) >= _ENOUGH:
-        posterior = infer(search_range, read(search_range, evidence.measurements), policy)
     positive = [m.value for m in evidence.measurements if m.value > 0]
     unit = log(float(np.median(positive))) if positive else 0.0
-    number = 0
-    while True:
+    if len(measured) < _ENOUGH:
+        yield from _from_prior(search_range, policy, unit)
+    posterior = infer(search_range, read(search_range, evidence.measurements), policy)
+    for number in count():
         chance = _Chance(number)
-        if posterior is None:
-            yield _from_prior(search_range, policy, chance, unit)
-        else:
-            yield _from_posterior(search_range, posterior, policy, chance, unit)
-        number += 1
+        hides = number % _HIDDEN_ONE_IN == _HIDDEN_ONE_IN - 2
+        truth = _from_posterior(search_range, posterior, policy, chance, unit, hides=hides)
+        if truth.share > 0:
+            yield truth
 
 
-def _from_prior(
-    search_range: SearchRange, policy: SearchPolicy, chance: _Chance, unit: float
-) -> Truth:
-    commits = _Commits(search_range)
+def _from_prior(search_range: SearchRange, policy: SearchPolicy, unit: float) -> Iterator[Truth]:
+    """Each kind in turn, the likeliest first; then those that have been drawn least for it."""
     hypotheses = [one for ladder in ladders(policy, prior_share(policy)) for one in ladder]
     weights = np.array([one.weight for one in hypotheses])
     best = int(weights.argmax())
-    images = _images(search_range)
-    kind = _kind(chance.kind, float(weights[best]), hypotheses[best].noise.far, images)
-    chosen = best
-    if kind is _Kind.NOISE:
-        weights[best] = 0.0
-        chosen = chance.among(weights)
+    others = np.where(np.arange(len(weights)) == best, 0.0, weights)
+    shares = _shares(search_range, policy, hypotheses[best])
+    drawn = dict.fromkeys(shares, 0)
+    for number in count():
+        # Seats of a parliament are given out like that (Webster; Sainte-Lague).
+        kind = max(shares, key=lambda k: (not drawn[k], shares[k] / (2 * drawn[k] + 1)))
+        chance = _Chance(number)
+        drawn[kind] += 1
+        chosen = chance.among(others) if kind is _Kind.NOISE else best
+        odd = int(chance.rng.integers(_images(search_range)))
+        yield Truth(
+            level=unit + _level(search_range, policy, chance, kind),
+            noise=hypotheses[chosen].noise,
+            odd_image=odd if kind is _Kind.ODD_IMAGE else None,
+            kind=kind,
+            stratum=kind,
+            share=shares[kind],
+        )
+
+
+def _level(
+    search_range: SearchRange, policy: SearchPolicy, chance: _Chance, kind: _Kind
+) -> FloatArray:
+    commits = _Commits(search_range)
     if kind is not _Kind.NO_STEP:
         at = commits.draw(chance)
         commits.step(at, _size(policy, chance, claimed=policy.claimed))
-        if kind is _Kind.MORE_STEPS:
-            commits.more(at, policy, chance)
-    return Truth(
-        level=unit + commits.level,
-        noise=hypotheses[chosen].noise,
-        odd_image=int(chance.rng.integers(images)) if kind is _Kind.ODD_IMAGE else None,
-    )
+        if kind in (_Kind.NEIGHBOUR, _Kind.FURTHER):
+            commits.more(at, policy, chance, is_near=kind is _Kind.NEIGHBOUR)
+    return commits.level
 
 
 def _images(search_range: SearchRange) -> int:
@@ -131,20 +155,28 @@ def _images(search_range: SearchRange) -> int:
     return _MORE_IMAGES + round(log2(max(search_range.changes, 1)))
 
 
-def _kind(share: float, best: float, far: float, images: int) -> _Kind:
-    """The kind at a share of all; `best` is the weight of the likeliest noise."""
-    if share < 1 - constants.CLAIM_IS_TRUE:
-        return _Kind.NO_STEP
-    left = (1 - share) / constants.CLAIM_IS_TRUE
-    for kind, weight in (
-        (_Kind.MORE_STEPS, constants.CLUSTERED_STEP + constants.FURTHER_STEP),
-        (_Kind.ODD_IMAGE, 1 - (1 - far) ** images),
-        (_Kind.NOISE, 1 - best),
+def _shares(
+    search_range: SearchRange, policy: SearchPolicy, best: Hypothesis
+) -> dict[_Kind, float]:
+    """The probability of each kind that may be; `best` is the likeliest noise."""
+    left, shares = constants.CLAIM_IS_TRUE, {_Kind.NO_STEP: 1 - constants.CLAIM_IS_TRUE}
+    for kind, share in (
+        (_Kind.FURTHER, _further(search_range.changes, policy)),
+        (_Kind.NEIGHBOUR, constants.CLUSTERED_STEP if search_range.changes > 1 else 0.0),
+        (_Kind.ODD_IMAGE, 1 - (1 - best.noise.far) ** _images(search_range)),
+        (_Kind.NOISE, 1 - best.weight),
+        (_Kind.NOTHING, 1.0),
     ):
-        if left < weight:
-            return kind
-        left = (left - weight) / (1 - weight)
-    return _Kind.NOTHING
+        shares[kind] = left * share
+        left -= shares[kind]
+    return {kind: share for kind, share in shares.items() if share > _LEAST_SHARE}
+
+
+def _further(changes: int, policy: SearchPolicy) -> float:
+    """P(a further step from min_effect on anywhere in so many commits), as the archive had them."""
+    least = min(policy.min_effect, _LARGEST / 2)
+    expected = _USUAL_PER_COMMIT * log(_LARGEST / least) / log(_LARGEST / _USUAL)
+    return 1 - exp(-expected * (changes - 1))
 
 
 def _from_posterior(
@@ -153,26 +185,45 @@ def _from_posterior(
     policy: SearchPolicy,
     chance: _Chance,
     unit: float,
+    *,
+    hides: bool,
 ) -> Truth:
+    """What was seen; or, where it `hides` one, another step beside one that was seen."""
     kernels = posterior.readings.kernels
     under = posterior.models[chance.among(np.array([one.weight for one in posterior.models]))]
     commits = _Commits(search_range)
     changes = _changes(under, chance)
-    for folded_gap, change in changes.items():
-        gap = int(posterior.fold.gaps[folded_gap])
-        commits.step(commits.draw(chance, int(kernels[gap]), int(kernels[gap + 1])), change)
+    gaps = [int(posterior.fold.gaps[folded]) for folded in changes]
+    places = [(int(kernels[gap]), int(kernels[gap + 1])) for gap in gaps]
+    for (old, new), change in zip(places, changes.values(), strict=True):
+        commits.step(commits.draw(chance, old, new), change)
+    hidden = np.array([_hidden(old, new, search_range, policy) for old, new in places])
+    one = 1 - float(np.prod(1 - hidden))
+    if hides and one > 0:
+        commits.hide(*places[chance.among(hidden)], policy, chance)
     inside = search_range.prior_cdf[kernels[-1]] - search_range.prior_cdf[kernels[0]]
     if not changes and chance.share() < constants.CLAIM_IS_TRUE * (1 - float(inside)):
         outside = commits.draw_outside(chance, int(kernels[0]), int(kernels[-1]))
         commits.step(outside, _size(policy, chance, claimed=policy.claimed))
     start = unit + float(under.levels().mean[0]) - float(commits.level[kernels[0]])
     images = max(_images(search_range) - len(posterior.readings.image), _MORE_IMAGES)
-    is_odd = chance.kind > (1 - under.noise.far) ** images
+    is_odd = chance.odd > (1 - under.noise.far) ** images
     return Truth(
         level=start + commits.level,
         noise=under.noise,
         odd_image=int(chance.rng.integers(images)) if is_odd else None,
+        kind=2 * int(np.count_nonzero(np.diff(commits.level))) + is_odd,
+        stratum=int(hides),
+        share=one if hides else 1 - one,
     )
+
+
+def _hidden(old: int, new: int, search_range: SearchRange, policy: SearchPolicy) -> float:
+    """P(a step between two kernels has another one between them)."""
+    changes = min(new - old, search_range.changes)
+    if changes <= 1:
+        return 0.0
+    return 1 - (1 - constants.CLUSTERED_STEP) * (1 - _further(changes, policy))
 
 
 def _changes(under: Posterior, chance: _Chance) -> dict[int, float]:
@@ -205,6 +256,7 @@ class _Commits:
 
     def __init__(self, search_range: SearchRange) -> None:
         self._cdf = search_range.prior_cdf
+        self._changes = search_range.changes
         self.level = np.zeros(search_range.n + 1)
 
     def draw(self, chance: _Chance, old: int = 0, new: int | None = None) -> int:
@@ -227,13 +279,27 @@ class _Commits:
         """A change of level at a commit."""
         self.level[commit:] += change
 
-    def more(self, after: int, policy: SearchPolicy, chance: _Chance) -> None:
-        """A further step or several, as often as the search thinks: after one, or anywhere."""
-        both = constants.CLUSTERED_STEP + constants.FURTHER_STEP
-        for _ in range(_MOST_STEPS - 1):
-            near = min(after + 1, len(self._cdf) - 1)
-            is_near = chance.rng.random() < constants.CLUSTERED_STEP / both
-            after = near if is_near else self.draw(chance)
-            self.step(after, _size(policy, chance))
-            if chance.rng.random() > both:
-                return
+    def hide(self, old: int, new: int, policy: SearchPolicy, chance: _Chance) -> None:
+        """Another step between two kernels, whose levels stay: the one that is there makes up."""
+        at = old + 1 + int(np.argmax(np.abs(np.diff(self.level[old : new + 1]))))
+        far = _further(min(new - old, self._changes), policy)
+        is_near = chance.rng.random() * (constants.CLUSTERED_STEP + far) >= far
+        other = self._other(at, old, new, chance, is_near=is_near)
+        size = _size(policy, chance)
+        self.step(other, size)
+        self.step(at, -size)
+
+    def more(self, after: int, policy: SearchPolicy, chance: _Chance, *, is_near: bool) -> None:
+        """Another step: beside one, or anywhere."""
+        other = self._other(after, 0, len(self._cdf) - 1, chance, is_near=is_near)
+        self.step(other, _size(policy, chance))
+
+    def _other(self, after: int, old: int, new: int, chance: _Chance, *, is_near: bool) -> int:
+        """A commit in (old, new] other than `after`; there are two at least."""
+        near = after + 1 if after < new else after - 1
+        if is_near:
+            return near
+        low, high = float(self._cdf[old]), float(self._cdf[new])
+        at = int(np.searchsorted(self._cdf, low + chance.rng.random() * (high - low)))
+        at = min(max(at, old + 1), new)
+        return near if at == after else at
