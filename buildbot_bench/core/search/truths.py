@@ -17,34 +17,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from itertools import count
-from math import exp, log, log1p, log2
+from math import log, log2
 
 import numpy as np
-from scipy.special import ndtri
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import prior_share
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.model import Evidence, SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, ladders
+from buildbot_bench.core.search.planted import Chance, Commits, further_share, size_of_step
 from buildbot_bench.core.search.posterior import Posterior
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 
-# The largest step to reckon with, when nothing is known of it: the archive's largest common ones.
-_LARGEST = 0.3
-# netbenches: one change of 4 % in 8000 commits of a year; by size as above.
-_USUAL, _USUAL_PER_COMMIT = 0.04, 1 / 8000
 _ENOUGH = 2  # measured kernels: the fewest that say something of a change
-# Each draw takes so many numbers in [0, 1), spread evenly over the draws; further ones are random.
-_EVEN = 3
-_GOLDEN = (5**0.5 - 1) / 2
 _LEAST_SHARE = 0.05  # of a kind; chosen for speed: rarer ones are not drawn
 # One draw of so many hides a step beside those that were seen.
 _HIDDEN_ONE_IN = 4
 # Images that a search builds beside those that halve the range.
 _MORE_IMAGES = 4
-_SEED = 20170110
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,28 +67,6 @@ class _Kind(IntEnum):
     FURTHER = auto()
 
 
-class _Chance:
-    """Numbers in (0, 1) for one draw: the first are spread evenly over all draws."""
-
-    def __init__(self, number: int) -> None:
-        ratio = 1.0
-        for _ in range(30):
-            ratio = (1 + ratio) ** (1 / (_EVEN + 1))
-        even = (0.5 + number * ratio ** -(np.arange(_EVEN) + 1.0)) % 1.0
-        self.odd = (0.5 + number * _GOLDEN) % 1.0
-        self._even = iter(np.clip(even, 1e-9, 1 - 1e-9).tolist())
-        self.rng = np.random.default_rng([_SEED, number])
-
-    def share(self) -> float:
-        """The next number."""
-        return float(next(self._even, self.rng.random()))
-
-    def among(self, weights: FloatArray) -> int:
-        """An index with a probability as its weight."""
-        total = np.cumsum(weights)
-        return min(int(np.searchsorted(total, self.share() * total[-1])), len(weights) - 1)
-
-
 def truths(search_range: SearchRange, evidence: Evidence, policy: SearchPolicy) -> Iterator[Truth]:
     """Draw after draw, without an end; the same ones for the same arguments."""
     measured = {int(search_range.kernel[m.position]) for m in evidence.measurements}
@@ -106,7 +76,7 @@ def truths(search_range: SearchRange, evidence: Evidence, policy: SearchPolicy) 
         yield from _from_prior(search_range, policy, unit)
     posterior = infer(search_range, read(search_range, evidence.measurements), policy)
     for number in count():
-        chance = _Chance(number)
+        chance = Chance(number)
         hides = number % _HIDDEN_ONE_IN == _HIDDEN_ONE_IN - 2
         truth = _from_posterior(search_range, posterior, policy, chance, unit, hides=hides)
         if truth.share > 0:
@@ -124,7 +94,7 @@ def _from_prior(search_range: SearchRange, policy: SearchPolicy, unit: float) ->
     for number in count():
         # Seats of a parliament are given out like that (Webster; Sainte-Lague).
         kind = max(shares, key=lambda k: (not drawn[k], shares[k] / (2 * drawn[k] + 1)))
-        chance = _Chance(number)
+        chance = Chance(number)
         drawn[kind] += 1
         chosen = chance.among(others) if kind is _Kind.NOISE else best
         odd = int(chance.rng.integers(_images(search_range)))
@@ -139,12 +109,12 @@ def _from_prior(search_range: SearchRange, policy: SearchPolicy, unit: float) ->
 
 
 def _level(
-    search_range: SearchRange, policy: SearchPolicy, chance: _Chance, kind: _Kind
+    search_range: SearchRange, policy: SearchPolicy, chance: Chance, kind: _Kind
 ) -> FloatArray:
-    commits = _Commits(search_range)
+    commits = Commits(search_range)
     if kind is not _Kind.NO_STEP:
         at = commits.draw(chance)
-        commits.step(at, _size(policy, chance, claimed=policy.claimed))
+        commits.step(at, size_of_step(policy, chance, claimed=policy.claimed))
         if kind in (_Kind.NEIGHBOUR, _Kind.FURTHER):
             commits.more(at, policy, chance, is_near=kind is _Kind.NEIGHBOUR)
     return commits.level
@@ -161,7 +131,7 @@ def _shares(
     """The probability of each kind that may be; `best` is the likeliest noise."""
     left, shares = constants.CLAIM_IS_TRUE, {_Kind.NO_STEP: 1 - constants.CLAIM_IS_TRUE}
     for kind, share in (
-        (_Kind.FURTHER, _further(search_range.changes, policy)),
+        (_Kind.FURTHER, further_share(search_range.changes, policy)),
         (_Kind.NEIGHBOUR, constants.CLUSTERED_STEP if search_range.changes > 1 else 0.0),
         (_Kind.ODD_IMAGE, 1 - (1 - best.noise.far) ** _images(search_range)),
         (_Kind.NOISE, 1 - best.weight),
@@ -172,18 +142,11 @@ def _shares(
     return {kind: share for kind, share in shares.items() if share > _LEAST_SHARE}
 
 
-def _further(changes: int, policy: SearchPolicy) -> float:
-    """P(a further step from min_effect on anywhere in so many commits), as the archive had them."""
-    least = min(policy.min_effect, _LARGEST / 2)
-    expected = _USUAL_PER_COMMIT * log(_LARGEST / least) / log(_LARGEST / _USUAL)
-    return 1 - exp(-expected * (changes - 1))
-
-
 def _from_posterior(
     search_range: SearchRange,
     posterior: AveragedPosterior,
     policy: SearchPolicy,
-    chance: _Chance,
+    chance: Chance,
     unit: float,
     *,
     hides: bool,
@@ -191,7 +154,7 @@ def _from_posterior(
     """What was seen; or, where it `hides` one, another step beside one that was seen."""
     kernels = posterior.readings.kernels
     under = posterior.models[chance.among(np.array([one.weight for one in posterior.models]))]
-    commits = _Commits(search_range)
+    commits = Commits(search_range)
     changes = _changes(under, chance)
     gaps = [int(posterior.fold.gaps[folded]) for folded in changes]
     places = [(int(kernels[gap]), int(kernels[gap + 1])) for gap in gaps]
@@ -204,7 +167,7 @@ def _from_posterior(
     inside = search_range.prior_cdf[kernels[-1]] - search_range.prior_cdf[kernels[0]]
     if not changes and chance.share() < constants.CLAIM_IS_TRUE * (1 - float(inside)):
         outside = commits.draw_outside(chance, int(kernels[0]), int(kernels[-1]))
-        commits.step(outside, _size(policy, chance, claimed=policy.claimed))
+        commits.step(outside, size_of_step(policy, chance, claimed=policy.claimed))
     start = unit + float(under.levels().mean[0]) - float(commits.level[kernels[0]])
     images = max(_images(search_range) - len(posterior.readings.image), _MORE_IMAGES)
     is_odd = chance.odd > (1 - under.noise.far) ** images
@@ -223,10 +186,10 @@ def _hidden(old: int, new: int, search_range: SearchRange, policy: SearchPolicy)
     changes = min(new - old, search_range.changes)
     if changes <= 1:
         return 0.0
-    return 1 - (1 - constants.CLUSTERED_STEP) * (1 - _further(changes, policy))
+    return 1 - (1 - constants.CLUSTERED_STEP) * (1 - further_share(changes, policy))
 
 
-def _changes(under: Posterior, chance: _Chance) -> dict[int, float]:
+def _changes(under: Posterior, chance: Chance) -> dict[int, float]:
     """Gap → change in ln, of one partition and its levels; stretches follow each other."""
     stretch, levels = under.partition.stretch, under.stretches
     m = len(stretch)
@@ -239,67 +202,3 @@ def _changes(under: Posterior, chance: _Chance) -> dict[int, float]:
             changes[begin - 1] = level - before
         begin, before = end + 1, level
     return changes
-
-
-def _size(policy: SearchPolicy, chance: _Chance, claimed: float | None = None) -> float:
-    """The change of a step, in ln."""
-    if claimed:
-        return log1p(claimed) * (1 + constants.CLAIM_SPREAD * float(ndtri(chance.share())))
-    least = log1p(policy.min_effect)
-    most = max(log1p(_LARGEST), least)
-    size = float(least * (most / least) ** chance.share())
-    return size if chance.rng.random() < 1 / 2 else -size
-
-
-class _Commits:
-    """The levels of a range while steps are put into it."""
-
-    def __init__(self, search_range: SearchRange) -> None:
-        self._cdf = search_range.prior_cdf
-        self._changes = search_range.changes
-        self.level = np.zeros(search_range.n + 1)
-
-    def draw(self, chance: _Chance, old: int = 0, new: int | None = None) -> int:
-        """A commit in (old, new], by its prior."""
-        last = len(self._cdf) - 1 if new is None else new
-        low, high = float(self._cdf[old]), float(self._cdf[last])
-        if high <= low:
-            return last
-        at = int(np.searchsorted(self._cdf, low + chance.share() * (high - low)))
-        return min(max(at, old + 1), last)
-
-    def draw_outside(self, chance: _Chance, old: int, new: int) -> int:
-        """A commit at or before `old`, or behind `new`."""
-        low, high = float(self._cdf[old]), float(self._cdf[new])
-        at = chance.share() * (low + 1 - high)
-        place = at if at < low else at - low + high
-        return min(max(int(np.searchsorted(self._cdf, place)), 1), len(self._cdf) - 1)
-
-    def step(self, commit: int, change: float) -> None:
-        """A change of level at a commit."""
-        self.level[commit:] += change
-
-    def hide(self, old: int, new: int, policy: SearchPolicy, chance: _Chance) -> None:
-        """Another step between two kernels, whose levels stay: the one that is there makes up."""
-        at = old + 1 + int(np.argmax(np.abs(np.diff(self.level[old : new + 1]))))
-        far = _further(min(new - old, self._changes), policy)
-        is_near = chance.rng.random() * (constants.CLUSTERED_STEP + far) >= far
-        other = self._other(at, old, new, chance, is_near=is_near)
-        size = _size(policy, chance)
-        self.step(other, size)
-        self.step(at, -size)
-
-    def more(self, after: int, policy: SearchPolicy, chance: _Chance, *, is_near: bool) -> None:
-        """Another step: beside one, or anywhere."""
-        other = self._other(after, 0, len(self._cdf) - 1, chance, is_near=is_near)
-        self.step(other, _size(policy, chance))
-
-    def _other(self, after: int, old: int, new: int, chance: _Chance, *, is_near: bool) -> int:
-        """A commit in (old, new] other than `after`; there are two at least."""
-        near = after + 1 if after < new else after - 1
-        if is_near:
-            return near
-        low, high = float(self._cdf[old]), float(self._cdf[new])
-        at = int(np.searchsorted(self._cdf, low + chance.rng.random() * (high - low)))
-        at = min(max(at, old + 1), new)
-        return near if at == after else at

@@ -172,6 +172,8 @@ def test_the_longer_a_range_the_likelier_has_it_further_steps():
 
     assert several(1) == 0
     assert 0 < several(256) < several(1600) < several(6000) < 1
+    assert max(map(steps, drawn(1600, Evidence(), POLICY, 30))) == 2
+    assert max(map(steps, drawn(20000, Evidence(), POLICY, 30))) == 4
 
 
 def test_a_step_may_hide_beside_one_that_was_seen_and_what_was_read_stays():
