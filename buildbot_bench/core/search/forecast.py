@@ -27,7 +27,7 @@ from buildbot_bench.core.search.truths import Truth, truths
 
 # Decisions of a short search, about 8 ms each; a rehearsal that began is ended. For two seconds.
 _EFFORT = 80.0
-_FEWEST, _MOST = 4, 16  # rehearsals
+_FEWEST, _MOST = 5, 16  # rehearsals
 _NINE_OF_TEN = 0.9
 # Values of an image, and of all, that rehearsals begin with.
 _MOST_OF_IMAGE, _LEAST_OF_IMAGE, _MOST_VALUES = 16, 2, 160

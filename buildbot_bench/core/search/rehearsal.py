@@ -31,7 +31,7 @@ from buildbot_bench.core.search.truths import Truth
 # After so many boots two are given at once; after twice as many, five.
 _BOOTS_A_BATCH = 25
 # Of all decisions of a rehearsal; what a longer one would still take is reckoned (`_longer`).
-_MOST_EFFORT = 34.0
+_MOST_EFFORT = 29.0
 _MOST_LONGER = 4.0
 # Images that take a decision as long as all else of it; measured. Their pairs are what takes time.
 _IMAGES_OF_ONE = 18
