@@ -1,6 +1,12 @@
 """`python -m benchmarks forecasts`: what was forecast, against what searches then took.
 
 Searches of several rows; half are forecast before they begin, half when they have had some boots.
+
+A row by itself is no measure: a forecast does not know which row it is of. Ranges of four steps
+(one search in ten here; at the rate of the archive's changes one in eighty ranges of 1600 commits
+that have a step) mostly end above the 90 % figure, and claims of nothing below the median. That is
+no error of the rehearsal: with the steps known, a search of four is rehearsed to 59 boots on
+average and takes 55.
 """
 
 from __future__ import annotations

@@ -5,10 +5,12 @@ Half a dozen truths are drawn from today's evidence, and each is searched by `pl
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import optimize
+from scipy.special import stdtr
 
 from buildbot_bench.core.search.model import (
     Answer,
@@ -20,18 +22,27 @@ from buildbot_bench.core.search.model import (
 )
 from buildbot_bench.core.search.planner import plan
 from buildbot_bench.core.search.rehearsal import Course, Question, rehearse
-from buildbot_bench.core.search.search_range import FloatArray, build_range
-from buildbot_bench.core.search.truths import truths
+from buildbot_bench.core.search.search_range import build_range
+from buildbot_bench.core.search.truths import Truth, truths
 
 # Decisions of a short search, about 8 ms each; a rehearsal that began is ended. For two seconds.
-_EFFORT = 55.0
-_FEWEST, _MOST = 3, 16  # rehearsals
+_EFFORT = 80.0
+_FEWEST, _MOST = 5, 16  # rehearsals
 _NINE_OF_TEN = 0.9
 # Values of an image, and of all, that rehearsals begin with.
 _MOST_OF_IMAGE, _LEAST_OF_IMAGE, _MOST_VALUES = 16, 2, 160
 # Searches differ by about this much (in ln) where the rehearsals are too few to tell: so many of
 # them weigh as much.
-_SPREAD, _SPREAD_WEIGHT = 0.35, 4.0
+_SPREAD, _SPREAD_WEIGHT = 0.25, 4.0
+_BEYOND = 6.0  # spreads; what lies further off does not come
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rehearsal:
+    """What was supposed, and what a search of it took."""
+
+    truth: Truth
+    course: Course
 
 
 def forecast(
@@ -46,26 +57,26 @@ def forecast(
     if isinstance(first, Answer):
         return Forecast(images=(0.0, 0.0), iterations=(0.0, 0.0), hours=(0.0, 0.0))
     question = Question(n=n, costs=costs, policy=policy, evidence=thinned(known), first=first)
-    courses = _courses(question)
+    rehearsals = _rehearsals(question)
     return Forecast(
-        images=_quantiles(np.array([float(one.images) for one in courses])),
-        iterations=_quantiles(np.array([float(one.iterations) for one in courses])),
-        hours=_quantiles(np.array([one.hours for one in courses])),
+        images=quantiles(rehearsals, "images"),
+        iterations=quantiles(rehearsals, "iterations"),
+        hours=quantiles(rehearsals, "hours"),
     )
 
 
-def _courses(question: Question) -> list[Course]:
+def _rehearsals(question: Question) -> list[Rehearsal]:
     """Rehearsals, as many as the effort allows."""
     search_range = build_range(question.n, question.evidence, question.policy)
-    courses: list[Course] = []
+    done: list[Rehearsal] = []
     effort = 0.0
     drawn = truths(search_range, question.evidence, question.policy)
     for number, truth in enumerate(drawn):
-        courses.append(rehearse(question, truth, number))
-        effort += courses[-1].effort
-        if len(courses) >= _MOST or (len(courses) >= _FEWEST and effort >= _EFFORT):
+        done.append(Rehearsal(truth=truth, course=rehearse(question, truth, number)))
+        effort += done[-1].course.effort
+        if len(done) >= _MOST or (len(done) >= _FEWEST and effort >= _EFFORT):
             break
-    return courses
+    return done
 
 
 def thinned(evidence: Evidence) -> Evidence:
@@ -89,21 +100,37 @@ def _evenly(boots: list[Measurement], most: int) -> list[Measurement]:
     return [ordered[round(i)] for i in np.linspace(0, len(ordered) - 1, most)]
 
 
-def _quantiles(values: FloatArray) -> tuple[float, float]:
-    """The median, and what nine of ten stay below.
+def quantiles(rehearsals: list[Rehearsal], of: str) -> tuple[float, float]:
+    """The median, and what nine of ten stay below, of a figure of the courses.
 
-    The median is Harrell and Davis's (Biometrika 69, 1982), the mean of order statistics with the
-    weights of Beta((K + 1) / 2, (K + 1) / 2). Beyond it, logarithms are taken as normal with the
-    spread of the larger half; as they are few, by Student's t.
+    Those of one kind are taken as lognormal, all with the spread that they have within kinds.
+    What another one of its kind takes is then a Student's t in ln (Gelman et al., Bayesian Data
+    Analysis, 3.2); what is forecast is the mixture of the kinds, each as likely as it is.
     """
-    if not values.all():
-        return float(np.median(values)), float(values.max())
-    ordered = np.log(np.sort(values))
-    count = len(ordered)
-    cuts = stats.beta.cdf(np.arange(count + 1) / count, (count + 1) / 2, (count + 1) / 2)
-    middle = float(np.diff(cuts) @ ordered)
-    above = ordered[ordered > middle] - middle
-    squares = float(above @ above) + _SPREAD_WEIGHT * _SPREAD**2
-    df = len(above) + _SPREAD_WEIGHT
-    spread = (squares / df) ** 0.5 * float(stats.t.ppf(_NINE_OF_TEN, df))
-    return float(np.exp(middle)), float(np.exp(middle + spread))
+    values: dict[int, list[float]] = {}
+    weights: dict[int, float] = {}
+    drawn = Counter(one.truth.stratum for one in rehearsals)
+    for one in rehearsals:
+        kind = one.truth.kind
+        values.setdefault(kind, []).append(float(getattr(one.course, of)))
+        weights[kind] = weights.get(kind, 0.0) + one.truth.share / drawn[one.truth.stratum]
+    every = np.concatenate(list(values.values()))
+    if not every.all():
+        return float(np.median(every)), float(every.max())
+    logs = [np.log(here) for here in values.values()]
+    middle = np.array([here.mean() for here in logs])
+    squares = sum(float(((here - here.mean()) ** 2).sum()) for here in logs)
+    df = len(every) - len(logs) + _SPREAD_WEIGHT
+    variance = (squares + _SPREAD_WEIGHT * _SPREAD**2) / df
+    scale = np.sqrt(variance * (1 + 1 / np.array([len(here) for here in logs])))
+    weight = np.array(list(weights.values())) / sum(weights.values())
+    low, high = middle.min() - _BEYOND * scale.max(), middle.max() + _BEYOND * scale.max()
+
+    def below(log_value: float, share: float) -> float:
+        return float(weight @ stdtr(df, (log_value - middle) / scale)) - share
+
+    median, most = (
+        float(np.exp(optimize.brentq(below, low, high, args=(share,))))
+        for share in (0.5, _NINE_OF_TEN)
+    )
+    return median, most

@@ -31,12 +31,12 @@ from buildbot_bench.core.search.truths import Truth
 # After so many boots two are given at once; after twice as many, five.
 _BOOTS_A_BATCH = 25
 # Of all decisions of a rehearsal; what a longer one would still take is reckoned (`_longer`).
-_MOST_EFFORT = 34.0
+_MOST_EFFORT = 29.0
 _MOST_LONGER = 4.0
 # Images that take a decision as long as all else of it; measured. Their pairs are what takes time.
 _IMAGES_OF_ONE = 18
 # Hypotheses of the noise; with more of them a decision takes longer, though not all are weighed.
-_HYPOTHESES_OF_ONE = 25
+_HYPOTHESES_OF_ONE = 18
 # Run noises between the levels that take as long again: the grid of levels is that much finer.
 _NOISES_OF_ONE, _LEAST_NOISE = 5000.0, 1e-6
 

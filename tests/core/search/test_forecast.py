@@ -19,9 +19,9 @@ from buildbot_bench.core.search import (
     forecast,
     plan,
 )
-from buildbot_bench.core.search.forecast import thinned
+from buildbot_bench.core.search.forecast import Rehearsal, quantiles, thinned
 from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.rehearsal import Question, rehearse
+from buildbot_bench.core.search.rehearsal import Course, Question, rehearse
 from buildbot_bench.core.search.search_range import build_range
 from buildbot_bench.core.search.timeline import Timeline
 from buildbot_bench.core.search.truths import Truth, truths
@@ -152,6 +152,62 @@ def test_without_a_claim_sizes_begin_at_min_effect():
     policy = replace(POLICY, min_effect=0.08)
     sizes = [np.abs(np.diff(t.level)).max() for t in drawn(256, Evidence(), policy, 40)]
     assert min(size for size in sizes if size > 0) >= np.log(1.08) - 1e-9
+
+
+def test_each_kind_of_truth_is_drawn_and_their_shares_add_up():
+    claimed = replace(POLICY, claimed=-0.05, sigma_build=0.002)
+    for n, kinds in ((2, 5), (256, 5), (1600, 6)):
+        first = drawn(n, Evidence(), claimed, kinds)
+        assert len({truth.stratum for truth in first}) == kinds
+        assert 0.9 < sum(truth.share for truth in first) <= 1 + 1e-9
+
+
+def test_the_longer_a_range_the_likelier_has_it_further_steps():
+    def several(n: int) -> float:
+        share = {t.stratum: t.share for t in drawn(n, Evidence(), POLICY, 30) if steps(t) > 1}
+        return sum(share.values())
+
+    def steps(truth: Truth) -> int:
+        return np.count_nonzero(np.diff(truth.level))
+
+    assert several(1) == 0
+    assert 0 < several(256) < several(1600) < several(6000) < 1
+    assert max(map(steps, drawn(1600, Evidence(), POLICY, 30))) == 2
+    assert max(map(steps, drawn(20000, Evidence(), POLICY, 30))) == 4
+
+
+def test_a_step_may_hide_beside_one_that_was_seen_and_what_was_read_stays():
+    ends = [(0, 100.0), (1600, 90.0), (0, 100.2), (1600, 90.2)]
+    seen, hidden = (
+        [t for t in drawn(1600, evidence(*ends), POLICY, 12) if t.stratum == which]
+        for which in (0, 1)
+    )
+    assert {np.count_nonzero(np.diff(t.level)) for t in seen} == {1}
+    assert {np.count_nonzero(np.diff(t.level)) for t in hidden} == {2}
+    assert all(t.level[1600] - t.level[0] == pytest.approx(-0.105, abs=0.03) for t in hidden)
+    assert np.mean([t.share for t in seen]) + np.mean([t.share for t in hidden]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.02, False), (0.3, True)])
+def test_what_is_rare_and_long_moves_what_nine_of_ten_stay_below_only_where_it_is_likely(
+    share, moves
+):
+    def rehearsal(kind: int, boots: float, share: float) -> Rehearsal:
+        return Rehearsal(
+            truth=Truth(
+                level=np.zeros(2),
+                noise=SearchNoise(run=0.005, build=0.0),
+                kind=kind,
+                stratum=kind,
+                share=share,
+            ),
+            course=Course(iterations=boots, images=boots, hours=boots, effort=1.0),
+        )
+
+    usual = [rehearsal(0, boots, 1 - share) for boots in (14.0, 15.0, 15.0, 16.0)]
+    median, most = quantiles([*usual, rehearsal(1, 60.0, share)], "iterations")
+    assert median == pytest.approx(15, rel=0.15)
+    assert (most > 40) is moves
 
 
 def test_what_was_seen_is_where_truths_lie():
