@@ -11,6 +11,7 @@ from dataclasses import replace
 from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
+from buildbot_bench.core.sharing import Served
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
@@ -65,6 +66,7 @@ async def live_through_everything(past: Past) -> None:
     await _other_branch(past)
     for lease in (BROKER, "master:1"):
         await past.farm.store.take_lease(lease, token=f"of {lease}", masterid=1, hold_s=60)
+    await past.farm.store.keep_share("lab", HOSTILE, Served(start=1.0, finish=91.0))
 
 
 async def _other_branch(past: Past) -> None:

@@ -14,11 +14,12 @@ from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import forecast
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import (
     ImageState,
+    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,

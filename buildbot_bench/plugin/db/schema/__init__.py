@@ -12,24 +12,23 @@ from buildbot_bench.plugin.db.schema.findings import (
     REPORT,
     SEARCH,
 )
+from buildbot_bench.plugin.db.schema.kept import ARTEFACT, PATCH, READ_FILES
 from buildbot_bench.plugin.db.schema.masters import LEASE
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
     AB_TEST_IMAGE,
     AB_TEST_VARIANT,
-    ARTEFACT,
     BRANCH,
     CAPTURE,
     COMMIT,
     DROPPED_COMMIT,
     IMAGE,
     ITERATION,
-    PATCH,
     PROBE,
     PROFILE,
     QUARANTINE,
-    READ_FILES,
 )
+from buildbot_bench.plugin.db.schema.sharing import SHARE
 
 __all__ = [
     "AB_TEST",
@@ -56,4 +55,5 @@ __all__ = [
     "READ_FILES",
     "REPORT",
     "SEARCH",
+    "SHARE",
 ]
