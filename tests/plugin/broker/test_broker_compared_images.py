@@ -19,8 +19,8 @@ from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
-    Extension,
 )
+from buildbot_bench.plugin.requests.extensions import Extension
 
 pytestmark = pytest.mark.both_databases
 
