@@ -61,7 +61,13 @@ class CaptureRequests:
         running = await store.ab_tests(states=(AbTestState.RUNNING,))
         await for_each(running, self._request_of_ab_test, "comparison of variants")
         await for_each(await store.profiles(state=ProfileState.ISSUED), self._collect, "capture")
-        await for_each(await store.profiles(state=ProfileState.NEW), self._end_if_vain, "capture")
+        new = await store.profiles(state=ProfileState.NEW)
+        await for_each(new, self._end_if_vain, "capture")
+        if new:
+            await self._hand_over()
+
+    async def _hand_over(self) -> None:
+        """Issue the captures whose turn it is on a worker that has nothing to do."""
         for worker, queue in (await lab_turns(self._farm)).queues.items():
             turn = next(queue.order(), None)
             if turn is not None and not queue.handed and await self._issue(turn.wish.row):
