@@ -12,6 +12,7 @@ from buildbot_bench.cli.options import (
     add_follow_and_cancel,
     add_min_effect,
     add_no_wait,
+    add_priority,
     add_version,
     command_parser,
     farm_access,
@@ -62,6 +63,7 @@ _FOR_START_ONLY = {
     "testbed": "--testbed",
     "workload": "--workload",
     "min_effect": "--min-effect",
+    "priority": "--priority",
     "fix": "--with",
     "dry_run": "--dry-run",
     "no_wait": "--no-wait",
@@ -121,6 +123,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--testbed", metavar="T", help="where to measure (default: the farm's)")
     group.add_argument("--workload", metavar="W", help="what to measure (default: the farm's)")
     add_min_effect(group)
+    add_priority(group)
     group.add_argument(
         "--with",
         dest="fix",
@@ -189,6 +192,7 @@ def _start(options: argparse.Namespace) -> StartSearch:
         workload=options.workload,
         min_effect=options.min_effect,
         fix=options.fix,
+        priority=options.priority,
         dry_run=options.dry_run,
         wait=not options.no_wait,
     )

@@ -103,6 +103,7 @@ def _question(request: StartSearch) -> dict[str, Any]:
         "testbed": request.testbed,
         "workload": request.workload,
         "with": request.fix,
+        "priority": request.priority,
     }
     return {key: value for key, value in asked.items() if value is not None}
 

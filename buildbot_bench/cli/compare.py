@@ -103,6 +103,8 @@ def _start(command: CompareCommand, request: StartComparison, farm: FarmClient) 
     }
     if request.min_effect is not None:
         question["min_effect"] = request.min_effect
+    if request.priority is not None:
+        question["priority"] = request.priority
     unsure = "whether the comparison began, `bench-compare --list` shows"
     started = _once(command, lambda: farm.start_comparison(question), unsure)
     return _go_on(command, started, farm, wait=request.wait)

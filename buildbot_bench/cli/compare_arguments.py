@@ -14,6 +14,7 @@ from buildbot_bench.cli.options import (
     add_follow_and_cancel,
     add_min_effect,
     add_no_wait,
+    add_priority,
     add_version,
     command_parser,
     farm_access,
@@ -69,6 +70,7 @@ _FOR_START_ONLY = {
     "testbed": "--testbed",
     "workload": "--workload",
     "min_effect": "--min-effect",
+    "priority": "--priority",
 }
 _FOR_START_AND_EXTENSION = {
     "iterations": "-n",
@@ -92,7 +94,8 @@ class StartComparison:
     """Compare variants, the base first; `labels` are what some of them are to be called.
 
     There are `iterations` boots of each one's first image, and at most `images` of each.
-    `patches` holds each file that they name, by its name there.
+    `patches` holds each file that they name, by its name there. `priority` is low, normal or high;
+    None: the farm's word for what is usual.
     """
 
     variants: tuple[str, ...]
@@ -102,6 +105,7 @@ class StartComparison:
     iterations: int
     images: int
     min_effect: float | None
+    priority: str | None
     patches: Mapping[str, bytes]
     wait: bool
 
@@ -235,6 +239,7 @@ def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
         "more while the verdict needs them; with 1 luck with layout is not told from a change",
     )
     add_min_effect(group)
+    add_priority(group)
     add_no_wait(group, "comparison")
     known = group.add_mutually_exclusive_group()
     add_follow_and_cancel(known, "comparison", "bench-compare")
@@ -300,6 +305,7 @@ def _start(options: argparse.Namespace) -> StartComparison:
         iterations=_DEFAULT_ITERATIONS if boots is None else boots.number,
         images=options.images or DEFAULT_IMAGES,
         min_effect=options.min_effect,
+        priority=options.priority,
         patches=patches,
         wait=not options.no_wait,
     )

@@ -11,6 +11,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.version import ShowVersion
 
 DEFAULT_FARM = "http://localhost:8010"
@@ -82,6 +83,15 @@ def add_min_effect(group: argparse._ArgumentGroup) -> None:
         metavar="E",
         type=fraction,
         help="smallest change that matters, as 2%% or 0.02 (default: the farm's)",
+    )
+
+
+def add_priority(group: argparse._ArgumentGroup) -> None:
+    """What share of a testbed it gets that others want, too."""
+    group.add_argument(
+        "--priority",
+        choices=[str(one) for one in PersonPriority],
+        help="its share of a testbed that others want, too (normal); high takes the role bench",
     )
 
 

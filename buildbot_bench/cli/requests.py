@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StartSearch:
-    """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along."""
+    """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along.
+
+    `priority` is low, normal or high; None: the farm's word for what is usual.
+    """
 
     old: str
     new: str
@@ -15,6 +18,7 @@ class StartSearch:
     workload: str | None
     min_effect: float | None
     fix: str | None
+    priority: str | None
     dry_run: bool
     wait: bool
 

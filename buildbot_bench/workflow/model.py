@@ -37,6 +37,7 @@ from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.notify import Notify
 from buildbot_bench.workflow.outlines import outline
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
+from buildbot_bench.workflow.sharing import Sharing
 from buildbot_bench.workflow.storing import ArtefactStorage, Storing
 from buildbot_bench.workflow.triggers import Concurrency, On, Push, Triggers
 from buildbot_bench.workflow.untrusted import UntrustedLimits
@@ -132,6 +133,8 @@ class Workflow(Model):
     """Where built kernels lie, and for how long."""
     untrusted: UntrustedLimits = UntrustedLimits()
     """What people without the role `approve` may have at a time."""
+    sharing: Sharing = Sharing()
+    """Who gets which share of a testbed that several want."""
     mail: Mail | None = None
     """Who is told; without it nobody is."""
     notify: Notify = Notify()

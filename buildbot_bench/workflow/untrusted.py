@@ -16,5 +16,7 @@ class UntrustedLimits(Model):
     """How much their patches may have that the farm keeps, in MiB."""
     comparisons: Annotated[int, Field(ge=1, le=1000)] = 5
     """How many of their comparisons may run or await approval."""
+    boots_a_day: Annotated[int, Field(ge=1, le=100_000)] = 200
+    """How many boots their comparisons get within 24 hours."""
     keep_days: Annotated[int, Field(ge=1)] = 14
     """Patches that nobody has approved by then are rejected and deleted."""

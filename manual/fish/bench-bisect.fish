@@ -51,7 +51,7 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --cancel --farm --follow --mark --min-effect --password-file --patience --release --testbed --user --with --workload
+set -g _shtab_bench_bisect_opts_with_value --cancel --farm --follow --mark --min-effect --password-file --patience --priority --release --testbed --user --with --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
@@ -61,6 +61,7 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l version -d 'print the v
 complete -c bench-bisect -n _shtab_bench_bisect_using -l testbed -x -d 'where to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l workload -x -d 'what to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l priority -xka "low normal high" -d 'its share of a testbed that others want, too (normal); high takes the role bench'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l with -x -d 'a commit to apply to each revision that it fits and that lacks it'
 complete -c bench-bisect -n _shtab_bench_bisect_using -s n -l dry-run -d 'print the forecast and start nothing'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l no-wait -d 'print the search'"'"'s number and do not wait for it'

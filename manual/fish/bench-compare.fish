@@ -51,7 +51,7 @@ function _shtab_bench_compare_using
 end
 
 set -g _shtab_bench_compare_commands
-set -g _shtab_bench_compare_opts_with_value --approve --cancel --extend --farm --follow --images --label --min-effect --output --password-file --patience --reject --testbed --user --workload -n
+set -g _shtab_bench_compare_opts_with_value --approve --cancel --extend --farm --follow --images --label --min-effect --output --password-file --patience --priority --reject --testbed --user --workload -n
 
 complete -c bench-compare -e
 complete -c bench-compare -f
@@ -64,6 +64,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l label -x -d 'call a v
 complete -c bench-compare -n _shtab_bench_compare_using -s n -x -d 'boots of each one'"'"'s first image (5), and the most of a further one, which gets two or more, as boots vary; +N beside --extend: so many more'
 complete -c bench-compare -n _shtab_bench_compare_using -l images -x -d 'images of each at most (16; up to 24): two below 10 %, more while the verdict needs them; with 1 luck with layout is not told from a change'
 complete -c bench-compare -n _shtab_bench_compare_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'
+complete -c bench-compare -n _shtab_bench_compare_using -l priority -xka "low normal high" -d 'its share of a testbed that others want, too (normal); high takes the role bench'
 complete -c bench-compare -n _shtab_bench_compare_using -l no-wait -d 'print the comparison'"'"'s number and do not wait for it'
 complete -c bench-compare -n _shtab_bench_compare_using -l follow -x -d 'come back to a comparison'
 complete -c bench-compare -n _shtab_bench_compare_using -l cancel -x -d 'end it without an answer'

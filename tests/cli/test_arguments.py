@@ -34,6 +34,7 @@ def test_two_revisions_are_a_search() -> None:
         workload=None,
         min_effect=None,
         fix=None,
+        priority=None,
         dry_run=False,
         wait=True,
     )
@@ -107,6 +108,8 @@ def test_argument_goes_before_environment_and_environment_before_default() -> No
         (("--mark", "7"), "takes what the report was"),
         (("--mark", "7", "fixed", "r1", "r2"), "`bench-bisect --mark 7 fixed r313448`"),
         (("--list", "--min-effect", "2%"), "--min-effect goes with OLD NEW only"),
+        (("--list", "--priority", "low"), "--priority goes with OLD NEW only"),
+        ((*RANGE, "--priority", "urgent"), "invalid choice: 'urgent'"),
         ((*RANGE, "--frobnicate"), "unrecognized arguments: --frobnicate; see"),
         ((*RANGE, "--test", "apu2"), "unrecognized arguments: --test"),
     ],

@@ -67,7 +67,7 @@ def test_exit_status_says_how_the_comparison_ended(
 
 def test_question_reaches_the_farm_as_it_was_asked(farm: ComparisonFarm, compare: Compare) -> None:
     all_series = ("--testbed", "apu", "--workload", "pf", "--workload", "ipfw")
-    compare(*PAIR, *all_series, "-n", "7", "--min-effect", "3%", "--no-wait")
+    compare(*PAIR, *all_series, "-n", "7", "--min-effect", "3%", "--priority", "low", "--no-wait")
     assert farm.comparisons[3].question == {
         "variants": ["r4", "r4+VIMAGE"],
         "labels": {},
@@ -76,6 +76,7 @@ def test_question_reaches_the_farm_as_it_was_asked(farm: ComparisonFarm, compare
         "iterations": 7,
         "images": 16,
         "min_effect": 0.03,
+        "priority": "low",
         "patches": {},
     }
 

@@ -12,6 +12,7 @@ from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
+from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
@@ -68,6 +69,7 @@ async def live_through_everything(past: Past) -> None:
     await past.farm.store.keep_metric(testbed=TESTBED, workload=WORKLOAD, metric=own)
     for lease in (BROKER, "master:1"):
         await past.farm.store.take_lease(lease, token=f"of {lease}", masterid=1, hold_s=60)
+    await past.farm.store.keep_share("lab", HOSTILE, Served(start=1.0, finish=91.0))
 
 
 async def _other_branch(past: Past) -> None:
@@ -210,14 +212,14 @@ async def _searches(past: Past) -> None:
     await past.answered(SLOPE, "slope")
     for state in (SearchState.FAILED, SearchState.CANCELLED):
         await past.search(state=state, detail=HOSTILE, ended_at=past.farm.now())
-    await past.search(state=SearchState.CANCELLING)
+    await past.search(state=SearchState.CANCELLING, priority=PersonPriority.LOW)
     patch = await past.farm.store.add_patch(
         body=b"\xff\0", origin=HOSTILE, requester=HOSTILE, now=past.farm.now()
     )
     fix = {"fix_sha": past.shas[18], "fix_patch": patch.digest}
     alarm = {"key": "alarm:1", "reason": "alarm", "requester": "judge", "claimed": 0.2}
     await past.search(2, 10, **alarm, **fix)
-    running = await past.search(3, 9)
+    running = await past.search(3, 9, priority=PersonPriority.HIGH)
     await past.probe(8, reason="search", search_id=running.id)
     for state in ProfileState:
         await _profile(past, 9, state, search_id=running.id)
@@ -324,6 +326,8 @@ async def _ab_test(
             min_effect=0.02,
             requester="ann",
             images=4,
+            priority=list(PersonPriority)[position % len(PersonPriority)],
+            limited=position % 2 == 1,
         ),
         now=past.farm.now(),
     )

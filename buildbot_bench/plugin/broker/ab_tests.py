@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.ab_test import Block, next_block
-from buildbot_bench.plugin.broker.ask import Priority, ask_probe, cancel_probes
+from buildbot_bench.plugin.broker.ask import ask_probe, cancel_probes
 from buildbot_bench.plugin.broker.further_images import FurtherImages
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
@@ -17,6 +17,7 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     AbTestState,
     ImageState,
+    Priority,
     ProbeReason,
     ProbeState,
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from math import inf
 from uuid import uuid4
 
@@ -21,6 +20,7 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     AbTestState,
     ImageState,
+    Priority,
     ProbeReason,
     ProbeState,
 )
@@ -29,20 +29,6 @@ from buildbot_bench.plugin.farm.branches import branch_of_commit
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
-
-
-class Priority(IntEnum):
-    """Buildbot starts the highest first, and the oldest of equals."""
-
-    PERSON = 30
-    CONTROL = 25  # three boots a day; a search on a testbed out of control is in vain
-    SEARCH = 20
-    CONFIRM = 15
-    COMMIT = 10
-    AHEAD = 5
-    SPARE = 2
-    BACKFILL = 0
-    IMPROVEMENT = -1  # its search waits for a lab that idles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,6 @@ from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (
     BuildTarget,
     Capacity,
-    Priority,
     ask_image,
     ask_probe,
     cancel_probes,
@@ -36,6 +35,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     ImageState,
+    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,

@@ -10,24 +10,27 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from buildbot_bench.plugin.broker.ask import Priority, ask_image, built_for
+from buildbot_bench.plugin.broker.ask import ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProfileRow
 from buildbot_bench.plugin.db.states import (
     AbTestState,
     ImageState,
+    Priority,
     ProfileState,
     SearchKind,
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm, profile_builder
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import captures_removal_reason, held_testbeds
+from buildbot_bench.plugin.farm.series import captures_removal_reason
 from buildbot_bench.plugin.queries.captures import mail_waits
 from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.plugin.queries.turns import keep_turn, lab_turns
 
 # A build that ends so often without a word of its job wants a person.
 MAX_ATTEMPTS = 3
@@ -58,7 +61,17 @@ class CaptureRequests:
         running = await store.ab_tests(states=(AbTestState.RUNNING,))
         await for_each(running, self._request_of_ab_test, "comparison of variants")
         await for_each(await store.profiles(state=ProfileState.ISSUED), self._collect, "capture")
-        await for_each(await store.profiles(state=ProfileState.NEW), self._issue, "capture")
+        new = await store.profiles(state=ProfileState.NEW)
+        await for_each(new, self._end_if_vain, "capture")
+        if new:
+            await self._hand_over()
+
+    async def _hand_over(self) -> None:
+        """Issue the captures whose turn it is on a worker that has nothing to do."""
+        for worker, queue in (await lab_turns(self._farm)).queues.items():
+            turn = next(queue.order(), None)
+            if turn is not None and not queue.handed and await self._issue(turn.wish.row):
+                await keep_turn(self._farm, worker, turn)
 
     async def _request_of_search(self, search: SearchRow) -> None:
         if len(await self._farm.store.profiles_of_search(search.id)) == _SIDES:
@@ -117,7 +130,7 @@ class CaptureRequests:
             now=self._farm.now(),
         )
 
-    async def _issue(self, row: ProfileRow) -> None:
+    async def _end_if_vain(self, row: ProfileRow) -> None:
         if row.ab_test_id is not None:
             ab_test = await self._farm.store.ab_test(row.ab_test_id)
             if ab_test is None or ab_test.state in {AbTestState.CANCELLING, AbTestState.CANCELLED}:
@@ -126,9 +139,17 @@ class CaptureRequests:
         image = await self._farm.store.image(row.image_id)
         if image is None or image.state in {ImageState.UNTESTABLE, ImageState.FAILED}:
             await self._fail(row, (image and image.reason) or "its image cannot be had")
-            return
-        if image.state != ImageState.BUILT or row.testbed in await held_testbeds(self._farm):
-            return
+
+    async def _issue(self, wanted: ClaimRow | CaptureClaimRow) -> bool:
+        """Hand a capture over whose turn it is; say whether it is one, and has a builder."""
+        if isinstance(wanted, ClaimRow):
+            return False
+        row = await self._farm.store.profile(wanted.id)
+        if row is None:
+            return False
+        image = await self._farm.store.image(row.image_id)
+        if image is None:
+            return False
         brid = await self._issuer.request(
             name=f"bench-profile:{row.id}:{row.attempt}",
             builder=profile_builder(row.testbed),
@@ -144,6 +165,7 @@ class CaptureRequests:
         )
         if brid is not None:
             await self._farm.store.change_profile(row, state=ProfileState.ISSUED, brid=brid)
+        return brid is not None
 
     async def _collect(self, row: ProfileRow) -> None:
         """A build that ended and left its request open did so without a word of the job."""

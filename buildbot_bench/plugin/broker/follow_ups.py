@@ -8,7 +8,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
-from buildbot_bench.plugin.broker.ask import Priority, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for
 from buildbot_bench.plugin.broker.marks import take_up
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
@@ -22,6 +22,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
     JudgementState,
     MarkKind,
+    Priority,
     ProbeReason,
     SearchReason,
 )

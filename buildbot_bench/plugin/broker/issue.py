@@ -5,6 +5,7 @@ Commits that change nothing of the kernel cost no boot: what their predecessor g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from buildbot.data.resultspec import Filter
@@ -13,8 +14,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.variant import parse_recipe
-from buildbot_bench.plugin.broker.ask import Priority
-from buildbot_bench.plugin.broker.quarantine import is_let_through
+from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
@@ -22,12 +22,13 @@ from buildbot_bench.plugin.db.states import (
     AbTestState,
     ImageState,
     JudgementState,
+    Priority,
     ProbeReason,
     ProbeState,
 )
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
-from buildbot_bench.plugin.farm.series import held_testbeds
+from buildbot_bench.plugin.queries.turns import WorkerQueue, keep_turn, lab_turns
 
 _LOG = Logger()
 
@@ -113,6 +114,7 @@ class Issuer:
         self._scheduler = scheduler
         self._retry_s = retry_s
         self._noops = NoOps(farm)
+        self._settled: set[int] = set()
 
     async def issue(self) -> None:
         """Ask for what is wanted and not yet asked for."""
@@ -120,23 +122,11 @@ class Issuer:
             image.id: image for image in await self._farm.store.images(state=ImageState.WANTED)
         }
         urgency: dict[int, int] = {}
-        held = await held_testbeds(self._farm)
-        probes = await self._farm.store.probes(state=ProbeState.NEW)
-        # Asked for behind the probes, so that none is without its image.
-        there = await self._farm.store.images_of_new_probes() if probes else {}
-        for probe in probes:
+        for probe in await self._farm.store.probes(state=ProbeState.NEW):
             if probe.image_id in images:
                 known = urgency.get(probe.image_id, Priority.BACKFILL)
                 urgency[probe.image_id] = max(known, probe.priority)
-                continue
-            image = there.get(probe.image_id)
-            if image is None or image.state is not ImageState.BUILT:
-                continue
-            if not is_let_through(probe, held):
-                continue
-            # Here and not in a cycle's earlier part: the image may have been built since.
-            if not await self._noops.spares(probe, image):
-                await self._issue_probe(probe, image)
+        await self._share_out()
         for ab_test in await self._farm.store.ab_tests(states=(AbTestState.RUNNING,)):
             urgency |= dict.fromkeys(ab_test.image_ids, Priority.PERSON)
         for image in images.values():
@@ -147,6 +137,49 @@ class Issuer:
         """A repository or a disk that fails now may work soon; a clock may have been set back."""
         pause_s = self._retry_s * 2 ** (image.attempt - 1) if image.attempt else 0.0
         return not 0.0 <= self._farm.now() - image.changed_at < pause_s
+
+    async def _share_out(self) -> None:
+        """Hand each worker that has nothing to do what is next; the rest waits in the tables.
+
+        Were more handed to Buildbot, it would order that by its priorities alone.
+        """
+        queues = (await lab_turns(self._farm)).queues
+        await self._settle([wish.row for queue in queues.values() for wish in queue.ready])
+        for worker, queue in queues.items():
+            if not queue.handed:
+                await self._hand_over(worker, queue)
+
+    async def _settle(self, ready: Sequence[ClaimRow | CaptureClaimRow]) -> None:
+        """Look once at what has just got its kernel: what costs no boot need not wait for one."""
+        probes = {row.id for row in ready if isinstance(row, ClaimRow)}
+        for number in sorted(probes - self._settled):
+            await self._bootable(number)
+        self._settled = probes
+
+    async def _hand_over(self, worker: str, queue: WorkerQueue) -> None:
+        """Issue what is next of what can be issued; captures are handed over elsewhere."""
+        passed_over = {
+            place for place, wish in enumerate(queue.ready) if not isinstance(wish.row, ClaimRow)
+        }
+        while (turn := next(queue.order(passed_over), None)) is not None:
+            bootable = await self._bootable(turn.wish.row.id)
+            if bootable is not None and await self._issue_probe(*bootable):
+                await keep_turn(self._farm, worker, turn)
+                return
+            passed_over.add(turn.place)
+
+    async def _bootable(self, number: int) -> tuple[ProbeRow, ImageRow] | None:
+        """A probe with its image; None, of one that is open no more and of one that is spared.
+
+        Here and not in a cycle's earlier part: the image may have been built since.
+        """
+        probe = await self._farm.store.probe(number)
+        if probe is None or probe.state is not ProbeState.NEW:
+            return None
+        image = await self._farm.store.image(probe.image_id)
+        if image is None:
+            return None
+        return None if await self._noops.spares(probe, image) else (probe, image)
 
     async def _issue_image(self, image: ImageRow, priority: int) -> None:
         built = parse_recipe(image.variant)
@@ -171,7 +204,8 @@ class Issuer:
                 image, now=self._farm.now(), state=ImageState.BUILDING, brid=brid
             )
 
-    async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> None:
+    async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> bool:
+        """Say whether Buildbot has a builder for it."""
         brid = await self.request(
             name=f"bench-probe:{probe.id}:{probe.attempt}",
             builder=bench_builder(probe.testbed),
@@ -189,6 +223,7 @@ class Issuer:
             await self._farm.store.change_probe(
                 probe, state=ProbeState.ISSUED, brid=brid, issued_at=self._farm.now()
             )
+        return brid is not None
 
     async def request(
         self,

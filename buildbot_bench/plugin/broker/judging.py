@@ -17,11 +17,11 @@ from buildbot_bench.core.judge import (
 )
 from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each

@@ -14,10 +14,10 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
-from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.control_images import ControlState, control_state

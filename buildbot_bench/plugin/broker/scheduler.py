@@ -71,8 +71,9 @@ class Cycle:
             ("schedule", Schedules(farm).advance),
             # Behind all that asks for something: nothing else is to be wanted.
             ("improve", Improvements(farm).advance),
-            ("issue", issuer.issue),
+            # Before boots are issued: a testbed whose turn is a capture's is free for it.
             ("capture", CaptureRequests(farm, scheduler.master, issuer).advance),
+            ("issue", issuer.issue),
             ("mail", MailOutbox(farm).advance),
             ("retain", Retention(farm).advance),
             ("expire", UnapprovedPatches(farm).advance),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from twisted.logger import Logger
 
 from buildbot_bench.core.cron import parse_cron
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.commit_queue import ask_commit
 from buildbot_bench.plugin.db.rows import CommitRow
-from buildbot_bench.plugin.db.states import ProbeReason
+from buildbot_bench.plugin.db.states import Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.workflow import Schedule

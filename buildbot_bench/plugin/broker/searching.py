@@ -18,7 +18,6 @@ from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import (
     Boots,
     Capacity,
-    Priority,
     bootable_image,
     cancel_probes,
     is_built,
@@ -27,7 +26,7 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.states import AbTestState
 
 
@@ -49,7 +50,8 @@ class NewAbTest:
     """Variants to be compared, the base first, so many `iterations` of each one's first image.
 
     `series` are pairs of testbed and workload. There are at most `images` of each variant, and no
-    further one is booted more often than the first.
+    further one is booted more often than the first. `limited`: who asked for it may have no more
+    than `untrusted` in bench.yml allows.
     """
 
     variants: Sequence[AbTestVariant]
@@ -60,6 +62,8 @@ class NewAbTest:
     requester: str
     state: AbTestState = AbTestState.RUNNING
     images: int = 1
+    priority: PersonPriority = PersonPriority.NORMAL
+    limited: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from buildbot_bench.core.incident import Breakage, is_worse
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import (
     JudgementState,
@@ -137,6 +138,7 @@ class NewSearch:
     fix_sha: str | None = None
     fix_patch: str | None = None
     kind: SearchKind = SearchKind.EFFECT
+    priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None
 
     def makes_worse(self, effect: float) -> bool:

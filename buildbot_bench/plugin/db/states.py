@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 
 class ImageState(StrEnum):
@@ -42,6 +42,24 @@ class ProbeReason(StrEnum):
     PERSON = "person"
     CONTROL = "control"
     SCHEDULE = "schedule"
+
+
+class Priority(IntEnum):
+    """Of what one claimant wants the highest goes first, and the oldest of equals.
+
+    Buildbot's requests have it, too: builders start the highest first. A testbed is shared out
+    before that, by core.sharing.
+    """
+
+    PERSON = 30
+    CONTROL = 25  # three boots a day; a search on a testbed out of control is in vain
+    SEARCH = 20
+    CONFIRM = 15
+    COMMIT = 10
+    AHEAD = 5
+    SPARE = 2
+    BACKFILL = 0
+    IMPROVEMENT = -1  # its search waits for a lab that idles
 
 
 class JudgementState(StrEnum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
 from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
+from buildbot_bench.plugin.db import claims as claim_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
@@ -111,6 +112,12 @@ class BenchStore(PooledStore):
     keep_metric = writing(metric_queries.keep_metric)
     metric_of = reading(metric_queries.metric_of)
     direction_of = reading(metric_queries.direction_of)
+
+    claims = reading(claim_queries.claims)
+    capture_claims = reading(claim_queries.capture_claims)
+    shares = reading(claim_queries.shares)
+    keep_share = writing(claim_queries.keep_share)
+    boots_since = reading(claim_queries.boots_since)
 
     add_iteration = writing(sample_queries.add_iteration)
     iterations_of_probe = reading(sample_queries.iterations_of_probe)

@@ -24,6 +24,7 @@ from buildbot_bench.core.ab_test import (
 )
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.model import Noise
+from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
@@ -40,6 +41,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
 )
 from buildbot_bench.plugin.queries.compared_images import KnownImages, known_images
 from buildbot_bench.plugin.queries.history import read_series
+from buildbot_bench.plugin.queries.waits import Waits, waits
 
 _OUTCOMES_KEPT = 256
 
@@ -52,6 +54,7 @@ class ComparisonViews:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._waits: Waits | None = None
         self._noises: dict[tuple[SeriesName, str, frozenset[int]], Noise | None] = {}
 
     async def describe(self, ab_test_id: int) -> Json | None:
@@ -59,6 +62,7 @@ class ComparisonViews:
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             return None
+        self._waits = None
         summary = await self.summarise(ab_test)
         if not ab_test.ended:
             nothing: Json = {"report": None, "text": None, "markdown": None, "set_ups": []}
@@ -77,6 +81,7 @@ class ComparisonViews:
         known = await known_images(self._farm, ab_test)
         wanted = {series: known.wanted(*series) for series in ab_test.series_names}
         done = boots_done(ab_test, measured)
+        waits_for = await self._waits_for(ab_test, known.images)
         return {
             "comparisonid": ab_test.id,
             "state": str(ab_test.state),
@@ -93,7 +98,9 @@ class ComparisonViews:
             ),
             "boots": sum(sum(own.values()) for by_place in wanted.values() for own in by_place),
             "now": ab_test.detail
-            or ("" if ab_test.ended else await self._activity(ab_test, known.images)),
+            or ("" if ab_test.ended else await self._activity(ab_test, known.images, waits_for)),
+            "waits_for": waits_for,
+            "priority": str(ab_test.priority),
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
             "requester": ab_test.requester,
@@ -197,7 +204,24 @@ class ComparisonViews:
         held = [image.variant for image in images if image and image.state == ImageState.HELD]
         return list(dict.fromkeys(d for variant in held for d in parse_recipe(variant).patches))
 
-    async def _activity(self, ab_test: AbTestRow, images: Sequence[ImageRow]) -> str:
+    async def _waits_for(self, ab_test: AbTestRow, images: Sequence[ImageRow]) -> str:
+        """What one waits for; empty when it waits for nothing. A list asks for all at once."""
+        if ab_test.ended:
+            return ""
+        if ab_test.state == AbTestState.AWAITING:
+            return what_it_waits_for(WaitForDecision(by="approval"))
+        self._waits = self._waits or await waits(self._farm)
+        unbuilt = (i for i in images if i.state in {ImageState.WANTED, ImageState.BUILDING})
+        if (image := next(unbuilt, None)) is not None and ab_test.id not in self._waits.ab_tests:
+            builder = self._farm.workflow.build_job.name
+            begun = image.state is ImageState.BUILDING
+            wait = WaitForBuild(label=image.label, builder=builder if begun else None)
+            return what_it_waits_for(wait)
+        return self._waits.ab_tests.get(ab_test.id, "")
+
+    async def _activity(
+        self, ab_test: AbTestRow, images: Sequence[ImageRow], waits_for: str
+    ) -> str:
         """What is done for a comparison at this moment, in a few words."""
         if ab_test.state == AbTestState.AWAITING:
             return "its patches await approval"
@@ -208,6 +232,8 @@ class ComparisonViews:
         by_id = {image.id: image for image in images}
         for probe in await self._farm.store.probes_of_ab_test(ab_test.id):
             if probe.state in OPEN_PROBES and probe.image_id in by_id:
+                if waits_for:
+                    return waits_for
                 label = by_id[probe.image_id].label
                 return f"measuring {label}: {probe.workload} on {probe.testbed}"
         return "planning"

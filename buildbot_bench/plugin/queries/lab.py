@@ -12,6 +12,7 @@ from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
+from buildbot_bench.plugin.queries.waits import Waits, waits
 
 Json = dict[str, Any]
 
@@ -25,11 +26,12 @@ async def lab(farm: Farm) -> Json:
         *await farm.store.images(ImageState.BUILDING),
         *await farm.store.images(ImageState.WANTED),
     ]
+    found = await waits(farm)
     return {
         "farm": farm.workflow.name,
         "branch": await first_branch(farm),
         "branches": list(await watched_branches(farm)),
-        "testbeds": [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)],
+        "testbeds": [await _testbed(farm, name, found) for name in sorted(farm.workflow.testbeds)],
         "builders": [await worker(farm, name) for name in farm.workflow.build_job.runs_on],
         "images": [
             {"label": i.label, "image": i.ordinal, "state": str(i.state), "since": i.changed_at}
@@ -59,8 +61,15 @@ async def masters(farm: Farm) -> list[Json]:
 
 async def testbed(farm: Farm, name: str) -> Json:
     """One testbed: its worker, how it was of late, what it does, its queue, its control image."""
+    return await _testbed(farm, name, await waits(farm))
+
+
+async def _testbed(farm: Farm, name: str, found: Waits) -> Json:
     declared = testbed_of(farm, name)
-    entries = [await _entry(farm, probe) for probe in await _queue(farm, name)]
+    entries = [
+        await _entry(farm, probe) | {"waits_for": found.texts.get(probe.id, "")}
+        for probe in await _queue(farm, name, found)
+    ]
     wait_s = 0.0
     for entry in entries:
         entry["starts_in_s"] = wait_s
@@ -110,11 +119,13 @@ async def worker(farm: Farm, name: str) -> Json:
     }
 
 
-async def _queue(farm: Farm, testbed: str) -> Sequence[ProbeRow]:
-    """Open probes as Buildbot will take them: those that run, then by priority and age."""
-    issued = await farm.store.probes(ProbeState.ISSUED)
-    waiting = await farm.store.probes(ProbeState.NEW)
-    return [probe for probe in (*issued, *waiting) if probe.testbed == testbed]
+async def _queue(farm: Farm, testbed: str, found: Waits) -> Sequence[ProbeRow]:
+    """Open probes in the order in which they are booted; those that cannot be yet come last."""
+    probes = [probe for probe in await farm.store.open_probes() if probe.testbed == testbed]
+    at_work = [probe for probe in probes if probe.state is ProbeState.ISSUED]
+    waiting = [probe for probe in probes if probe.state is ProbeState.NEW]
+    last = len(found.places)
+    return at_work + sorted(waiting, key=lambda probe: found.places.get(probe.id, last))
 
 
 async def _entry(farm: Farm, probe: ProbeRow) -> Json:

@@ -31,6 +31,7 @@ from buildbot_bench.plugin.queries.history import culprits_of, revision_json
 from buildbot_bench.plugin.queries.incident_views import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.plugin.queries.waits import Waits, waits
 from buildbot_bench.render.incident_mails import breakage_text
 from buildbot_bench.render.text import report_text
 
@@ -47,12 +48,14 @@ class SearchViews:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._waits: Waits | None = None
 
     async def describe(self, search_id: int) -> Json | None:
         """A search as it stands, with its report when it has ended."""
         search = await self._farm.store.search(search_id)
         if search is None:
             return None
+        self._waits = None
         summary = await self.summarise(search)
         if search.kind is not SearchKind.EFFECT:
             return summary | {"incident": []} | await self._breakage(search)
@@ -84,7 +87,7 @@ class SearchViews:
                 }
                 for suspect in found
             ],
-            "now": await self._activity(search),
+            "now": await self._activity(search, summary["waits_for"]),
             "report": None,
             "text": None,
         }
@@ -119,6 +122,8 @@ class SearchViews:
             "created_at": search.created_at,
             "ended_at": search.ended_at,
             "requester": search.requester,
+            "priority": str(search.priority),
+            "waits_for": await self._waits_for(search),
             "iterations_done": iterations,
             "images_built": images,
             "forecast": search.forecast,
@@ -165,13 +170,21 @@ class SearchViews:
             "duration_s": sum(row.duration_s for row in iterations),
         }
 
-    async def _activity(self, search: SearchRow) -> str:
+    async def _waits_for(self, search: SearchRow) -> str:
+        """What a search waits for; empty when it waits for nothing. A list asks for all at once."""
+        if search.ended_at is not None:
+            return ""
+        self._waits = self._waits or await waits(self._farm)
+        return self._waits.searches.get(search.id, "")
+
+    async def _activity(self, search: SearchRow, waits_for: str) -> str:
         """What is done for a search at this moment, in a few words."""
         for probe in reversed(await self._farm.store.probes_of_search(search.id)):
             image = await self._farm.store.image(probe.image_id)
             if probe.state in OPEN_PROBES and image is not None:
-                verb = "building" if image.state in {"wanted", "building"} else "measuring"
-                return f"{verb} {image.label} for {search.testbed}"
+                if image.state in {ImageState.WANTED, ImageState.BUILDING}:
+                    return f"building {image.label} for {search.testbed}"
+                return waits_for or f"measuring {image.label} for {search.testbed}"
         return "planning"
 
     def _ends(self, search: SearchRow) -> tuple[Revision, Revision]:

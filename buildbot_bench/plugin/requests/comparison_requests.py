@@ -13,6 +13,7 @@ from buildbot_bench.core.ab_test import (
     check_written,
 )
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
@@ -21,13 +22,14 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.requests.comparison_costs import announced
 from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
-from buildbot_bench.plugin.requests.quota import refuse_one_too_many
+from buildbot_bench.plugin.requests.extensions import Extension, images_of, iterations_of
+from buildbot_bench.plugin.requests.quota import refuse_one_too_many, refuse_too_many_boots
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
 
 DEFAULT_ITERATIONS = 5
-MIN_ITERATIONS, MOST_ITERATIONS = 3, 100
+MIN_ITERATIONS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +39,7 @@ class ComparisonQuestion:
     `variants` are as people write them, the base first; `labels` what some of them are to be
     called, by what is written. There are `iterations` boots of each one's first image, and at most
     `images` of each. `patches` holds the bytes of each file that a variant names, by its
-    name.
+    name. `priority` weighs its boots against others'.
     """
 
     variants: tuple[str, ...]
@@ -48,22 +50,7 @@ class ComparisonQuestion:
     images: int = DEFAULT_IMAGES
     min_effect: float | None = None
     patches: Mapping[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Extension:
-    """What a comparison is to have more: `more` boots of each or `iterations` in all, variants.
-
-    `images` is how many of each there may be, None for as many as it has.
-    With none of these it goes on where it was cancelled, or failed.
-    """
-
-    variants: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    iterations: int | None = None
-    images: int | None = None
-    more: int = 0
-    patches: Mapping[str, bytes] = field(default_factory=dict)
+    priority: PersonPriority = PersonPriority.NORMAL
 
 
 class ComparisonRequests:
@@ -84,6 +71,8 @@ class ComparisonRequests:
         check_written(question.variants, question.labels)
         wanted = self._series_of_job(question)
         await refuse_one_too_many(self._farm, requester, trusted=trusted)
+        boots = len(question.variants) * question.iterations * len(wanted)
+        await refuse_too_many_boots(self._farm, requester, boots, trusted=trusted)
         found = await self._variants(question, requester, trusted=trusted)
         check_identities([_identity(*one) for one in found])
         rows, held = await self._rows(found, trusted=trusted)
@@ -97,6 +86,8 @@ class ComparisonRequests:
                 min_effect=question.min_effect or self._min_effect(wanted),
                 requester=requester,
                 state=AbTestState.AWAITING if held else AbTestState.RUNNING,
+                priority=question.priority,
+                limited=not trusted,
             ),
             now=self._farm.now(),
         )
@@ -119,12 +110,16 @@ class ComparisonRequests:
             raise UsageError(
                 f"comparison {ab_test_id} is {ab_test.state}", hint="start another one"
             )
-        iterations, images = _iterations(ab_test, asked), _images(ab_test, asked)
+        iterations, images = iterations_of(ab_test, asked), images_of(ab_test, asked)
         known = [variant.variant for variant in ab_test.variants]
         check_written(asked.variants, asked.labels, known=known)
         await refuse_other_epoch(self._farm, ab_test, asked.variants)
         if ab_test.ended:
             await refuse_one_too_many(self._farm, requester, trusted=trusted)
+        more = len(ab_test.variants) * (iterations - ab_test.iterations)
+        more += len(asked.variants) * iterations
+        boots = more * len(ab_test.series)
+        await refuse_too_many_boots(self._farm, requester, boots, trusted=trusted)
         found = await self._variants(asked, requester, trusted=trusted)
         there = [await self._known(variant) for variant in ab_test.variants]
         check_identities([*there, *(_identity(*one) for one in found)])
@@ -268,39 +263,3 @@ def _identity(variant: Variant, label: str) -> Identity:
         variant=variant.label,
         label=label,
     )
-
-
-def _iterations(ab_test: AbTestRow, asked: Extension) -> int:
-    """How many boots of each there are to be.
-
-    Raises:
-        UsageError: Fewer than there are, or more than may be.
-    """
-    wanted = (asked.iterations or ab_test.iterations) + asked.more
-    if wanted < ab_test.iterations:
-        raise UsageError(
-            f"comparison {ab_test.id} has {ab_test.iterations} boots of each, not {wanted}",
-            hint="nothing measured is thrown away: ask for as many or more",
-        )
-    if wanted > MOST_ITERATIONS:
-        raise UsageError(
-            f"{wanted} boots of each are too many: {MOST_ITERATIONS} are the most",
-            hint=f"comparison {ab_test.id} has {ab_test.iterations}",
-        )
-    return wanted
-
-
-def _images(ab_test: AbTestRow, asked: Extension) -> int:
-    """How many images of each there may be.
-
-    Raises:
-        UsageError: Fewer than there are.
-    """
-    wanted = asked.images or ab_test.images
-    known = 1 + max((one.number for one in ab_test.further), default=0)
-    if wanted < known:
-        raise UsageError(
-            f"comparison {ab_test.id} has {known} images of a variant, not {wanted}",
-            hint="nothing measured is thrown away: ask for as many or more",
-        )
-    return wanted

@@ -7,6 +7,7 @@ from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.plugin.db.rows import PatchRow
 from buildbot_bench.plugin.db.states import AbTestState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.turns import boots_of_a_day
 
 _OPEN = (AbTestState.AWAITING, AbTestState.RUNNING)
 
@@ -50,3 +51,27 @@ async def refuse_one_too_many(farm: Farm, requester: str, *, trusted: bool) -> N
             f"{len(theirs)} of your comparisons run or await approval, and {most} are the most",
             hint=f"wait for comparison {theirs[-1].id}, or cancel it",
         )
+
+
+async def refuse_too_many_boots(farm: Farm, requester: str, boots: int, *, trusted: bool) -> None:
+    """Let a person who is not trusted ask for what the boots of a day are enough for.
+
+    `boots` is what the comparison asks for at first. What it takes besides, and what others of
+    theirs take meanwhile, waits for another day.
+
+    Raises:
+        UsageError: They had too many already, or it asks for more than a day has.
+    """
+    most = farm.workflow.untrusted.boots_a_day
+    if trusted:
+        return
+    had = (await boots_of_a_day(farm, [requester])).get(requester, 0)
+    if had + boots <= most:
+        return
+    raise UsageError(
+        f"it takes {boots} boots: your comparisons had {had} within 24 hours, and {most} are the"
+        " most",
+        hint="compare fewer variants or series, or have somebody with the role approve ask"
+        if boots > most
+        else "ask again tomorrow, or for fewer boots",
+    )

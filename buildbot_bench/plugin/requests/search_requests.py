@@ -13,12 +13,14 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import forecast
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import BuildTarget, Priority, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import (
     ImageState,
+    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,
@@ -48,6 +50,7 @@ class SearchQuestion:
     min_effect: float | None = None
     error: float | None = None
     fix: str | None = None
+    priority: PersonPriority = PersonPriority.NORMAL
 
 
 class SearchRequests:
@@ -113,6 +116,7 @@ class SearchRequests:
             requester=requester,
             fix_sha=fix_sha,
             fix_patch=fix_patch,
+            priority=question.priority,
         )
 
     async def _branch(self, old: Revision, new: Revision) -> str:

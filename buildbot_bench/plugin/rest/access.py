@@ -25,13 +25,15 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.rest.session_key import read_session_key, sign_sessions
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
 
 _LOG = Logger()
 
-APPROVE = "approve"
+APPROVE, CONTROL = "approve", "bench"
 
 # Chosen: who mistypes waits for a moment, who guesses tries some 8000 passwords a day.
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 10.0
@@ -191,6 +193,23 @@ def require(args: Mapping[Any, Any], role: str) -> None:
     """
     if not may(args, role):
         raise Forbidden(f"you need to have role '{role}'".encode())
+
+
+def priority_of(args: Mapping[Any, Any]) -> PersonPriority:
+    """The parameter `priority`; normal when it is not given. `high` takes the role `bench`.
+
+    Raises:
+        UsageError: It is none.
+    """
+    value = args.get("priority", PersonPriority.NORMAL)
+    if value not in tuple(PersonPriority):
+        raise UsageError(
+            f"the parameter 'priority' must be one of {', '.join(PersonPriority)},"
+            f" not {value!r:.80}"
+        )
+    if value == PersonPriority.HIGH:
+        require(args, CONTROL)
+    return PersonPriority(value)
 
 
 def owner_of(args: Mapping[Any, Any]) -> str:

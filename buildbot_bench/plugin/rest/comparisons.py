@@ -14,12 +14,11 @@ from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     DEFAULT_ITERATIONS,
     MIN_ITERATIONS,
-    MOST_ITERATIONS,
     ComparisonQuestion,
     ComparisonRequests,
-    Extension,
 )
-from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
+from buildbot_bench.plugin.requests.extensions import MOST_ITERATIONS, Extension
+from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, priority_of, require
 from buildbot_bench.plugin.rest.endpoints import (
     BenchEndpoint,
     files,
@@ -59,6 +58,7 @@ def question_of(args: dict[str, Any]) -> ComparisonQuestion:
         images=number(args, "images", least=1, most=MOST_IMAGES, default=DEFAULT_IMAGES),
         min_effect=fraction(args, "min_effect"),
         patches=files(args, "patches", most=MOST_PATCHES),
+        priority=priority_of(args),
     )
 
 

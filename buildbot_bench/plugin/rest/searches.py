@@ -23,6 +23,7 @@ from buildbot_bench.plugin.requests.search_requests import (
     SearchRequests,
     measure_more,
 )
+from buildbot_bench.plugin.rest.access import priority_of
 from buildbot_bench.plugin.rest.endpoints import (
     BenchEndpoint,
     flag,
@@ -56,6 +57,7 @@ def _question(args: dict[str, Any]) -> SearchQuestion:
         min_effect=fraction(args, "min_effect"),
         error=fraction(args, "error"),
         fix=text(args, "with"),
+        priority=priority_of(args),
     )
 
 

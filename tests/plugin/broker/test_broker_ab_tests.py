@@ -10,8 +10,8 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (

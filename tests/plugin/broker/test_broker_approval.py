@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.unapproved import LOOK_EVERY_S, UnapprovedPatches
+from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
 )
+from buildbot_bench.plugin.requests.extensions import Extension
 
 DAY_S = 24 * 3600.0
 PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'
@@ -160,6 +164,36 @@ async def test_a_guest_has_so_many_comparisons_at_a_time(make_farm):
     await wants(farm, 3, by="ann", trusted=True)
     await ComparisonRequests(farm).decide(first["comparisonid"], "ann", approved=False)
     await wants(farm, 4)
+
+
+@pytest.mark.both_databases
+async def test_a_guest_has_so_many_boots_a_day(make_farm, master):
+    farm = make_farm(("\nmail:", "\nuntrusted: {boots-a-day: 15}\n\nmail:"))
+    requests = ComparisonRequests(farm)
+    question = ComparisonQuestion(variants=("r4", "r4+VIMAGE"))
+    with pytest.raises(UsageError, match=r"takes 16 boots: .* had 0 within 24 hours, and 15 are"):
+        await requests.start(replace(question, iterations=8), "guest", trusted=False)
+    number = (await requests.start(question, "guest", trusted=False))["comparisonid"]
+    assert (await farm.store.ab_test(number)).limited
+    base = (await farm.store.ab_test(number)).variants[0].image_id
+    request = ProbeRequest(
+        image_id=base,
+        testbed="apu",
+        workload="forwarding",
+        iterations=10,
+        reason="person",
+        priority=30,
+        ab_test_id=number,
+    )
+    probe = await farm.store.ensure_probe(request, token="t", now=farm.now())
+    await farm.store.change_probe(probe, state="done", issued_at=farm.now())
+    with pytest.raises(UsageError, match="had 10 within 24 hours") as refused:
+        await requests.extend(number, Extension(more=3), "guest", trusted=False)
+    assert "tomorrow" in refused.value.hint
+    await requests.extend(number, Extension(more=2), "guest", trusted=False)
+    await requests.start(replace(question, iterations=20), "ann", trusted=True)
+    master.reactor.advance(DAY_S + 1)
+    await requests.extend(number, Extension(more=3), "guest", trusted=False)
 
 
 @pytest.mark.both_databases

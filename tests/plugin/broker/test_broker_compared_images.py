@@ -11,16 +11,16 @@ from buildbot_bench.core.ab_test import BootLimits
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.wire import ONE_IMAGE
 from buildbot_bench.plugin.broker.ab_tests import AbTests
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage
+from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
-    Extension,
 )
+from buildbot_bench.plugin.requests.extensions import Extension
 
 pytestmark = pytest.mark.both_databases
 

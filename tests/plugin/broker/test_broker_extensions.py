@@ -11,8 +11,8 @@ from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
-    Extension,
 )
+from buildbot_bench.plugin.requests.extensions import Extension
 from tests.plugin.broker.test_broker_ab_tests import build_all, measure, run
 
 PATCH = b"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.improvements import NEWS_S, Improvements
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
-from buildbot_bench.plugin.db.states import JudgementState
+from buildbot_bench.plugin.db.states import JudgementState, Priority
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.db.states import Priority
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.db.states import Priority
 from tests.fakes.past import boots
 from tests.plugin.farm.test_series import TWINS
 

@@ -80,7 +80,8 @@ async def test_a_twin_that_was_measured_elsewhere_or_otherwise_does_not_count(is
     await past.commits(*range(1, 10))
     twin = await past.image(4, **SAME)
     await past.measured(twin, VALUES, testbed="xeon")
-    tuned = await past.probe(twin, iterations=1, reason="person", tunables="net.x=1")
+    asked = {"iterations": 1, "reason": "person", "tunables": "net.x=1", "state": "done"}
+    tuned = await past.probe(twin, **asked)
     await past.add(tuned, 0, 9.0)
     probe = await past.probe(await past.image(5, **SAME))
     await issue()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from buildbot.process.properties import Properties
 
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.commit_queue import ASK_AGAIN_AFTER_S, CommitQueue
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import MORE_OFTEN, ControlImages, may_start, release
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.control_images import control_state
 from tests.fakes.control import CONTROLLED, DAY_S, PLAIN, WITH_CONTROL, answer_control
 from tests.fakes.past import Past, boots

@@ -7,12 +7,12 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from buildbot_bench.core.ministat import MIN_VALUES
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.ask import Priority
 from buildbot_bench.plugin.broker.searching import (
     MAX_FRUITLESS,
     Searching,
     outcome,
 )
+from buildbot_bench.plugin.db.states import Priority
 from tests.fakes.past import boots
 
 SLOW_FROM = 7

@@ -224,7 +224,7 @@ _OF_A_SIDE = ("image_id", "tunables", "label")
 # What an old farm has none of.
 _NEW_TABLES = (
     *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
-    *("bench_dropped_commit", "bench_lease", "bench_metric"),
+    *("bench_dropped_commit", "bench_lease", "bench_metric", "bench_share"),
 )
 
 
@@ -270,7 +270,9 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     after = all_rows(empty)
     assert after.pop("bench_ab_test_variant") == _variants(before["bench_trial"])
     assert {ab_test.pop("resumed_at") for ab_test in after["bench_ab_test"]} == {None}
-    assert {ab_test.pop("images") for ab_test in after["bench_ab_test"]} == {1}
+    for ab_test in after["bench_ab_test"]:
+        asked = [ab_test.pop(name) for name in ("images", "priority", "limited")]
+        assert asked == [1, "normal", False]
     for probe in after["bench_probe"]:
         assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
     assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)
@@ -284,6 +286,7 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     for search in after["bench_search"]:
         names = ("kind", "breakage", "recovery", "higher_is_better")
         assert [search.pop(name) for name in names] == ["effect", None, None, None]
+        assert search.pop("priority") == "normal"
     assert after == {
         _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
         for table, rows in before.items()

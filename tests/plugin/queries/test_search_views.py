@@ -68,7 +68,7 @@ async def test_what_is_done_now_is_said_in_a_few_words(views, past):
     await past.probe(await past.image(5, state="building"), **asked)
     assert (await views.describe(search.id))["now"] == "building r5 for apu"
     await past.probe(6, **asked)
-    assert (await views.describe(search.id))["now"] == "measuring r6 for apu"
+    assert (await views.describe(search.id))["now"] == "waits for testbed apu"
 
 
 async def test_a_search_that_has_ended_shows_its_report_and_no_suspects(views, past):

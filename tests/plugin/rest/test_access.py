@@ -18,6 +18,7 @@ from twisted.internet.task import Clock
 from twisted.python import log
 from twisted.python.log import textFromEventDict
 
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds
 from buildbot_bench.plugin.rest.access import (
     APPROVE,
@@ -26,6 +27,7 @@ from buildbot_bench.plugin.rest.access import (
     BenchAuth,
     BenchAuthz,
     may,
+    priority_of,
     require,
 )
 from tests.readme import blocks
@@ -81,7 +83,8 @@ class TestRoles:
 
     def asked(self, user: str, params: dict) -> dict:
         authz = BenchAuthz(
-            roleMatchers=[RolesFromUsername(roles=["approve"], usernames=["ann"])], allowRules=[]
+            roleMatchers=[RolesFromUsername(roles=["approve", "bench"], usernames=["ann"])],
+            allowRules=[],
         )
         authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
         return params
@@ -98,6 +101,18 @@ class TestRoles:
     def test_nobody_gives_a_role_to_himself(self, name):
         sent = json.loads(json.dumps({name: ["approve"]}))
         assert not may(self.asked("bob", sent), APPROVE)
+
+    def test_a_high_priority_is_for_those_who_control(self):
+        assert priority_of(self.asked("bob", {})) == "normal"
+        assert priority_of(self.asked("bob", {"priority": "low"})) == "low"
+        with pytest.raises(Forbidden, match="you need to have role 'bench'"):
+            priority_of(self.asked("bob", {"priority": "high"}))
+        assert priority_of(self.asked("ann", {"priority": "high"})) == "high"
+
+    @pytest.mark.parametrize("value", ["urgent", "", None, 3, ["high"], {"high": 1}])
+    def test_another_priority_is_refused(self, value):
+        with pytest.raises(UsageError, match="must be one of low, normal, high, not"):
+            priority_of(self.asked("ann", {"priority": value}))
 
     def test_another_authorisation_has_decided_itself(self):
         assert may({"owner": "bob"}, APPROVE)

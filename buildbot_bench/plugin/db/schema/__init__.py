@@ -12,12 +12,12 @@ from buildbot_bench.plugin.db.schema.findings import (
     REPORT,
     SEARCH,
 )
+from buildbot_bench.plugin.db.schema.kept import ARTEFACT, PATCH, READ_FILES
 from buildbot_bench.plugin.db.schema.masters import LEASE
 from buildbot_bench.plugin.db.schema.measured import (
     AB_TEST,
     AB_TEST_IMAGE,
     AB_TEST_VARIANT,
-    ARTEFACT,
     BRANCH,
     CAPTURE,
     COMMIT,
@@ -25,12 +25,11 @@ from buildbot_bench.plugin.db.schema.measured import (
     IMAGE,
     ITERATION,
     METRIC,
-    PATCH,
     PROBE,
     PROFILE,
     QUARANTINE,
-    READ_FILES,
 )
+from buildbot_bench.plugin.db.schema.sharing import SHARE
 
 __all__ = [
     "AB_TEST",
@@ -58,4 +57,5 @@ __all__ = [
     "READ_FILES",
     "REPORT",
     "SEARCH",
+    "SHARE",
 ]

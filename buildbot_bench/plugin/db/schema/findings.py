@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.revision import SHA_LENGTH
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db import states
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds, answer_from
 from buildbot_bench.plugin.db.incident_rows import Recovery, breakage_from
@@ -81,6 +82,7 @@ SEARCH = sa.Table(
     sa.Column("kind", choice(states.SearchKind), nullable=False, server_default="effect"),
     sa.Column("breakage", StoredValue(breakage_from)),
     sa.Column("recovery", StoredValue(Recovery.of)),
+    sa.Column("priority", choice(PersonPriority), nullable=False, server_default="normal"),
     sa.Column("higher_is_better", sa.Boolean),
     sa.Index(None, "state"),
     sa.Index(None, "testbed", "workload"),

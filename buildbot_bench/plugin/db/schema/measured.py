@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from buildbot_bench.core.revision import SHA_LENGTH
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db import states
 from buildbot_bench.plugin.db.schema.columns import (
     DIGEST_LENGTH,
@@ -109,35 +110,6 @@ IMAGE = sa.Table(
     sa.Index(None, "state"),
 )
 
-ARTEFACT = sa.Table(
-    "bench_artefact",
-    METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
-    sa.Column("size", sa.BigInteger, nullable=False),
-    sa.Column("stored_at", sa.Double, nullable=False),
-)
-
-READ_FILES = sa.Table(
-    "bench_read_files",
-    METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
-
-PATCH = sa.Table(
-    "bench_patch",
-    METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("digest", sa.String(DIGEST_LENGTH), nullable=False, unique=True),
-    sa.Column("origin", HostileText, nullable=False),
-    sa.Column("requester", HostileText, nullable=False),
-    sa.Column("fetched_at", sa.Double, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
-
-
 AB_TEST = sa.Table(
     "bench_ab_test",
     METADATA,
@@ -155,7 +127,10 @@ AB_TEST = sa.Table(
     sa.Column("decided_by", HostileText),
     sa.Column("resumed_at", sa.Double),
     sa.Column("images", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("priority", choice(PersonPriority), nullable=False, server_default="normal"),
+    sa.Column("limited", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "state"),
+    sa.Index(None, "requester"),
 )
 
 AB_TEST_VARIANT = sa.Table(

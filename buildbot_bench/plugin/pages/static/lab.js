@@ -23,7 +23,7 @@ function why(entry) {
 }
 
 function doing(entry) {
-  const words = entry.doing === "measuring" ? `measuring, ${entry.done} of ${entry.iterations}` : entry.doing;
+  const words = entry.doing === "measuring" ? `measuring, ${entry.done} of ${entry.iterations}` : entry.waits_for || entry.doing;
   return entry.brid ? h(Link, { to: `/buildrequests/${entry.brid}` }, words) : words;
 }
 

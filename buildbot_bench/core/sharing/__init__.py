@@ -1,0 +1,26 @@
+"""Who goes next where several want a testbed, and how what waits is told of it."""
+
+from buildbot_bench.core.sharing.claims import Claim, ClaimKind, PersonPriority, Weights
+from buildbot_bench.core.sharing.fair_queue import Demand, Served, Turn, turns, waits_at_most_s
+from buildbot_bench.core.sharing.words import (
+    WaitForBuild,
+    WaitForDecision,
+    WaitForTestbed,
+    what_it_waits_for,
+)
+
+__all__ = [
+    "Claim",
+    "ClaimKind",
+    "Demand",
+    "PersonPriority",
+    "Served",
+    "Turn",
+    "WaitForBuild",
+    "WaitForDecision",
+    "WaitForTestbed",
+    "Weights",
+    "turns",
+    "waits_at_most_s",
+    "what_it_waits_for",
+]

@@ -1,0 +1,152 @@
+"""Queries on what waits for a testbed or is done there, on whose account, and what that had so far.
+
+They order nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.sharing import PersonPriority, Served
+from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, PROBE, PROFILE, SEARCH, SHARE
+from buildbot_bench.plugin.db.sql import fetch_all, insert_unless_known
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    ImageState,
+    ProbeReason,
+    ProbeState,
+    ProfileState,
+    SearchReason,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaimRow:
+    """A request for iterations that may still bring something, its kernel, and who asked.
+
+    What begins with `search_` is None unless it is of a search, with `ab_test_` unless it is of a
+    comparison.
+    """
+
+    id: int
+    testbed: str
+    workload: str
+    iterations: int
+    reason: ProbeReason
+    priority: int
+    state: ProbeState
+    attempt: int
+    round: int
+    brid: int | None
+    image_id: int
+    label: str
+    image_state: ImageState
+    image_brid: int | None
+    search_id: int | None
+    search_reason: SearchReason | None
+    search_requester: str | None
+    search_priority: PersonPriority | None
+    ab_test_id: int | None
+    ab_test_requester: str | None
+    ab_test_priority: PersonPriority | None
+    ab_test_limited: bool | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaptureClaimRow:
+    """A request for a capture that may still bring something, and who asked, as in ClaimRow."""
+
+    id: int
+    testbed: str
+    state: ProfileState
+    attempt: int
+    image_state: ImageState
+    search_id: int | None
+    search_reason: SearchReason | None
+    search_requester: str | None
+    search_priority: PersonPriority | None
+    ab_test_id: int | None
+    ab_test_requester: str | None
+    ab_test_priority: PersonPriority | None
+    ab_test_limited: bool | None
+
+
+_WHO_ASKED = (
+    SEARCH.c.reason.label("search_reason"),
+    SEARCH.c.requester.label("search_requester"),
+    SEARCH.c.priority.label("search_priority"),
+    AB_TEST.c.requester.label("ab_test_requester"),
+    AB_TEST.c.priority.label("ab_test_priority"),
+    AB_TEST.c.limited.label("ab_test_limited"),
+)
+_OF_PROBE = (
+    *("id", "testbed", "workload", "iterations", "reason", "priority", "state", "attempt"),
+    *("round", "brid", "image_id", "search_id", "ab_test_id"),
+)
+_OF_PROFILE = ("id", "testbed", "state", "attempt", "search_id", "ab_test_id")
+
+
+def claims(conn: sa.Connection) -> list[ClaimRow]:
+    """All requests for iterations that may still bring something, the oldest first."""
+    query = (
+        sa.select(
+            *(PROBE.c[name] for name in _OF_PROBE),
+            IMAGE.c.label,
+            IMAGE.c.state.label("image_state"),
+            IMAGE.c.brid.label("image_brid"),
+            *_WHO_ASKED,
+        )
+        .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+        .outerjoin(SEARCH, SEARCH.c.id == PROBE.c.search_id)
+        .outerjoin(AB_TEST, AB_TEST.c.id == PROBE.c.ab_test_id)
+        .where(PROBE.c.state.in_(OPEN_PROBES))
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id), ClaimRow)
+
+
+def capture_claims(conn: sa.Connection) -> list[CaptureClaimRow]:
+    """All requests for captures that may still bring something, the oldest first."""
+    query = (
+        sa.select(
+            *(PROFILE.c[name] for name in _OF_PROFILE),
+            IMAGE.c.state.label("image_state"),
+            *_WHO_ASKED,
+        )
+        .join(IMAGE, IMAGE.c.id == PROFILE.c.image_id)
+        .outerjoin(SEARCH, SEARCH.c.id == PROFILE.c.search_id)
+        .outerjoin(AB_TEST, AB_TEST.c.id == PROFILE.c.ab_test_id)
+        .where(PROFILE.c.state.in_(OPEN_PROFILES))
+    )
+    return fetch_all(conn, query.order_by(PROFILE.c.id), CaptureClaimRow)
+
+
+def shares(conn: sa.Connection) -> dict[str, dict[str, Served]]:
+    """By worker the last span of each claimant."""
+    found: dict[str, dict[str, Served]] = {}
+    for row in conn.execute(sa.select(SHARE)):
+        span = Served(start=row.start, finish=row.finish)
+        found.setdefault(row.worker, {})[row.claimant] = span
+    return found
+
+
+def keep_share(conn: sa.Connection, worker: str, claimant: str, span: Served) -> None:
+    """Take down the last span of a claimant."""
+    values = {"start": span.start, "finish": span.finish}
+    if not insert_unless_known(conn, SHARE, {"worker": worker, "claimant": claimant, **values}):
+        mine = sa.update(SHARE).where(SHARE.c.worker == worker, SHARE.c.claimant == claimant)
+        conn.execute(mine.values(values))
+
+
+def boots_since(conn: sa.Connection, since_s: float, people: Collection[str]) -> dict[str, int]:
+    """By person the boots of their limited comparisons that testbeds were given since a time."""
+    query = (
+        sa.select(AB_TEST.c.requester, sa.func.sum(PROBE.c.iterations))
+        .join(PROBE, PROBE.c.ab_test_id == AB_TEST.c.id)
+        .where(AB_TEST.c.requester.in_(people), AB_TEST.c.limited, PROBE.c.issued_at > since_s)
+        .group_by(AB_TEST.c.requester)
+    )
+    return {person: int(boots) for person, boots in conn.execute(query)}

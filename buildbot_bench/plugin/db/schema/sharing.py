@@ -1,0 +1,18 @@
+"""The table of what share of the testbeds each claimant had; who they are is told in claims."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.schema.columns import METADATA, HostileText
+
+SHARE = sa.Table(
+    "bench_share",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("worker", HostileText, nullable=False),
+    sa.Column("claimant", HostileText, nullable=False),
+    sa.Column("start", sa.Double, nullable=False),
+    sa.Column("finish", sa.Double, nullable=False),
+    sa.UniqueConstraint("worker", "claimant"),
+)

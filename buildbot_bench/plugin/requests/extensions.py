@@ -1,0 +1,63 @@
+"""What a comparison that is there may be given more; it asks for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+
+MOST_ITERATIONS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extension:
+    """What a comparison is to have more: `more` boots of each or `iterations` in all, variants.
+
+    `images` is how many of each there may be, None for as many as it has.
+    With none of these it goes on where it was cancelled, or failed.
+    """
+
+    variants: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    iterations: int | None = None
+    images: int | None = None
+    more: int = 0
+    patches: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def iterations_of(ab_test: AbTestRow, asked: Extension) -> int:
+    """How many boots of each there are to be.
+
+    Raises:
+        UsageError: Fewer than there are, or more than may be.
+    """
+    wanted = (asked.iterations or ab_test.iterations) + asked.more
+    if wanted < ab_test.iterations:
+        raise UsageError(
+            f"comparison {ab_test.id} has {ab_test.iterations} boots of each, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
+        )
+    if wanted > MOST_ITERATIONS:
+        raise UsageError(
+            f"{wanted} boots of each are too many: {MOST_ITERATIONS} are the most",
+            hint=f"comparison {ab_test.id} has {ab_test.iterations}",
+        )
+    return wanted
+
+
+def images_of(ab_test: AbTestRow, asked: Extension) -> int:
+    """How many images of each there may be.
+
+    Raises:
+        UsageError: Fewer than there are.
+    """
+    wanted = asked.images or ab_test.images
+    known = 1 + max((one.number for one in ab_test.further), default=0)
+    if wanted < known:
+        raise UsageError(
+            f"comparison {ab_test.id} has {known} images of a variant, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
+        )
+    return wanted
