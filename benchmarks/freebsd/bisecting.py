@@ -21,8 +21,9 @@ from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.cli.credentials import Credentials, keep_login
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.farm import CHECKOUT, USER, FarmPlan, LocalFarm
+from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port
+from tests.readme import CHECKOUT
 
 BOOTS, BESIDE_BUILDS_S = 20, 15 * 60.0
 OFF = 0.02  # of the change, by which the table of functions may miss it

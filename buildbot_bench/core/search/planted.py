@@ -50,7 +50,7 @@ class Chance:
 def expected_steps(changes: int, policy: SearchPolicy) -> float:
     """How many steps from min_effect on a range of so many commits has, as the archive had."""
     least = min(policy.min_effect, _LARGEST / 2)
-    per_commit = _USUAL_PER_COMMIT * log(_LARGEST / least) / log(_LARGEST / _USUAL)
+    per_commit = _USUAL_PER_COMMIT * (log(_LARGEST) - log(least)) / log(_LARGEST / _USUAL)
     return per_commit * max(changes, 0)
 
 
@@ -63,9 +63,9 @@ def size_of_step(policy: SearchPolicy, chance: Chance, claimed: float | None = N
     """The change of a step, in ln."""
     if claimed:
         return log1p(claimed) * (1 + constants.CLAIM_SPREAD * float(ndtri(chance.share())))
-    least = log1p(policy.min_effect)
-    most = max(log1p(_LARGEST), least)
-    size = float(least * (most / least) ** chance.share())
+    least = log(log1p(policy.min_effect))
+    most = max(log(log1p(_LARGEST)), least)
+    size = exp(least + chance.share() * (most - least))
     return size if chance.rng.random() < 1 / 2 else -size
 
 

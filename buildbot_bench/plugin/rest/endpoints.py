@@ -237,14 +237,14 @@ class BenchEndpoint(base.Endpoint):
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What is there; None, which Buildbot answers by 404, when there is nothing.
 
-        A list has at most LISTED_ROWS; its `meta` says how many there are in all.
+        A list has at most `most_rows`; its `meta` says how many there are in all.
         """
         refuse_nonsense(resultSpec, self.most_rows)
         if not _possible(kwargs):
             return None
         found = await self.show(resultSpec, kwargs)
         if self.kind is base.EndpointKind.COLLECTION and resultSpec.limit is None:
-            resultSpec.limit = LISTED_ROWS  # cut by Buildbot, after it has filtered and sorted
+            resultSpec.limit = self.most_rows  # cut by Buildbot, after it has filtered and sorted
         return found
 
     @async_to_deferred

@@ -180,7 +180,7 @@ async def test_a_list_that_is_cut_is_a_part_of_the_whole(served, there):
 
 async def test_no_list_has_more_rows_than_its_most(served, there, monkeypatch):
     farm = await served()
-    monkeypatch.setattr(endpoints, "LISTED_ROWS", 2)
+    monkeypatch.setattr(endpoints.BenchEndpoint, "most_rows", 2)
     known = there()
     for pattern in COLLECTIONS:
         target, name = next(targets(pattern, known)), RESOURCES[pattern]

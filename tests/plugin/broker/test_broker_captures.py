@@ -164,7 +164,7 @@ async def test_the_mail_waits_for_the_captures_and_carries_what_they_say(
     assert await mailed(farm, master) is None
     await sampled(farm, new, NEW)
     text = await mailed(farm, master)
-    assert "! route_lookup 12.50% 55.56% +43.06" in text
+    assert "route_lookup 125.18 695.43 +570.26" in text
     assert f"/plugins/bench/flamegraph/{old.id}-{new.id}.svg" in text
 
 
