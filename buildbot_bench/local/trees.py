@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
+import subprocess
 import tarfile
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.durable import bring_to_disk
 
 _CHUNK = 1 << 20  # bytes
@@ -53,7 +55,10 @@ def pack(tree: Path, wanted: Sequence[str], archive: Path) -> tuple[str, int]:
 
 
 def unpack(archive: Path, tree: Path) -> None:
-    """Unpack an archive into a fresh directory, with the times that its files had.
+    """Unpack an archive that `pack` wrote into a fresh directory, with the times its files had.
+
+    It is the system's tar that does it: links that lead out of the tree are part of what was built
+    here, and Python's tarfile takes them on some releases and refuses them on others.
 
     Raises:
         InfraError: It cannot be read, or the disk does not take it.
@@ -61,14 +66,21 @@ def unpack(archive: Path, tree: Path) -> None:
     remove_tree(tree)
     try:
         tree.mkdir(parents=True)
-        with tarfile.open(archive) as packed:
-            # What we packed of the build's own files, which ran here with the same rights.
-            packed.extraction_filter = lambda member, _path: member
-            packed.extractall(tree)  # noqa: S202
-    except (OSError, tarfile.TarError) as error:
+        done = subprocess.run(  # noqa: S603 - a list of our own making
+            ["tar", "-xpf", str(archive), "-C", str(tree)],  # noqa: S607 - the PATH's
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        told = f"tar: {one_line(done.stderr)}" if done.returncode else ""
+    except OSError as error:
+        told = str(error)
+    if told:
         raise InfraError(
-            f"{archive} cannot be unpacked: {error}", hint="make room, or remove the file"
-        ) from error
+            f"{archive} cannot be unpacked: {told}", hint="make room, or remove the file"
+        )
 
 
 def remove_tree(tree: Path) -> None:

@@ -239,4 +239,4 @@ async def test_the_mail_of_a_culprit_names_the_branch_of_one_of_several(make_far
     await write_search_mail(farm, farm.workflow.mail, await past.answered(answer))
     ((_, mail),) = await mails(farm)
     assert mail["Subject"].startswith("[bench] main: r6 (")
-    assert "The throughput of forwarding on apu (main) fell by 10.0%" in words(mail)
+    assert "The throughput of forwarding on apu (main) fell by 9.7%" in words(mail)
