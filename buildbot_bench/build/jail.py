@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from buildbot_bench.build.trial import refusal
+
 HELPER = "bench-jail"
 _PLACES = ("/usr/local/libexec", "/usr/local/bin")
-_PROBE_S = 60.0
 
 
 def jail_command(directory: Path, words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -32,21 +33,9 @@ def jail_refusal() -> str:
     """Why there is no jail to be had; empty when there is."""
     if _found() is None:
         return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
-    try:
-        with _held_open() as stdin:
-            done = subprocess.run(  # noqa: S603 - a list of our own making
-                jail_command(Path("/"), ["true"], {"PATH": os.defpath}),
-                stdin=stdin,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=_PROBE_S,
-            )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    last = (done.stderr.strip().splitlines() or [f"{HELPER} ends with {done.returncode}"])[-1]
-    return last[:200] if done.returncode else ""
+    with _held_open() as stdin:
+        tried = jail_command(Path("/"), ["true"], {"PATH": os.defpath})
+        return refusal(tried, HELPER, stdin=stdin)
 
 
 def run_in_jail(directory: Path, words: Sequence[str], env: Mapping[str, str]) -> int:

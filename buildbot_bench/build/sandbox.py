@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Literal, NoReturn
 
 import buildbot_bench
 from buildbot_bench.build.jail import jail_refusal, run_in_jail
+from buildbot_bench.build.trial import refusal
 from buildbot_bench.core.errors import InfraError
 
 Use = Literal["auto", "bubblewrap", "jail"]
@@ -43,7 +43,6 @@ _HINTS = {
     "bubblewrap": "install bubblewrap, and let users have namespaces",
     "jail": "install workers/jail/bench-jail, and let doas run it: see there",
 }
-_PROBE_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +82,9 @@ def _in_bubblewrap(sandbox: Sandbox, words: Sequence[str]) -> str:
     home = _home(sandbox)
     program = shutil.which("bwrap")
     outside = [program or "bwrap", *_arguments(sandbox, Path.cwd(), home), "--"]
-    why = "there is no bwrap on the PATH" if program is None else _refusal(outside)
+    why = "there is no bwrap on the PATH"
+    if program is not None:
+        why = refusal([*outside, "true"], "bwrap")
     if not why:
         _become([*outside, *words], _inside(home))
     return why
@@ -112,23 +113,6 @@ def _become(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
         os.execvpe(words[0], list(words), dict(env))  # noqa: S606 - a list of words, no shell
     except OSError as error:
         raise InfraError(f"cannot run {words[0]}: {error}", hint="see the job's PATH") from error
-
-
-def _refusal(outside: Sequence[str]) -> str:
-    """Why a sandbox cannot be had; empty when it can."""
-    try:
-        done = subprocess.run(  # noqa: S603 - a list of our own making
-            [*outside, "true"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_PROBE_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    last = (done.stderr.strip().splitlines() or [f"bwrap ends with {done.returncode}"])[-1]
-    return last[:200] if done.returncode else ""
 
 
 def _arguments(sandbox: Sandbox, cwd: Path, home: Path) -> Iterator[str]:
