@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from buildbot_bench.core.search.ahead import build_ahead, commit_cdf
+from buildbot_bench.core.search.exhausted import why_exhausted
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.information import Probe, best, probes_at, probes_inside
 from buildbot_bench.core.search.model import (
@@ -61,7 +62,7 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     probes = [] if reason else _probes(search_range, posterior, state, costs)
     probe = best(posterior, search_range, probes)
     if probe is None:
-        reason = reason or "nothing is left that could be measured"
+        reason = reason or why_exhausted(posterior, policy)
         return conclude(search_range, posterior, state, policy, reason)
     return _measure(search_range, posterior, probe, costs)
 

@@ -1,0 +1,41 @@
+"""Why a search ends when nothing tells enough, and what it would take; it decides nothing.
+
+Two sides with n values each, of standard deviation s, differ by d with a standard error of
+s sqrt(2/n). To find d in nine of ten cases, while luck passes for it in no more than `error` of
+them, takes n = 2 ((z(1 - error/2) + z(.9)) s/d)² (Cohen, Statistical Power Analysis, 2.4, for
+known s).
+"""
+
+from __future__ import annotations
+
+from math import ceil, log1p
+
+import numpy as np
+from scipy.special import ndtri
+
+from buildbot_bench.core.search.inference import AveragedPosterior
+from buildbot_bench.core.search.model import SearchPolicy
+
+_POWER = 0.9
+_ROUND = 10  # a number of values is told in tens
+
+
+def why_exhausted(posterior: AveragedPosterior, policy: SearchPolicy) -> str:
+    """The reason to answer when nothing is left that could tell more."""
+    weights = np.array([one.weight for one in posterior.models])
+    sigmas = np.array([one.noise.total for one in posterior.models])
+    sigma = float(weights @ sigmas / weights.sum())
+    needed = _values_of_a_side(sigma, policy)
+    boots = np.bincount(posterior.readings.place_of_value)
+    if needed <= min(boots[0], boots[-1]):
+        return "nothing is left that could be measured"
+    many = _ROUND * ceil(needed / _ROUND)
+    return (
+        f"one value differs from the next by {100 * sigma:.2g} %, so that it takes about {many} of "
+        f"each side to see a change of {100 * policy.min_effect:.2g} %"
+    )
+
+
+def _values_of_a_side(sigma: float, policy: SearchPolicy) -> int:
+    quantiles = float(ndtri(1 - policy.error / 2) + ndtri(_POWER))
+    return ceil(2 * (quantiles * sigma / log1p(policy.min_effect)) ** 2)
