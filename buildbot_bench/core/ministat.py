@@ -24,6 +24,8 @@ MAX_MAGNITUDE = 1e100  # ministat crashes on infinity and a little above this
 
 _LAST_DF = 100  # beyond it ministat takes the normal distribution
 _FEW_ITERATIONS = 5
+LINE_RATE = "the line rate may hide what the code can do"
+"""The end of a warning that holds for packets alone."""
 _SATURATED_CV = 0.0005  # at line rate the published series repeat to 0.03 % or better
 # ministat's column "99.5" is in truth the two-sided 99.8 % quantile, with these odd entries.
 _MISLABELLED = 99.5
@@ -227,7 +229,7 @@ def _warnings(reference: Summary, other: Summary, confidence: float) -> Iterable
         if summary.stddev == 0:
             yield f"all iterations of the {role} sample gave the same value: its noise is unknown"
         elif summary.stddev < _SATURATED_CV * abs(summary.mean):
-            yield f"the {role} sample hardly varies: the line rate may hide what the code can do"
+            yield f"the {role} sample hardly varies: {LINE_RATE}"
     if reference.mean == 0:
         yield "the mean of the reference is 0: percentages mean nothing"
     if confidence == _MISLABELLED:

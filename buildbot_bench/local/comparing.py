@@ -23,6 +23,7 @@ from buildbot_bench.core.ab_test import (
     next_block,
 )
 from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.wire import FailureKind
@@ -175,6 +176,7 @@ class Compare:
             order=tuple(place for _, place in ordered),
             epoch=EPOCH,
             facts=newest.facts if newest else {},
+            item=ItemUnderTest.COMMAND,
         )
 
     def _why_single(self) -> str:

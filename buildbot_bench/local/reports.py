@@ -6,6 +6,7 @@ import platform
 import shlex
 from collections.abc import Sequence
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import (
     AppliedFix,
@@ -19,6 +20,8 @@ from buildbot_bench.core.report import (
     runners_up,
 )
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH
+from buildbot_bench.core.sample import NoiseClass
+from buildbot_bench.lab.command.randomised import RANDOMISED
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.builds import first_line
 from buildbot_bench.local.campaign import LocalSearch
@@ -50,7 +53,7 @@ def report_of(search: LocalSearch, found: Found) -> Report:
             images=tuple(_records(search, known)),
             stages=replay_stages(*question, times),
             runners_up=runners_up(*question, found.answer),
-            one_order=bool(search.campaign.recipe.command) and not known.policy.images,
+            one_layout=_one_layout(search, known),
         ),
     )
 
@@ -95,6 +98,7 @@ def _setting(search: LocalSearch, found: Found) -> Setting:
         farm="",
         search_id=found.search_id,
         carried=_carried(found.known, campaign.recipe.fix),
+        item=ItemUnderTest.COMMAND,
     )
 
 
@@ -125,6 +129,18 @@ def _link_order(search: LocalSearch, known: Known) -> str:
     if known.policy.images:
         return "as the build makes it by BENCH_IMAGE"
     return "one: the build does not heed BENCH_IMAGE"
+
+
+def _one_layout(search: LocalSearch, known: Known) -> str:
+    """Why no step is told from luck with the link order, and what was randomised instead."""
+    if search.campaign.recipe.command and known.policy.images:
+        return ""
+    if search.campaign.workload.metric.noise is NoiseClass.EXACT:
+        return "what is counted does not depend on the link order; there is one of each revision"
+    why = _link_order(search, known)
+    said = {one.facts.get(RANDOMISED) for one in known.iterations if one.value is not None}
+    each = " or ".join(sorted(filter(None, said))) or "nothing"
+    return f"the link order was not varied ({why}); randomised for each run: {each}"
 
 
 def _records(search: LocalSearch, known: Known) -> list[ImageRecord]:

@@ -24,7 +24,7 @@ _FEWEST_STAGES = 4
 
 
 def pictures_of(report: Report) -> tuple[Picture, ...]:
-    """How the boots next to the step are spread, and how the search came there; may be none."""
+    """How the values next to the step are spread, and how the search came there; may be none."""
     step = report.headline
     if step is None or not report.measured:
         return ()
@@ -58,7 +58,7 @@ def _distribution(report: Report, step: StepReport) -> Picture:
         )
         for one in _nearest(report, step)
     ]
-    title = f"{setting.workload} on {setting.testbed}: boots of each revision"
+    title = f"{setting.workload} on {setting.testbed}: {setting.item.iteration}s of each revision"
     caption = "; ".join(
         f"{group.label} median {quantity(median(group.values))}" for group in groups
     )

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.model import Side
 from buildbot_bench.core.report.side_levels import (
-    POOLED,
-    WEIGHED,
     MeasuredSide,
     change_between,
     measure_side,
     measured_values,
+    pooled,
+    weighed,
 )
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 from buildbot_bench.core.search import Step
@@ -76,14 +77,14 @@ def test_the_percentage_is_that_of_the_levels_beside_it():
 
 def test_a_pooled_block_is_called_so_where_a_side_has_two_images():
     change = change_between(a_side((100.0,) * 3, (102.0,)), a_side((75.0,) * 3), a_step(-0.25))
-    assert change.notes == (POOLED,)
+    assert change.notes == (pooled(ItemUnderTest.KERNEL),)
 
 
 def test_levels_that_contradict_the_search_are_not_printed():
     change = change_between(a_side((100.0, 100.0, 40.0)), a_side((75.0,) * 3), a_step(-0.25))
     assert change.levels is None
     assert change.effect == -0.25
-    assert change.notes == (WEIGHED,)
+    assert change.notes == (weighed(ItemUnderTest.KERNEL),)
 
 
 @given(old=positive, ratio=st.floats(0.05, 20.0), shift=st.floats(-1.0, 1.0))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import Profile, Stack
 from buildbot_bench.core.read_files import FileChange, ReadFiles
@@ -252,9 +253,50 @@ def of_command(metric: Metric, old: float, new: float) -> Report:
         range=history(1, _1={"subject": "compress: look twice"}),
         answer=answer(step(0, 1, new / old - 1)),
         samples=[replace(one, metric=metric) for one in samples(values)],
-        setting=replace(SETTING, testbed="runner", workload="compress", metric=metric),
+        setting=replace(
+            SETTING,
+            testbed="runner",
+            workload="compress",
+            metric=metric,
+            item=ItemUnderTest.COMMAND,
+        ),
         probes=log(values),
         known=Context(images=images(values, **said)),
+    )
+
+
+def of_local(metric: Metric) -> Report:
+    """What `bench-bisect --local` says where the build does not heed BENCH_IMAGE."""
+    values = {0: (98.4, 98.1, 98.6, 98.4, 98.3), 1: (93.4, 93.6, 93.1, 93.3, 93.5)}
+    said = {
+        "link order": "one: the build does not heed BENCH_IMAGE",
+        "randomised": "the size of the environment, the layout of the address space",
+    }
+    return compose(
+        range=history(3, _1={"parent_sha": revision(0).sha}),
+        answer=answer(step(0, 1, -0.0505)),
+        samples=[replace(one, metric=metric) for one in samples(values)],
+        setting=replace(
+            SETTING,
+            testbed="here",
+            workload="bench-compress",
+            metric=metric,
+            farm="",
+            url=None,
+            operator="",
+            item=ItemUnderTest.COMMAND,
+        ),
+        probes=log(values, r311851="the build ended with status 2"),
+        untestable={3: "the build ended with status 2"},
+        no_ops={2},
+        reproduce=("bench-bisect --local v1 v2 --build make --run ./bench-compress",),
+        known=Context(
+            images=tuple(replace(image, facts=frozenset(said.items())) for image in images(values)),
+            one_layout=(
+                f"the link order was not varied ({said['link order']}); "
+                f"randomised for each run: {said['randomised']}"
+            ),
+        ),
     )
 
 

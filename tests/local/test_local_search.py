@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.report import ReportKind
+from buildbot_bench.core.report import Outcome, ReportKind
 from buildbot_bench.local.bench import MAX_FRUITLESS
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.reports import report_of
@@ -126,6 +127,28 @@ def test_a_build_that_heeds_no_image_is_told_so(ask, bench_for):
     assert not any(probe.image for probe in report.probes)
     assert any("is the same as without" in notice for notice in watcher.notices)
     assert report.kind is ReportKind.CULPRIT
+    assert not report.headline.separated
+    (check,) = (one for one in report.checks if one.name == "images agree")
+    assert check.outcome is Outcome.NOT_MADE
+    assert check.detail == (
+        "the link order was not varied (one: the build does not heed BENCH_IMAGE); "
+        "randomised for each run: nothing"
+    )
+    assert "images agree (not made)" in report.disclaimer
+
+
+def test_without_a_build_no_images_are_said_to_agree(ask, bench_for):
+    report, _ = run(ask, bench_for)
+    (check,) = (one for one in report.checks if one.name == "images agree")
+    assert (check.outcome, report.headline.separated) == (Outcome.NOT_MADE, False)
+    assert "(nothing is built)" in check.detail
+
+
+def test_the_report_speaks_of_runs_and_builds(ask, bench_for):
+    report, _ = run(ask, bench_for)
+    told = report_text(report)
+    assert re.search(r"\d+ runs took [\d.]+ \w+ of the machine", told)
+    assert not re.search(r"\b(boot(s|ed)?|kernels?|lab|line rate|control image)\b", told)
 
 
 def test_a_fix_is_carried_to_revisions_that_lack_it(ask, bench_for, checkout, repository):

@@ -1,7 +1,10 @@
 """A report on a command speaks of its own unit, and says which way is better."""
 
+import re
+
 import pytest
 
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.markdown import report_markdown
@@ -11,7 +14,8 @@ from tests.fakes import reports
 
 SPEED = reports.of_command(Metric(name="value", unit="MB/s"), 98.4, 93.4)
 TIME = reports.of_command(Metric(name="time", unit="s", higher_is_better=False), 2.04, 2.31)
-MADE = {"command-speed": SPEED, "command-time": TIME}
+LOCAL = reports.of_local(Metric(name="value", unit="MB/s"))
+MADE = {"command-speed": SPEED, "command-time": TIME, "command-local": LOCAL}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -34,7 +38,14 @@ def test_the_first_sentence_says_what_became_worse_and_nothing_of_packets(report
         assert report.setting.metric.unit in told
         assert "packet" not in told
         assert "pps" not in told
+        assert not re.search(r"\b(boot(s|ed)?|kernels?|lab)\b", told)
     assert "compress" in report.subject
+
+
+def test_a_local_report_is_told_in_all_its_forms(golden):
+    golden("mail/command-local.md", report_markdown(LOCAL))
+    golden("mail/command-local.html", report_html(LOCAL))
+    assert to_json(LOCAL)["headline"]["separated"] is False
 
 
 @pytest.mark.parametrize("name", MADE)

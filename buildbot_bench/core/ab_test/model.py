@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.model import Noise
@@ -77,7 +78,7 @@ class SeriesValues:
 
     `recorded` says of each variant how its boots were dealt from a recording: further ones cannot
     be had, and the history of what was recorded, here and there, tells nothing. Empty: they were
-    booted.
+    booted. `item` is what is measured.
     """
 
     testbed: str
@@ -94,6 +95,7 @@ class SeriesValues:
     flame_graphs: Mapping[int, FlameGraphs] = field(default_factory=dict, hash=False)
     note: str = ""
     recorded: tuple[str, ...] = ()
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
     def by_image(self, variant: int) -> dict[int, list[float]]:
         """The values of one variant by the image that gave them, in the order measured."""
@@ -201,7 +203,8 @@ class AbTestReport:
     are at most `images` of each variant. `confidence` is in percent, `min_effect` a fraction.
     `order` says how the boots alternate, `drift` what that makes of a drift of the lab, `tests` for
     how many of Student's t the p values are corrected, and `detail` why there is less than was
-    asked for, empty when there is all of it.
+    asked for, empty when there is all of it. `item` is what is measured on all testbeds, and a
+    kernel where that differs.
     """
 
     comparison_id: int
@@ -218,6 +221,7 @@ class AbTestReport:
     farm: str = ""
     url: str = ""
     kind: Literal["comparison"] = "comparison"
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
     @property
     @in_json

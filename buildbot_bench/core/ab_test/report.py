@@ -31,6 +31,7 @@ from buildbot_bench.core.ab_test.verdict import (
     Worse,
 )
 from buildbot_bench.core.ab_test.verdict_text import verdict_text
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.multiple import holm
 from buildbot_bench.core.report import Contrast, Side
@@ -66,7 +67,10 @@ def compose_ab_test(
     )
     labels = [variant.label for variant in shown]
     wanted = ComparisonTerms(min_effect=min_effect, confidence=confidence)
-    series = [_series(values, labels, wanted) for values in all_series]
+    measured = list(all_series)
+    series = [_series(values, labels, wanted) for values in measured]
+    items = {values.item for values in measured}
+    item = items.pop() if len(items) == 1 else ItemUnderTest.KERNEL
     return AbTestReport(
         comparison_id=comparison_id,
         variants=shown,
@@ -74,29 +78,35 @@ def compose_ab_test(
         images=images,
         confidence=confidence,
         min_effect=min_effect,
-        order=_order(labels),
-        drift=_drift(len(labels), iterations),
+        order=_order(labels, item),
+        drift=_drift(len(labels), iterations, item),
         tests=len(_tests(series)),
         series=_corrected(series),
         detail=one_line(detail, columns=600),
         farm=one_line(farm),
         url=url,
+        item=item,
     )
 
 
-def _order(labels: Sequence[str]) -> str:
-    """How the boots of some variants alternate, in a sentence."""
+def _order(labels: Sequence[str], item: ItemUnderTest) -> str:
+    """How the iterations of some variants alternate, in a sentence."""
     rows = passes(len(labels))
     there = ", ".join(labels[variant] for variant in rows[0])
     begun = ", each round begun with another" if len(rows) > 1 else ""
-    return f"Boots alternate: {there}, then the same backwards, and so on{begun}."
+    boots = f"{item.iteration.capitalize()}s"
+    return f"{boots} alternate: {there}, then the same backwards, and so on{begun}."
 
 
-def _drift(variants: int, iterations: int) -> str:
+def _drift(variants: int, iterations: int, item: ItemUnderTest) -> str:
     """What becomes of a drift of the lab that goes on evenly, in a sentence."""
     left = (variants - 1) / iterations if iterations % 2 else 0
-    but = f"; as the number of each is odd, {left:.2g} boots of it may be left" if left else ""
-    return f"An even drift of the lab falls on all alike{but}."
+    but = (
+        f"; as the number of each is odd, {left:.2g} {item.iteration}s of it may be left"
+        if left
+        else ""
+    )
+    return f"An even drift of the {item.place} falls on all alike{but}."
 
 
 def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms) -> SeriesReport:
@@ -121,7 +131,7 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
                 label=label,
                 comparison=one.comparison,
                 verdict=_KINDS[type(judged.verdict)],
-                beyond_luck=_beyond_luck(judged),
+                beyond_luck=_beyond_luck(judged, values.item),
                 p_corrected=None,
                 flame_graphs=values.flame_graphs.get(place),
             )
@@ -142,13 +152,13 @@ def _images(values: SeriesValues, place: int) -> tuple[MeasuredImage, ...]:
     )
 
 
-def _beyond_luck(found: ComparedSides) -> BeyondLuck:
+def _beyond_luck(found: ComparedSides, item: ItemUnderTest) -> BeyondLuck:
     return BeyondLuck(
         effect=found.effect,
         low=found.low,
         high=found.high,
         separated=found.separated,
-        said=verdict_text(found),
+        said=verdict_text(found, item),
     )
 
 
@@ -188,10 +198,10 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
     for label, late in zip(labels, delays(values.order, len(labels)), strict=True):
         if abs(late) > len(labels):  # a whole pass: more than boots that were made up for explain
             when = "later" if late > 0 else "earlier"
-            boots = count(round(abs(late)), "boot")
+            boots = count(round(abs(late)), values.item.iteration)
             yield (
-                f"{label} was booted {boots} {when} than {labels[0]} on average: "
-                "a drift of the lab meanwhile is not cancelled"
+                f"{label} was {values.item.iterated} {boots} {when} than {labels[0]} on average: "
+                f"a drift of the {values.item.place} meanwhile is not cancelled"
             )
 
 

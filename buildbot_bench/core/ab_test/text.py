@@ -56,7 +56,7 @@ def _measured(report: AbTestReport) -> list[SeriesReport]:
 
 
 def _headline(report: AbTestReport) -> str:
-    boots = f"{count(report.iterations, 'boot')} of each"
+    boots = f"{count(report.iterations, report.item.iteration)} of each"
     if report.images > 1:
         boots += f"'s first image, at most {report.images} images of each"
     return (
@@ -114,14 +114,15 @@ def _images(series: SeriesReport, report: AbTestReport) -> list[str]:
     """How many images and boots each variant has, and their levels; none where one each is all."""
     if all(len(images) <= 1 for images in series.images):
         return []
-    lines = ["Images, each linked in another order, with the means of their boots:"]
+    noun = report.item.iteration
+    lines = [f"Images, each linked in another order, with the means of their {noun}s:"]
     for variant, images in zip(report.variants, series.images, strict=True):
-        boots = count(sum(image.boots for image in images), "boot")
+        boots = count(sum(image.boots for image in images), noun)
         levels = ", ".join(
             f"{image.image}: {quantity(image.level)} ({image.boots})" for image in images
         )
         lines.append(f"  {variant.label}: {count(len(images), 'image')}, {boots}: {levels}")
-    return [*lines, "Student's t and ministat pool the boots of all images of a variant."]
+    return [*lines, f"Student's t and ministat pool the {noun}s of all images of a variant."]
 
 
 def _blocks(all_series: Iterable[SeriesReport], report: AbTestReport) -> list[str]:

@@ -11,12 +11,13 @@ from buildbot_bench.core.ab_test.verdict import (
     WithinLayoutLuck,
     Worse,
 )
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import count, threshold
 
 NOT_SEPARATED = "not separated from layout"
 
 
-def verdict_text(found: ComparedSides) -> str:
+def verdict_text(found: ComparedSides, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """The verdict, what it is not, and what would tell more: `worse, not separated from layout`."""
     match found.verdict:
         case Worse() | Better():
@@ -25,18 +26,18 @@ def verdict_text(found: ComparedSides) -> str:
         case NoDifference(least=least):
             return f"no difference of {threshold(least)} or more"
         case Undecided(student="no sign", needs=needs):
-            return f"undecided, no difference proven{_needed(needs)}"
+            return f"undecided, no difference proven{_needed(needs, item)}"
         case Undecided(student=("better" | "worse") as sign, needs=needs, least=least):
             by = f"undecided whether by {threshold(least)} or more, {sign} by Student's t"
-            return by + _needed(needs)
+            return by + _needed(needs, item)
         case WithinLayoutLuck(needs=needs) | Undecided(needs=needs):
-            return found.verdict.kind + _needed(needs)
+            return found.verdict.kind + _needed(needs, item)
 
 
-def _needed(needs: MoreOfEach | None) -> str:
+def _needed(needs: MoreOfEach | None, item: ItemUnderTest) -> str:
     if needs is None:
         return ""
-    boots = f"{_number(needs.boots, 'more boot')} of each"
+    boots = f"{_number(needs.boots, f'more {item.iteration}')} of each"
     if not needs.images:
         return f": needs {boots}"
     return f": needs {boots}, on {_number(needs.images, 'more image')}"

@@ -53,6 +53,7 @@ def attach_evidence(
     before, after = levels(answer, old, new, between.n)
     here = StepContext(
         step=step,
+        item=report.setting.item,
         between=between,
         before=before,
         after=after,
@@ -68,7 +69,9 @@ def attach_evidence(
         disclaimer=words.disclaimer(checks),
         checks=checks,
         scope=scope(step, old, new, known.series, report.setting),
-        setup=_setup(known, before, after),
+        setup=_setup(known, before, after)
+        if report.setting.farm
+        else setup(known.images, before, after),
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
@@ -78,7 +81,7 @@ def attach_evidence(
 def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:
     suspects = report.headline.suspects if report.headline else ()
     places = {between.revisions.index(suspect): suspect.label for suspect in suspects}
-    return describe_prior(known.prior, report.setting.workload, places)
+    return describe_prior(known.prior, report.setting, places)
 
 
 def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from buildbot_bench.core import ministat
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.both_sides import setup
 from buildbot_bench.core.report.context import Context, ControlRecord
 from buildbot_bench.core.report.evidence_model import Check, Outcome
@@ -37,6 +38,7 @@ class StepContext:
     """
 
     step: StepReport
+    item: ItemUnderTest
     between: RevisionRange
     before: Sequence[int]
     after: Sequence[int]
@@ -60,10 +62,10 @@ def make_checks(here: StepContext) -> tuple[Check, ...]:
 
 
 def ends_proved(here: StepContext) -> Check:
-    """Whether both sides of the step were booted often enough, and differ by Student's t."""
+    """Whether both sides of the step were measured often enough, and differ by Student's t."""
     name = "both sides proved"
     held = here.step.contrast
-    boots = count(len(held.old.values), "boot")
+    boots = count(len(held.old.values), here.item.iteration)
     summary = f"{boots} of {held.old.label} and {len(held.new.values)} of {held.new.label}"
     comparison, needed = held.comparison, ministat.MIN_VALUES
     if comparison is None or min(len(held.old.values), len(held.new.values)) < needed:
@@ -80,6 +82,8 @@ def ends_proved(here: StepContext) -> Check:
 def images_agree(here: StepContext) -> Check:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
     name = "images agree"
+    if here.known.one_layout:
+        return Check(name=name, outcome=Outcome.NOT_MADE, detail=here.known.one_layout)
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
     summary = f"{count(len(before), 'image')} before and {len(after)} after the step"
     effects = [new / old - 1 for old in before for new in after if old]
@@ -100,16 +104,17 @@ def images_agree(here: StepContext) -> Check:
 
 
 def setup_alike(here: StepContext) -> Check:
-    """Whether the lab told the same of both sides: nothing but the kernel changed."""
-    name = "setup alike"
+    """Whether the lab told the same of both sides: nothing but what is built changed."""
+    name, place = "setup alike", here.item.place
     facts = setup(here.known.images, here.before, here.after)
     if not facts:
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail="the lab told nothing of itself")
+        detail = f"the {place} told nothing of itself"
+        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     differing = [fact.name for fact in facts if fact.differs]
     if differing:
         detail = f"{', '.join(differing)}: see the setup"
         return Check(name=name, outcome=Outcome.FAILED, detail=detail)
-    detail = f"the lab tells {count(len(facts), 'fact')} of both sides, all the same"
+    detail = f"the {place} tells {count(len(facts), 'fact')} of both sides, all the same"
     return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
 
@@ -126,7 +131,7 @@ def still_present(here: StepContext) -> Check:
     values = [value for sample in newest for value in sample.values]
     summary = f"{newest[0].label}{_behind(newest[0], here)}"
     if len(values) < ministat.MIN_VALUES:
-        detail = f"{summary} has {count(len(values), 'boot')}"
+        detail = f"{summary} has {count(len(values), here.item.iteration)}"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     effect = fmean(values) / fmean(old) - 1
     present = effect / here.step.effect >= _PRESENT_SHARE
@@ -150,7 +155,8 @@ def control_healthy(here: StepContext, control: ControlRecord) -> Check:
     boots = [i.at_s for s in here.samples if s.position in sides for i in s.iterations]
     late_s = max(boots, default=0.0) - control.last_good_s
     if late_s > _OVERDUE * control.every_s:
-        detail = f"{control.label} was measured last {duration(late_s)} before the last boot"
+        last = f"{duration(late_s)} before the last {here.item.iteration}"
+        detail = f"{control.label} was measured last {last}"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     detail = (
         f"{control.label} within {size(control.spread)} of its level in "
@@ -160,8 +166,8 @@ def control_healthy(here: StepContext, control: ControlRecord) -> Check:
 
 
 def binary_differs(here: StepContext) -> Check:
-    """Whether the kernels on both sides of the step differ at all."""
-    name = "binary differs"
+    """Whether what was built on both sides of the step differs at all."""
+    name, built = "binary differs", here.item.built
     revisions = here.between.revisions
     old, new = here.step.old, here.step.new
     kernels = {
@@ -172,13 +178,13 @@ def binary_differs(here: StepContext) -> Check:
     held = [kernels.get(revisions.index(end)) for end in (old, new)]
     if None in held:
         missing = old if held[0] is None else new
-        detail = f"no digest of {missing.label}'s kernel is known"
+        detail = f"no digest of {missing.label}'s {built} is known"
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     differ = held[0] != held[1]
     verb = "differs from" if differ else "is the same as"
     parent = "its parent's" if old.sha == new.parent_sha else f"{old.label}'s"
     return Check(
-        name=name, outcome=_outcome(differ), detail=f"{new.label}'s kernel {verb} {parent}"
+        name=name, outcome=_outcome(differ), detail=f"{new.label}'s {built} {verb} {parent}"
     )
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.attach_evidence import attach_evidence
@@ -38,7 +39,6 @@ from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
 _NAME_COLUMNS = 40
-NO_OP = "no-op change, its kernel is identical to its predecessor's"
 
 
 def compose(
@@ -62,8 +62,8 @@ def compose(
     Raises UsageError when ministat has no table for the setting's confidence.
     """
     between, setting = harmless_range(range), harmless_setting(setting)
-    skipped = dict.fromkeys(no_ops, NO_OP) | dict(untestable or {})
-    report = _finding(between, answer, samples, setting, no_ops, expected=known.expected)
+    skipped = dict.fromkeys(no_ops, _no_op(setting.item)) | dict(untestable or {})
+    report = _finding(between, answer, samples, setting, no_ops, known=known)
     report = replace(
         report,
         skipped=_skipped(between, skipped),
@@ -76,6 +76,10 @@ def compose(
     return attach_evidence(report, between=between, answer=answer, samples=samples, known=known)
 
 
+def _no_op(item: ItemUnderTest) -> str:
+    return f"no-op change, its {item.built} is identical to its predecessor's"
+
+
 def _finding(
     between: RevisionRange,
     answer: Answer,
@@ -83,12 +87,12 @@ def _finding(
     setting: Setting,
     no_ops: Collection[int],
     *,
-    expected: Mapping[int, str],
+    known: Context,
 ) -> Report:
     """What the answer says, without what led to it."""
     values = measured_values(samples, setting.metric, same=no_ops)
-    found = describe_steps(between, answer, values, no_ops, setting)
-    steps = with_expected(found, between, expected)
+    found = describe_steps(between, answer, values, no_ops, setting, one_layout=known.one_layout)
+    steps = with_expected(found, between, known.expected)
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
     reason = harmless_reason(answer.reason)

@@ -94,7 +94,9 @@ class Context:
     where a step is likeliest. `opinion` is the last word on the report, `record` how often the
     farm was right before. `captures` tell where the cycles went, None where that is not sampled.
     `control` is None for a testbed without a control image. `one_order`: a further image of some
-    revision came out as its first one again. `prior` is that of the search's commits, None where
+    revision came out as its first one again. `one_layout` is why no revision was measured in more
+    than one link order, and what each iteration had another of instead; empty where images tell
+    luck with layout. `prior` is that of the search's commits, None where
     it was flat. `marked` are sentences on what people said of changes of the series, `expected`
     maps the position of each step that was marked so to who said it.
     """
@@ -110,6 +112,7 @@ class Context:
     captures: Captures | None = None
     control: ControlRecord | None = None
     one_order: bool = False
+    one_layout: str = ""
     prior: CommitPrior | None = None
     marked: tuple[str, ...] = ()
     expected: Mapping[int, str] = field(default_factory=dict)

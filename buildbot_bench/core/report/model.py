@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.report.context import SearchStage
@@ -56,7 +57,8 @@ class Setting:
 
     `confidence` is Student's t's, in percent, one of ministat's; `min_effect` and `error` (the
     accepted probability of a wrong answer) are fractions. `url` is the search's page; `operator`
-    a person's address, may be empty. `branch` is empty where the farm watches but one.
+    a person's address, may be empty. `branch` is empty where the farm watches but one. `item` is
+    what is measured, by which the report chooses its words.
     """
 
     testbed: str
@@ -71,6 +73,7 @@ class Setting:
     operator: str = ""
     carried: AppliedFix | None = None
     branch: str = ""
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

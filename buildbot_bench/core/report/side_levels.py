@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from buildbot_bench.core import ministat
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.model import Levels, Side
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
-
-POOLED = (
-    "the block pools all boots of a side; the levels and the percentage above are means over "
-    "images of means over boots"
-)
-WEIGHED = (
-    "the boots shown do not agree with the search, which doubts boots and images that lie far "
-    "off: its percentage is not that of the block"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +98,12 @@ def measure_side(
     )
 
 
-def change_between(old: MeasuredSide, new: MeasuredSide, step: Step) -> PrintedChange:
+def change_between(
+    old: MeasuredSide,
+    new: MeasuredSide,
+    step: Step,
+    item: ItemUnderTest = ItemUnderTest.KERNEL,
+) -> PrintedChange:
     """The change from one printed level to the other, with the search's interval around it.
 
     The interval keeps the relative width that the search's model of noise gives it. The search
@@ -119,7 +116,7 @@ def change_between(old: MeasuredSide, new: MeasuredSide, step: Step) -> PrintedC
     effect = new.level / old.level - 1
     if not step.low <= effect <= step.high:
         return PrintedChange(
-            effect=step.effect, low=step.low, high=step.high, levels=None, notes=(WEIGHED,)
+            effect=step.effect, low=step.low, high=step.high, levels=None, notes=(weighed(item),)
         )
     moved = (1 + effect) / (1 + step.effect)
     return PrintedChange(
@@ -127,7 +124,25 @@ def change_between(old: MeasuredSide, new: MeasuredSide, step: Step) -> PrintedC
         low=moved * (1 + step.low) - 1,
         high=moved * (1 + step.high) - 1,
         levels=Levels(old=old.level, new=new.level),
-        notes=(POOLED,) if max(old.images, new.images) > 1 else (),
+        notes=(pooled(item),) if max(old.images, new.images) > 1 else (),
+    )
+
+
+def pooled(item: ItemUnderTest) -> str:
+    """The note below a block of which a side has several images."""
+    boots = f"{item.iteration}s"
+    return (
+        f"the block pools all {boots} of a side; the levels and the percentage above are means "
+        f"over images of means over {boots}"
+    )
+
+
+def weighed(item: ItemUnderTest) -> str:
+    """The note below a block that does not agree with the search."""
+    boots = f"{item.iteration}s"
+    return (
+        f"the {boots} shown do not agree with the search, which doubts {boots} and images that "
+        "lie far off: its percentage is not that of the block"
     )
 
 

@@ -36,7 +36,13 @@ def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Cont
             for side in short
         )
         return Contrast(old=old, new=new, comparison=None, ministat="", notes=exact or notes)
-    comparison = ministat.compare(old.values, new.values, confidence=confidence)
+    found = ministat.compare(old.values, new.values, confidence=confidence)
+    fitting = (
+        warning
+        for warning in found.warnings
+        if metric.is_rate_of_packets or not warning.endswith(ministat.LINE_RATE)
+    )
+    comparison = replace(found, warnings=tuple(fitting))
     block = ministat_text.render(
         [(old.label, old.values), (new.label, new.values)], confidence=confidence
     )
@@ -73,15 +79,21 @@ def describe_steps(
     values: MeasuredValues,
     no_ops: Collection[int],
     setting: Setting,
+    *,
+    one_layout: str = "",
 ) -> Iterator[StepReport]:
-    """The answer's steps, oldest first, each with the values of the levels on its two sides."""
+    """The answer's steps, oldest first, each with the values of the levels on its two sides.
+
+    With `one_layout`, as `Context` has it, no step of what varies is separated from layout.
+    """
+    counted = setting.metric.noise is NoiseClass.EXACT
     for step in sorted(answer.steps, key=lambda step: step.new):
         sure = _is_sure(step, setting.error)
         before, after = (
             levels(answer, step.old, step.new, between.n) if sure else ([step.old], [step.new])
         )
         old, new = (measure_side(values, between, positions) for positions in (before, after))
-        change = change_between(old, new, step)
+        change = change_between(old, new, step, setting.item)
         held = contrast(old.side, new.side, metric=setting.metric, confidence=setting.confidence)
         yield StepReport(
             old=between.revisions[step.old],
@@ -95,7 +107,7 @@ def describe_steps(
             sure=sure,
             regression=(step.effect < 0) == setting.metric.higher_is_better,
             contrast=replace(held, notes=(*held.notes, *(change.notes if held.ministat else ()))),
-            separated=step.separated,
+            separated=step.separated and (counted or not one_layout),
         )
 
 

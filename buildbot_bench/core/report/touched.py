@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from buildbot_bench.core.report.evidence_model import Touched
+from buildbot_bench.core.report.model import Setting
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.touched import CommitPrior, Touch, TouchClass
 
 
 def describe_prior(
-    prior: CommitPrior | None, workload: str, suspects: Mapping[int, str]
+    prior: CommitPrior | None, setting: Setting, suspects: Mapping[int, str]
 ) -> Touched | None:
     """What is told of a prior; None without one, and where there is one commit to choose from.
 
@@ -22,19 +23,20 @@ def describe_prior(
     if len(suspects) == 1:
         ((position, label),) = suspects.items()
         suspect = prior.touches[position - 1]
-    reasons = [_counts(prior, workload), *_shares(prior)]
+    reasons = [_counts(prior, setting), *_shares(prior)]
     if suspect is not None:
-        reasons.append(f"{label} touches {_what(suspect, workload)}.")
+        reasons.append(f"{label} touches {_what(suspect, setting)}.")
     return Touched(classes=prior.classes, suspect=suspect, reasons=tuple(reasons))
 
 
-def _counts(prior: CommitPrior, workload: str) -> str:
+def _counts(prior: CommitPrior, setting: Setting) -> str:
     touches = prior.touches
     runs = touches.count(Touch.RUNS)
     built = runs + touches.count(Touch.BUILT)
     verb = "touches" if built == 1 else "touch"
-    text = f"{built} of {count(len(touches), 'commit')} {verb} what the kernel is built from"
-    return f"{text}; {runs} what {workload} executes." if prior.ran else f"{text}."
+    what = f"what the {setting.item.built} is built from"
+    text = f"{built} of {count(len(touches), 'commit')} {verb} {what}"
+    return f"{text}; {runs} what {setting.workload} executes." if prior.ran else f"{text}."
 
 
 def _shares(prior: CommitPrior) -> Iterator[str]:
@@ -64,11 +66,11 @@ def _percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-def _what(touch: Touch, workload: str) -> str:
+def _what(touch: Touch, setting: Setting) -> str:
     match touch:
         case Touch.RUNS:
-            return f"what {workload} executes"
+            return f"what {setting.workload} executes"
         case Touch.BUILT:
-            return "what the kernel is built from"
+            return f"what the {setting.item.built} is built from"
         case Touch.NEITHER:
-            return "nothing that the kernel is built from: look twice"
+            return f"nothing that the {setting.item.built} is built from: look twice"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
     AppliedFix,
@@ -239,10 +240,12 @@ def where(row: ScopeRow) -> str:
     return f"{row.old} to {row.new}{far}" if row.old else ""
 
 
-def cost(spent: Cost) -> str:
+def cost(spent: Cost, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What a search took, as a sentence."""
-    failed = f" ({spent.failed} failed)" if spent.failed else ""
-    lab = f"{count(spent.boots, 'boot')}{failed} took {duration(spent.lab_s)} of the lab"
+    boots = count(spent.boots, item.iteration) + (
+        f" ({spent.failed} failed)" if spent.failed else ""
+    )
+    lab = f"{boots} took {duration(spent.lab_s)} of the {item.place}"
     if not spent.images:
         return f"{lab}."
     return f"{lab}, {count(spent.images, 'image')} {duration(spent.build_s)} to build."

@@ -144,7 +144,7 @@ def _nothing_to_compare(search_range: SearchRange) -> Answer:
             steps=(),
             reproduced=False,
             unresolved=(),
-            reason="all kernels of the range are identical",
+            reason="nothing in the range changes what is built",
         )
     return Answer(
         steps=(),

@@ -22,7 +22,7 @@ from buildbot_bench.core.limits import MIB
 from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
 from buildbot_bench.lab.command.counting import counted, counting, find_counter
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
-from buildbot_bench.lab.command.randomised import Randomised, draw
+from buildbot_bench.lab.command.randomised import RANDOMISED, Randomised, draw
 from buildbot_bench.lab.command.settings import (
     INSTRUCTIONS,
     CommandWords,
@@ -136,7 +136,7 @@ class _Iteration:
         if isinstance(workload.value, ValueTable) and workload.value.file:
             with suppress(OSError):  # what an earlier run wrote is not read
                 (self.directory / workload.value.file).unlink()
-        facts = {"randomised": self.drawn.said}
+        facts = {RANDOMISED: self.drawn.said}
         if workload.value == INSTRUCTIONS:
             counter = find_counter(workload.counter)
             ran = self._go(workload.run, "run", counter)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.limits import spoken
 from buildbot_bench.lab.command.counting import find_counter
 from buildbot_bench.lab.command.process import RESERVE_BYTES
@@ -30,7 +31,7 @@ def machine_facts(workload: CommandWorkload | None) -> dict[str, str]:
     }
     if workload is None:
         return facts
-    facts["command"] = " ".join(words_of(workload.run, shell=workload.shell))
+    facts[COMMAND_FACT] = " ".join(words_of(workload.run, shell=workload.shell))
     if workload.cpus:
         facts["pinned to processors"] = ", ".join(map(str, workload.cpus))
     if workload.warm_up:

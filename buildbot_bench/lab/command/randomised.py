@@ -13,6 +13,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+RANDOMISED = "randomised"
+"""The fact that says what differed."""
+
 # Mytkowicz et al. vary it by up to 4 KiB, in which their cycles repeat.
 _MOST_PADDING = 4096  # bytes
 _SWITCH = Path("/proc/sys/kernel/randomize_va_space")

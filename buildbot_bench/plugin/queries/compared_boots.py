@@ -12,6 +12,7 @@ from buildbot_bench.core.ab_test import (
     of_newest_epoch,
     recorded_boots,
 )
+from buildbot_bench.core.item import item_of
 from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
@@ -124,6 +125,7 @@ def _series_values(
         order=tuple(place for place, _, _ in counted),
         epoch=epoch,
         facts=dict(rows[0].facts) if rows else {},
+        item=item_of(rows[0].facts if rows else ()),
         note=note + (again if note and lacking else ""),
         recorded=recorded_boots([(place, row.facts) for place, _, row in counted], len(labels)),
     )

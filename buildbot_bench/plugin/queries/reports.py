@@ -8,9 +8,10 @@ from dataclasses import replace
 from twisted.logger import Logger
 
 from buildbot_bench import extensions
+from buildbot_bench.core.item import item_of
 from buildbot_bench.core.judge import Said
 from buildbot_bench.core.legible import long_line, one_line
-from buildbot_bench.core.report import AddedSection, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.report import AddedSection, Context, ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -39,12 +40,13 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         for one in await marked_changes(farm, *series)
         if one.said is Said.EXPECTED
     }
+    known = await context_of(farm, search, inputs, answer, probes)
     report = compose(
         range=inputs.range,
         answer=answer,
         samples=inputs.samples,
         setting=replace(
-            _setting(farm, search, inputs),
+            _setting(farm, search, inputs, known),
             carried=await applied_fix(farm, search, inputs.images.values()),
             branch=await branch_to_name(farm, search.branch),
         ),
@@ -55,7 +57,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         },
         no_ops=inputs.evidence.same_as_previous,
         known=replace(
-            await context_of(farm, search, inputs, answer, probes),
+            known,
             opinion=opinion_of(await farm.store.marks_of_search(search.id)),
             record=await track_record(farm),
             expected=expected,
@@ -141,7 +143,8 @@ def _plain(inputs: SearchInputs) -> list[ImageRow]:
     return [image for image in inputs.images.values() if image.ordinal == 0]
 
 
-def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs) -> Setting:
+def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, known: Context) -> Setting:
+    facts = {name for image in known.images for name, _ in image.facts}
     mail = farm.workflow.mail
     return Setting(
         testbed=search.testbed,
@@ -154,4 +157,5 @@ def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs) -> Setting:
         search_id=search.id,
         url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
         operator=(mail.reply_to or "") if mail else "",
+        item=item_of(facts),
     )

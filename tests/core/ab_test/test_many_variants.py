@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from buildbot_bench.core.ab_test import (
     result_files,
     text,
 )
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
 
 Values = tuple[float, ...]
@@ -161,3 +163,26 @@ def test_flame_graphs_are_told_of_each_variant_that_was_sampled():
 def test_files_of_different_variants_have_different_names():
     names = image_names(["r1+D5", "1D5", "1+D5", "a/b", "a?b"])
     assert names == ("1D5", "1D5.2", "1D5.3", "a-b", "a-b.2")
+
+
+def test_of_a_command_runs_and_a_machine_are_spoken_of():
+    values = ((100.0, 101.0, 99.0), (100.2, 100.9, 99.1))
+    more = {"booted": ((0, 1, 1), (0, 1, 0)), "order": (0, 0, 0, 1, 1, 1)}
+    report = composed(*values, item=ItemUnderTest.COMMAND, **more)
+    for told in (text(report), markdown(report)):
+        assert "3 runs of each" in told
+        assert "Runs alternate: r1, r2" in told
+        assert "an even drift of the machine" in told.lower()
+        assert "r2 was run 3 runs later" in told
+        assert not re.search(r"\b(boot(s|ed)?|kernels?|lab)\b", told, re.IGNORECASE)
+
+
+def test_commands_beside_kernels_are_told_of_as_kernels():
+    sides = ((100.0, 101.0, 99.0), (100.2, 100.9, 99.1))
+    kinds = (ItemUnderTest.COMMAND, ItemUnderTest.KERNEL)
+    both = [SeriesValues(**PLACE, values=sides, item=item) for item in kinds]
+    variants = [ComparedVariant(label=name, variant=name) for name in ("a", "b")]
+    report = compose_ab_test(
+        both, comparison_id=1, variants=variants, iterations=3, confidence=95.0, min_effect=0.02
+    )
+    assert "3 boots of each" in text(report)
