@@ -35,10 +35,16 @@ class Pushed:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Pushed:
-    home = tmp_path_factory.mktemp("pushed")
-    shas = make_embedded_history(home / "history", culprit=SLOWER)
-    pushed = Pushed(history=home / "history", source=home / "src", shas=shas)
+def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    path = tmp_path_factory.mktemp("pushed") / "history"
+    return path, make_embedded_history(path, culprit=SLOWER)
+
+
+@pytest.fixture
+def repository(history: tuple[Path, dict[str, str]], tmp_path: Path) -> Pushed:
+    """Its own for each farm: nothing but the first commit is there yet."""
+    path, shas = history
+    pushed = Pushed(history=path, source=tmp_path / "src", shas=shas)
     pushed.push(OLD)
     return pushed
 

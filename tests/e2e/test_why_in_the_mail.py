@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -56,8 +57,9 @@ def test_the_mail_names_the_functions_and_the_file_and_links_the_flame_graphs(fa
     farm.wait(lambda: farm.value("SELECT sent_at FROM bench_report"), "the mail was taken")
     assert farm.rows("SELECT state FROM bench_profile") == [{"state": "done"}] * 2
     text = plain(inbox.only())
-    assert "(BU_CPU_CLK_UNHALTED):" in text
-    assert "ifmp_ring_enqueue             0.00%    6.32%   +6.32" in text
+    assert "(BU_CPU_CLK_UNHALTED)" in text
+    assert re.search(r"ifmp_ring_enqueue +0\.00 +1\d\d\.\d\d +\+1\d\d\.\d\d\s", text)
+    assert "called by iflib_if_transmit, by ether_output_frame" in text
     assert "sys/net/iflib.c: changes iflib_if_transmit (likely why); names" in text
     links = [line.strip() for line in text.splitlines() if "/flamegraph/" in line]
     assert len(links) == 3
