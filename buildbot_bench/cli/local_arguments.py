@@ -261,7 +261,7 @@ def _name(workload: CommandWorkload) -> str:
 
 def _typed(given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
     """The arguments without the revisions, and without what says where the answer goes."""
-    left, skipped = list(argv), {*given.revisions, "--local", "--json", "--markdown"}
+    left, skipped = list(argv), {*given.revisions, "--local", "--json", "--markdown", "--"}
     kept: list[str] = []
     words = iter(left)
     revisions = list(given.revisions)
