@@ -45,7 +45,8 @@ def left_out(
         f"{number} of {label} in {epoch_name(epoch)}" for (label, epoch), number in counted.items()
     )
     total = count(counted.total(), item.iteration)
-    return f"{total} left out, for the {item.place} changed: {boots}; these are of {epoch_name(newest)}"
+    changed = f"for the {item.place} changed: {boots}"
+    return f"{total} left out, {changed}; these are of {epoch_name(newest)}"
 
 
 def epoch_name(epoch: str) -> str:
