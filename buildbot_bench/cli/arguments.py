@@ -16,6 +16,7 @@ from buildbot_bench.cli.options import (
     add_version,
     command_parser,
     farm_access,
+    is_local,
     known_number,
     refuse_beside_known,
     two_of,
@@ -85,6 +86,11 @@ def parse_command(argv: Sequence[str] | None, environ: Mapping[str, str]) -> Bis
     return BisectCommand(
         request=_request(options), json=options.json, farm=farm_access(options, environ)
     )
+
+
+def asks_no_farm(argv: Sequence[str]) -> bool:
+    """Whether a command line is one with `--local`."""
+    return is_local(argv, _parser())
 
 
 def _parser() -> argparse.ArgumentParser:

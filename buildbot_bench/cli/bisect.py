@@ -9,13 +9,12 @@ from typing import Any
 
 from buildbot_bench.cli import local_bisect
 from buildbot_bench.cli.answers import read_forecast, read_search
-from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.cli.arguments import BisectCommand, asks_no_farm, parse_command
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus, exit_status
 from buildbot_bench.cli.follow import Pace, follow, when_ready
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
-from buildbot_bench.cli.local_arguments import is_local
 from buildbot_bench.cli.progress import Display, LineDisplay
 from buildbot_bench.cli.requests import (
     CancelSearch,
@@ -39,7 +38,7 @@ _LISTED = 20
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
-    if is_local(given := sys.argv[1:] if argv is None else argv):
+    if asks_no_farm(given := sys.argv[1:] if argv is None else argv):
         return local_bisect.main(given)
     return exit_status_of("bench-bisect", lambda: _main(argv))
 

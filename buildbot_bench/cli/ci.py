@@ -1,4 +1,4 @@
-"""Tells a continuous integration that it runs under what came out; it knows GitHub's forms."""
+"""Tells a continuous integration that it runs under what came out: GitHub's and GitLab's forms."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 # GITHUB_STEP_SUMMARY is refused whole when it is larger.
 _MOST_BYTES = 1000 * 1024
+DOTENV = "bench.env"
+"""What a GitLab job names at `artifacts:reports:dotenv`, relative to its project's directory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +68,17 @@ def tell_ci(outcome: CiOutcome, environ: Mapping[str, str]) -> None:
     for name, text in written.items():
         if path := environ.get(name):
             _append(Path(path), text)
+    if environ.get("GITLAB_CI") == "true" and (project := environ.get("CI_PROJECT_DIR")):
+        _write(Path(project) / DOTENV, outcome.outputs)
+
+
+def _write(path: Path, outputs: Mapping[str, str]) -> None:
+    """Variables for later jobs of a pipeline: `BENCH_CULPRIT=…`."""
+    lines = [f"BENCH_{name.upper()}={long_line(value)}\n" for name, value in outputs.items()]
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        say(f"{path} cannot be written: {error}")
 
 
 def _append(path: Path, text: str) -> None:

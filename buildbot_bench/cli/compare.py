@@ -18,6 +18,7 @@ from buildbot_bench.cli.compare_arguments import (
     FollowComparison,
     ListComparisons,
     StartComparison,
+    asks_no_farm,
     parse_compare,
 )
 from buildbot_bench.cli.comparison_answers import (
@@ -33,7 +34,6 @@ from buildbot_bench.cli.comparison_answers import (
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.follow import Pace, patiently, when_ready
-from buildbot_bench.cli.local_arguments import is_local
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line
@@ -50,7 +50,7 @@ _STATUS = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
-    if is_local(given := sys.argv[1:] if argv is None else argv):
+    if asks_no_farm(given := sys.argv[1:] if argv is None else argv):
         return local_compare.main(given)
     return exit_status_of("bench-compare", lambda: _main(argv))
 

@@ -18,6 +18,7 @@ from buildbot_bench.cli.options import (
     add_version,
     command_parser,
     farm_access,
+    is_local,
     known_number,
     refuse_beside_known,
 )
@@ -186,6 +187,11 @@ def parse_compare(argv: Sequence[str] | None, environ: Mapping[str, str]) -> Com
         output=_output(options.output),
         farm=farm_access(options, environ),
     )
+
+
+def asks_no_farm(argv: Sequence[str]) -> bool:
+    """Whether a command line is one with `--local`."""
+    return is_local(argv, _parser())
 
 
 def _parser() -> argparse.ArgumentParser:

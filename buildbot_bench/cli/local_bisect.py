@@ -10,9 +10,10 @@ from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
-from buildbot_bench.cli.local_arguments import LocalOptions, parse_local_bisect
+from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_bisect
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
+from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.cli.progress import Display, LineDisplay
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
@@ -21,10 +22,11 @@ from buildbot_bench.core.legible import several_lines
 from buildbot_bench.core.report import Report, ReportKind
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, Watcher
-from buildbot_bench.local.builds import BuildRecipe, Workshop
+from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import CommandMeasurer
+from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import command_line, report_of
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
@@ -37,7 +39,6 @@ _STATUS = {
     ReportKind.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
     ReportKind.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
 }
-_ERROR = 0.01
 NAME = "bench-bisect"
 
 
@@ -70,13 +71,14 @@ def told_in_lines(name: str, work: Callable[[], int]) -> int:
 def _main(argv: Sequence[str]) -> int:
     options = parse_local_bisect(argv)
     git = Git.around(options.repository.absolute())
-    search = _search(options, Revisions(git=git))
+    task = task_of(options, git)
+    search = _search(options, task, Revisions(git=git))
     if options.html is not None:
         check_page(options.html)
     try:
         with opened(git, most_bytes=options.most_bytes) as repository, _display() as display:
             view = LocalView(display, only_new=isinstance(display, LineDisplay))
-            report = bisect(search, repository, view, build_timeout_s=options.build_timeout_s)
+            report = bisect(search, repository, view, build_timeout_s=task.build_timeout_s)
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
@@ -105,14 +107,14 @@ def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) ->
     return workshop
 
 
-def _search(options: LocalOptions, revisions: Revisions) -> LocalSearch:
+def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalSearch:
     old, new = options.revisions
     between = revisions.between(old, new)
     ends = [between.old.short_sha, between.new.short_sha]
     return LocalSearch(
-        campaign=campaign_of(options, revisions),
+        campaign=campaign_of(options, task, revisions),
         between=between,
-        terms=SearchTerms(error=_ERROR, min_effect=options.min_effect),
+        terms=SearchTerms(error=task.error, min_effect=task.min_effect),
         skipped=revisions.named_in(between, options.skip),
         ahead=options.ahead,
         commands=(
@@ -122,16 +124,17 @@ def _search(options: LocalOptions, revisions: Revisions) -> LocalSearch:
     )
 
 
-def campaign_of(options: LocalOptions, revisions: Revisions) -> Campaign:
+def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Campaign:
     """How revisions are built, and what is measured of them; fails as `Revisions.sha` does."""
     return Campaign(
         recipe=BuildRecipe(
-            command=options.build,
-            artefacts=options.artefacts,
+            steps=task.steps,
+            artefacts=task.artefacts,
+            upload=task.upload,
             fix=options.fix and revisions.sha(options.fix),
         ),
-        workload=options.workload,
-        name=options.name,
+        workload=task.workload,
+        name=task.name,
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
 from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.local_arguments import LocalOptions, parse_local_compare
+from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_compare
 from buildbot_bench.cli.local_bisect import campaign_of, told_in_lines, workshop_of
+from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.ab_test import (
     DEFAULT_IMAGES,
     MAX_VARIANTS,
@@ -53,11 +54,12 @@ def _main(argv: Sequence[str]) -> int:
     options = parse_local_compare(argv, images=DEFAULT_IMAGES)
     git = Git.around(options.repository.absolute())
     revisions = Revisions(git=git)
-    question = _question(options, revisions)
-    campaign = campaign_of(options, revisions)
+    task = task_of(options, git)
+    question = _question(options, task, revisions)
+    campaign = campaign_of(options, task, revisions)
     try:
         with opened(git, most_bytes=options.most_bytes) as repository:
-            workshop = workshop_of(repository, campaign, options.build_timeout_s)
+            workshop = workshop_of(repository, campaign, task.build_timeout_s)
             measurer = CommandMeasurer(campaign.workload)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
@@ -72,7 +74,7 @@ def _main(argv: Sequence[str]) -> int:
     return _tell(options, report)
 
 
-def _question(options: LocalOptions, revisions: Revisions) -> LocalComparison:
+def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalComparison:
     names = options.revisions
     if not 1 < len(names) <= MAX_VARIANTS:
         raise UsageError(
@@ -91,7 +93,7 @@ def _question(options: LocalOptions, revisions: Revisions) -> LocalComparison:
             Compared(label=name, revision=one) for name, one in zip(names, found, strict=True)
         ),
         limits=BootLimits(boots=options.iterations, images=options.images),
-        min_effect=options.min_effect,
+        min_effect=task.min_effect,
     )
 
 

@@ -71,6 +71,27 @@ def command_parser(name: str, *, usage: str, description: str, epilog: str) -> P
     )
 
 
+def is_local(argv: Sequence[str], parser: argparse.ArgumentParser) -> bool:
+    """Whether a command line asks for no farm; `parser` is the one that asks a farm.
+
+    `--local` behind an option of it that takes a value, or behind `--`, is not that option.
+    """
+    valued = {
+        flag
+        for action in parser._actions  # noqa: SLF001 - argparse tells it in no other way
+        if action.nargs != 0
+        for flag in action.option_strings
+    }
+    before = ""
+    for word in argv:
+        if word == "--":
+            return False
+        if word == "--local" and before not in valued:
+            return True
+        before = word
+    return False
+
+
 def add_version(parser: argparse.ArgumentParser) -> None:
     """What release of this package it is."""
     parser.add_argument("--version", action=ShowVersion)

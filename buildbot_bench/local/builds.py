@@ -6,15 +6,14 @@ what builds made, and the evidence. The least used builds go when there are too 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
 import time
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.archives import unpacked
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import GIB
@@ -22,6 +21,7 @@ from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
 from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError, clean_environment
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
 from buildbot_bench.local.trees import pack, remove_tree, unpack
 
@@ -29,24 +29,6 @@ ONE_TREE = "tree"
 """Where all is built and run that is not built beside a run: paths in a build are then the same."""
 _MOST_WRITTEN = 64 * GIB  # by one build
 _SHOWN_OF_DIGEST = 12
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BuildRecipe:
-    """How a revision is built: a text for sh, which files it makes, a commit that is applied.
-
-    Without a `command` the revision is measured as it lies in git; without `artefacts`, patterns
-    of paths, the whole tree is kept.
-    """
-
-    command: str
-    artefacts: tuple[str, ...] = ()
-    fix: str | None = None
-
-    @property
-    def digest(self) -> str:
-        """What tells recipes apart."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +86,7 @@ class Workshop:
         sha = revision.sha
         place = f"{sha[:ABBREVIATION_LENGTH]}-{ordinal}" if beside else ONE_TREE
         tree = self._room.trees / place
+        beside_tree = tree.with_name(f"{place}.artefact")
         began_s = time.monotonic()
         made = NewBuild(
             recipe=self.recipe.digest, sha=sha, ordinal=ordinal, place=place, build_s=0.0
@@ -111,12 +94,14 @@ class Workshop:
         try:
             carried = self._check_out(sha, tree)
             self._run(revision, ordinal, tree)
-            kernel, size = pack(tree, self.recipe.artefacts, self._room.archive(made))
+            wanted = self._uploaded(tree, beside_tree) if self.recipe.upload else tree
+            kernel, size = pack(wanted, self.recipe.artefacts, self._room.archive(made))
             known = {"kernel": kernel, "size": size, "carried": carried}
         except UntestableRevision as error:
             known = {"reason": str(error)}
         finally:
             remove_tree(tree)
+            remove_tree(beside_tree)
         return NewBuild(
             recipe=made.recipe,
             sha=sha,
@@ -171,21 +156,30 @@ class Workshop:
             raise InfraError(f"git {' '.join(arguments[:2])} failed: {error}") from error
 
     def _run(self, revision: Revision, ordinal: int, tree: Path) -> None:
-        """Run the build's command.
+        """Run the build's steps; fails as one does."""
+        own = {
+            "BENCH_IMAGE": str(ordinal),
+            "BENCH_OPTIONS": "",
+            "BENCH_PATCHES": "",
+            "BENCH_REVISION": revision.label,
+            "BENCH_SHA": revision.sha,
+        }
+        inherited = clean_environment(os.environ)
+        for step in self.recipe.steps:
+            self._run_step(step, tree / step.directory, inherited | dict(step.environment) | own)
+
+    def _run_step(self, step: BuildStep, place: Path, environment: dict[str, str]) -> None:
+        """Run one of them.
 
         Raises:
             UntestableRevision: It fails.
             InfraError: It was ended by us.
         """
-        if not self.recipe.command:
-            return
-        environment = clean_environment(os.environ) | {
-            "BENCH_IMAGE": str(ordinal),
-            "BENCH_SHA": revision.sha,
-        }
+        if not place.is_dir():
+            raise UntestableRevision(f"the build's directory {step.directory} is not there")
         confines = Confines(timeout_s=self._timeout_s, disk_bytes=_MOST_WRITTEN)
-        words = ("/bin/sh", "-c", self.recipe.command)
-        with Contained(words, tree, environment, confines) as running:
+        words = ("/bin/sh", *(("-e",) if step.strict else ()), "-c", step.script)
+        with Contained(words, place, environment, confines) as running:
             self._running.add(running)
             try:
                 if self._is_over:
@@ -197,6 +191,23 @@ class Workshop:
             raise InfraError("the build was ended with the search")
         if ran.status != 0:
             raise UntestableRevision(f"{_ending(ran)}\n{ran.last_lines()}")
+
+    def _uploaded(self, tree: Path, directory: Path) -> Path:
+        """What is in the file that the build uploads, in a fresh directory, as a farm unpacks it.
+
+        Raises:
+            UntestableRevision: The build made no such file, or it is neither archive nor program.
+        """
+        upload = self.recipe.upload
+        artefact = tree / upload
+        ways = (artefact, *(way for way in artefact.parents if way.is_relative_to(tree)))
+        if any(way.is_symlink() for way in ways if way != tree):
+            raise UntestableRevision(f"{upload} is a symbolic link, which is not followed")
+        if not artefact.is_file():
+            raise UntestableRevision(f"the build made no {upload}")
+        remove_tree(directory)
+        unpacked.unpack(artefact, directory)
+        return directory
 
 
 def _ending(ran: Ran) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.lab.command.settings import CommandWorkload
-from buildbot_bench.local.builds import BuildRecipe
+from buildbot_bench.local.recipe import BuildRecipe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

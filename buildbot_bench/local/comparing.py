@@ -59,7 +59,7 @@ class Compare:
         self._question, self._bench, self._onlooker = question, bench, onlooker
         first = {0: question.limits.boots}
         self._plans = [VariantPlan(boots=first) for _ in question.variants]
-        self._alike = not bench.campaign.recipe.command
+        self._alike = not bench.campaign.recipe.steps
 
     def run(self) -> AbTestReport:
         """Build and measure until the verdicts need no more.
@@ -182,7 +182,7 @@ class Compare:
     def _why_single(self) -> str:
         if self._bench.campaign.workload.metric.noise is NoiseClass.EXACT:
             return "what is counted does not depend on the link order"
-        if not self._bench.campaign.recipe.command:
+        if not self._bench.campaign.recipe.steps:
             return "nothing is built"
         if self._question.limits.images == 1:
             return "one of each was asked for"

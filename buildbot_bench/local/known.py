@@ -203,7 +203,7 @@ def _policy(
 
 def _more_images(search: LocalSearch, images: Sequence[LocalImage]) -> bool:
     """Whether another image of a revision can be had: the build heeds BENCH_IMAGE, and works."""
-    if not search.campaign.recipe.command:
+    if not search.campaign.recipe.steps:
         return False
     broken = sum(1 for image in images if image.ordinal and image.is_unusable)
     return not cannot_relink(images) and broken < _MOST_BROKEN

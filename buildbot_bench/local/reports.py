@@ -124,7 +124,7 @@ def _carried(known: Known, fix: str | None) -> AppliedFix | None:
 
 
 def _link_order(search: LocalSearch, known: Known) -> str:
-    if not search.campaign.recipe.command:
+    if not search.campaign.recipe.steps:
         return "nothing is built"
     if known.policy.images:
         return "as the build makes it by BENCH_IMAGE"
@@ -133,7 +133,7 @@ def _link_order(search: LocalSearch, known: Known) -> str:
 
 def _one_layout(search: LocalSearch, known: Known) -> str:
     """Why no step is told from luck with the link order, and what was randomised instead."""
-    if search.campaign.recipe.command and known.policy.images:
+    if search.campaign.recipe.steps and known.policy.images:
         return ""
     if search.campaign.workload.metric.noise is NoiseClass.EXACT:
         return "what is counted does not depend on the link order; there is one of each revision"

@@ -5,6 +5,7 @@ All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -139,6 +140,8 @@ def test_the_culprit_is_mailed_in_the_unit_of_the_command(scene: Scene) -> None:
     assert "The instruction count of count on runner (where lower is better) rose by" in text
     assert f" {UNIT}, since r{CULPRIT}" in text
     assert "counter" in text
+    assert "'s build differs from" in text
+    assert re.search(r"\d+ runs .*took .* of the machine", text)
     (search,) = farm.rows("SELECT unit, higher_is_better, state FROM bench_search")
     assert (search["unit"], bool(search["higher_is_better"])) == (UNIT, False)
     (metric,) = farm.rows("SELECT * FROM bench_metric")

@@ -10,10 +10,11 @@ import pytest
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.builds import BuildRecipe, Workshop
+from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import Measurer
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
 from tests.gitrepo import Commit, make_repository
@@ -53,9 +54,10 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
     ) -> LocalSearch:
         revisions = Revisions(git=repository.git)
         between = revisions.between("n1", "main")
+        steps = (BuildStep(script=build),) if build else ()
         return LocalSearch(
             campaign=Campaign(
-                recipe=BuildRecipe(command=build, fix=fix),
+                recipe=BuildRecipe(steps=steps, fix=fix),
                 workload=CommandWorkload(run="read", value="last-number", unit="units"),
                 name="read",
             ),

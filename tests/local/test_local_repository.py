@@ -9,8 +9,9 @@ import stat
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
-from buildbot_bench.local.builds import BuildRecipe, Room, Workshop
+from buildbot_bench.local.builds import Room, Workshop
 from buildbot_bench.local.git import Git
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.local.store import Store
@@ -50,7 +51,7 @@ def test_what_is_no_evidence_is_refused(tmp_path):
 def test_the_least_used_builds_go_when_there_are_too_many(repository, checkout):
     room = Room(home=repository.room.home, most_bytes=25_000)
     store = repository.store
-    workshop = Workshop(repository.git, room, store, BuildRecipe(command=""))
+    workshop = Workshop(repository.git, room, store, BuildRecipe())
     between = Revisions(git=repository.git).between("n1", "n4")
     images = [
         store.put_image(workshop.build(one, 0, beside=False), now=float(now))
@@ -64,7 +65,10 @@ def test_the_least_used_builds_go_when_there_are_too_many(repository, checkout):
 
 def test_no_worktree_is_left(repository):
     workshop = Workshop(
-        repository.git, repository.room, repository.store, BuildRecipe(command="exit 1")
+        repository.git,
+        repository.room,
+        repository.store,
+        BuildRecipe(steps=(BuildStep(script="exit 1"),)),
     )
     made = workshop.build(Revisions(git=repository.git).one("main"), 0, beside=True)
     workshop.clear()
@@ -147,3 +151,42 @@ def test_a_shallow_clone_is_said_so(checkout, tmp_path):
 def test_no_repository_is_said_so(tmp_path):
     with pytest.raises(UsageError, match="is in no git repository"):
         Git.around(tmp_path)
+
+
+def built(repository, *scripts: str, upload: str, directory: str = "."):
+    steps = tuple(BuildStep(script=one, directory=directory, strict=True) for one in scripts)
+    recipe = BuildRecipe(steps=steps, upload=upload)
+    workshop = Workshop(repository.git, repository.room, repository.store, recipe)
+    made = workshop.build(Revisions(git=repository.git).one("main"), 0, beside=False)
+    return workshop, repository.store.put_image(made, now=1.0)
+
+
+def test_what_a_workflow_uploads_is_what_is_unpacked(repository):
+    pack_it = "mkdir out; echo $BENCH_REVISION > out/made; tar -czf out.tar.gz -C out made"
+    workshop, image = built(repository, "echo other > left", pack_it, upload="out.tar.gz")
+    place = workshop.unpacked(image)
+    assert [path.name for path in place.iterdir()] == ["made"]
+    assert (place / "made").read_text() == "n12\n"
+    assert [path.name for path in repository.room.trees.iterdir()] == [place.name]
+
+
+def test_a_program_that_is_uploaded_alone_has_the_farms_name(repository):
+    script = "printf '#!/bin/sh\\necho 3\\n' > run"
+    workshop, image = built(repository, script, upload="run")
+    assert [path.name for path in workshop.unpacked(image).iterdir()] == ["artefact"]
+
+
+@pytest.mark.parametrize(
+    ("script", "directory", "reason"),
+    [
+        ("false; true", ".", "the build ended with status 1"),
+        ("true", ".", "the build made no out.tar"),
+        ("ln -s number out.tar", ".", "out.tar is a symbolic link, which is not followed"),
+        ("cp number out.tar", ".", "the artefact is neither a tar archive nor a program"),
+        ("true", "elsewhere", "the build's directory elsewhere is not there"),
+    ],
+)
+def test_a_revision_without_its_artefact_is_untestable(script, directory, reason, repository):
+    _, image = built(repository, script, upload="out.tar", directory=directory)
+    assert image.reason.startswith(reason)
+    assert list(repository.room.trees.iterdir()) == []

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.words import count
 
@@ -33,7 +34,9 @@ def of_newest_epoch(boots: Sequence[BootT]) -> tuple[list[BootT], list[BootT]]:
     )
 
 
-def left_out(others: Iterable[tuple[str, str]], newest: str) -> str:
+def left_out(
+    others: Iterable[tuple[str, str]], newest: str, item: ItemUnderTest = ItemUnderTest.KERNEL
+) -> str:
     """Says what is left out: a label and an epoch for each boot; empty for none."""
     counted = Counter(others)
     if not counted:
@@ -41,8 +44,9 @@ def left_out(others: Iterable[tuple[str, str]], newest: str) -> str:
     boots = ", ".join(
         f"{number} of {label} in {epoch_name(epoch)}" for (label, epoch), number in counted.items()
     )
-    total = count(counted.total(), "boot")
-    return f"{total} left out, for the lab changed: {boots}; these are of {epoch_name(newest)}"
+    total = count(counted.total(), item.iteration)
+    changed = f"for the {item.place} changed: {boots}"
+    return f"{total} left out, {changed}; these are of {epoch_name(newest)}"
 
 
 def epoch_name(epoch: str) -> str:

@@ -107,7 +107,8 @@ def _series_values(
     epoch = rows[0].epoch if rows else ""
     labels = [variant.label for variant in ab_test.variants]
     of_others = ((labels[images[row.image_id, row.tunables][0]], row.epoch) for row in others)
-    note = left_out(of_others, epoch)
+    item = item_of(rows[0].facts if rows else ())
+    note = left_out(of_others, epoch, item)
     again = f"; measure what is missing by `bench-compare --extend {ab_test.id}`"
     lacking = len({place for place, _, _ in counted}) < len(labels)
     testbed, workload = series
@@ -125,7 +126,7 @@ def _series_values(
         order=tuple(place for place, _, _ in counted),
         epoch=epoch,
         facts=dict(rows[0].facts) if rows else {},
-        item=item_of(rows[0].facts if rows else ()),
+        item=item,
         note=note + (again if note and lacking else ""),
         recorded=recorded_boots([(place, row.facts) for place, _, row in counted], len(labels)),
     )

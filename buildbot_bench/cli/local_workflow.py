@@ -1,0 +1,178 @@
+"""What a repository's own bench.yml says of a search without a farm; it builds and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, WorkflowChoice
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
+from buildbot_bench.lab.tables import nearest
+from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.local.git import Git, GitRefusedError
+from buildbot_bench.local.recipe import BuildStep
+
+if TYPE_CHECKING:
+    from buildbot_bench.workflow import BuildJob, RunStep, Workflow
+
+WORKFLOW = "bench.yml"
+# Beside bench.yml, where `bench-farm init` puts it, and where this repository has its own.
+TESTBEDS = ("testbeds.toml", "lab/testbeds.toml", "workers/lab/testbeds.toml")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Measured:
+    """A workload of a command testbed that a job measures."""
+
+    testbed: str
+    workload: str
+    settings: CommandWorkload
+
+
+def task_of(options: LocalOptions, git: Git) -> LocalTask:
+    """What is built and measured: as the command line says, or a workflow.
+
+    Raises UsageError: neither does, or the workflow is wrong. Raises ModuleNotFoundError: what
+    reads workflows is not installed.
+    """
+    if isinstance(options.task, LocalTask):
+        return options.task
+    return workflow_task(options.task, _workflow_of(options.task, git))
+
+
+def _workflow_of(choice: WorkflowChoice, git: Git) -> Path:
+    """The workflow's file.
+
+    Raises:
+        UsageError: None is named, and the repository has none.
+    """
+    if choice.workflow is not None:
+        return choice.workflow
+    try:
+        top = Path(git.text("rev-parse", "--show-toplevel").strip())
+    except GitRefusedError:  # a bare repository
+        top = git.place
+    path = top / WORKFLOW
+    if not path.is_file():
+        raise UsageError(
+            f"--run is missing, the command that is measured, and there is no {path}",
+            hint="as in --run './bench --quick', with --value for what it prints; "
+            "or name a workflow by --workflow FILE",
+        )
+    return path
+
+
+def workflow_task(choice: WorkflowChoice, path: Path) -> LocalTask:
+    """What a workflow says of what is chosen; fails as `task_of` does."""
+    # What it needs is the extra `workflow`; --build and --run do without.
+    from buildbot_bench.workflow import load  # noqa: PLC0415
+
+    workflow = load(path)
+    chosen = _chosen(choice, _measured(workflow, _testbeds(choice, path)), path)
+    job = workflow.build_job
+    minutes = job.timeout_minutes
+    own_effect = workflow.min_effect_on(chosen.testbed)
+    return LocalTask(
+        steps=_steps(workflow, job),
+        upload=_upload(job),
+        workload=chosen.settings,
+        name=chosen.workload,
+        min_effect=own_effect if choice.min_effect is None else choice.min_effect,
+        error=workflow.regression.error,
+        build_timeout_s=60 * minutes if choice.build_timeout_s is None else choice.build_timeout_s,
+    )
+
+
+def _testbeds(choice: WorkflowChoice, workflow: Path) -> Path:
+    """Where the testbeds are described.
+
+    Raises:
+        UsageError: Nowhere.
+    """
+    if choice.testbeds is not None:
+        return choice.testbeds
+    places = [workflow.absolute().parent / name for name in TESTBEDS]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise UsageError(
+            f"there is no {TESTBEDS[0]} beside {workflow}, nor in lab/",
+            hint="name it by --testbeds FILE; it says what a command testbed runs, "
+            "see docs/commands.md",
+        )
+    return found
+
+
+def _measured(workflow: Workflow, testbeds: Path) -> list[_Measured]:
+    """All that the workflow's jobs measure by commands, in its order.
+
+    Raises:
+        UsageError: There is nothing.
+    """
+    known: Mapping[str, CommandSettings] = {
+        name: testbed.settings
+        for name, testbed in load_testbeds(testbeds).items()
+        if isinstance(testbed.settings, CommandSettings)
+    }
+    found = {
+        (testbed, cell.workload): known[testbed].workloads[cell.workload]
+        for job in workflow.bench_jobs
+        for cell in job.cells
+        for testbed in job.pool(cell.runs_on)
+        if testbed in known and cell.workload in known[testbed].workloads
+    }
+    if not found:
+        raise UsageError(
+            f"no job of the workflow measures a workload of a command testbed in {testbeds}",
+            hint='a testbed with driver = "command" runs it, see docs/commands.md; '
+            "or say it by --build and --run",
+        )
+    return [
+        _Measured(testbed=testbed, workload=name, settings=settings)
+        for (testbed, name), settings in found.items()
+    ]
+
+
+def _chosen(choice: WorkflowChoice, measured: list[_Measured], path: Path) -> _Measured:
+    """The one workload that is meant.
+
+    Raises:
+        UsageError: There is no such one, or several.
+    """
+    left = measured
+    wanted = {"workload": choice.workload, "testbed": choice.testbed}
+    for kind, name in wanted.items():
+        by_name: dict[str, list[_Measured]] = {}
+        for one in left:
+            by_name.setdefault(getattr(one, kind), []).append(one)
+        if name is None and len(by_name) > 1:
+            raise UsageError(
+                f"{path} measures {', '.join(by_name)} by commands", hint=f"name one by --{kind}"
+            )
+        if name is not None and name not in by_name:
+            raise UsageError(f"--{kind} {name}: there is none", hint=nearest(name, by_name))
+        left = by_name[name or next(iter(by_name))]
+    return left[0]
+
+
+def _steps(workflow: Workflow, job: BuildJob) -> tuple[BuildStep, ...]:
+    from buildbot_bench.workflow import RunStep  # noqa: PLC0415
+
+    def made(step: RunStep) -> BuildStep:
+        variables = {**workflow.env, **job.env, **step.env}
+        return BuildStep(
+            script=step.run,
+            environment=tuple(variables.items()),
+            directory=step.working_directory,
+            strict=True,
+        )
+
+    return tuple(made(step) for step in job.steps if isinstance(step, RunStep))
+
+
+def _upload(job: BuildJob) -> str:
+    from buildbot_bench.workflow import UploadStep  # noqa: PLC0415
+
+    return next(step.path for step in job.steps if isinstance(step, UploadStep))
