@@ -10,17 +10,7 @@ from typing import Any
 
 from buildbot_bench.cli import local_compare
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
-from buildbot_bench.cli.compare_arguments import (
-    CancelComparison,
-    CompareCommand,
-    DecideComparison,
-    ExtendComparison,
-    FollowComparison,
-    ListComparisons,
-    StartComparison,
-    asks_no_farm,
-    parse_compare,
-)
+from buildbot_bench.cli.compare_arguments import CompareCommand, asks_no_farm, parse_compare
 from buildbot_bench.cli.comparison_answers import (
     RemoteComparison,
     RemoteComparisonState,
@@ -30,6 +20,14 @@ from buildbot_bench.cli.comparison_answers import (
     progress_line,
     read_comparison,
     read_files,
+)
+from buildbot_bench.cli.comparison_requests import (
+    CancelComparison,
+    DecideComparison,
+    ExtendComparison,
+    FollowComparison,
+    ListComparisons,
+    StartComparison,
 )
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
 from buildbot_bench.cli.exits import ExitStatus

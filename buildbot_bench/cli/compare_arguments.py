@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.cli.compare_values import boots_wanted, images_wanted, labels_of, packed
+from buildbot_bench.cli.comparison_requests import (
+    BootsWanted,
+    CancelComparison,
+    ComparisonRequest,
+    DecideComparison,
+    ExtendComparison,
+    FollowComparison,
+    ListComparisons,
+    StartComparison,
+)
 from buildbot_bench.cli.options import (
     FarmAccess,
     add_farm_options,
@@ -24,8 +34,6 @@ from buildbot_bench.cli.options import (
 )
 from buildbot_bench.core.ab_test import DEFAULT_IMAGES, MOST_IMAGES, check_written
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.patch import check_patch
-from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 _DESCRIPTION = """\
 Compare kernels, each a revision with or without changes: the farm builds all,
@@ -80,89 +88,6 @@ _FOR_START_AND_EXTENSION = {
     "no_wait": "--no-wait",
 }
 _DEFAULT_ITERATIONS = 5
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BootsWanted:
-    """How many boots of each variant: so many, or so many `more` than there are."""
-
-    number: int
-    more: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StartComparison:
-    """Compare variants, the base first; `labels` are what some of them are to be called.
-
-    There are `iterations` boots of each one's first image, and at most `images` of each.
-    `patches` holds each file that they name, by its name there. `priority` is low, normal or high;
-    None: the farm's word for what is usual.
-    """
-
-    variants: tuple[str, ...]
-    labels: Mapping[str, str]
-    testbeds: tuple[str, ...]
-    workloads: tuple[str, ...]
-    iterations: int
-    images: int
-    min_effect: float | None
-    priority: str | None
-    patches: Mapping[str, bytes]
-    wait: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExtendComparison:
-    """Give a comparison more variants or boots, or let it go on where it ended.
-
-    `iterations` is how many boots of each first image there are to be, `images` how many images of
-    each there may be; None for as many as there were.
-    """
-
-    comparison_id: int
-    variants: tuple[str, ...]
-    labels: Mapping[str, str]
-    iterations: BootsWanted | None
-    images: int | None
-    patches: Mapping[str, bytes]
-    wait: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FollowComparison:
-    """Show a comparison until it ends, and its answer."""
-
-    comparison_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CancelComparison:
-    """End a comparison without an answer."""
-
-    comparison_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DecideComparison:
-    """`approve` or `reject` the patches that somebody without that right wants built and run."""
-
-    comparison_id: int
-    decision: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListComparisons:
-    """Show the newest comparisons."""
-
-
-ComparisonRequest = (
-    StartComparison
-    | ExtendComparison
-    | FollowComparison
-    | CancelComparison
-    | DecideComparison
-    | ListComparisons
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,14 +158,14 @@ def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
         "-n",
         dest="iterations",
         metavar="N",
-        type=_boots,
+        type=boots_wanted,
         help=f"boots of each one's first image ({_DEFAULT_ITERATIONS}), and the most of a further "
         "one, which gets two or more, as boots vary; +N beside --extend: so many more",
     )
     group.add_argument(
         "--images",
         metavar="N",
-        type=_images,
+        type=images_wanted,
         help=f"images of each at most ({DEFAULT_IMAGES}; up to {MOST_IMAGES}): two below 10 %%, "
         "more while the verdict needs them; with 1 luck with layout is not told from a change",
     )
@@ -294,7 +219,7 @@ def _request(options: argparse.Namespace) -> ComparisonRequest:
 
 
 def _start(options: argparse.Namespace) -> StartComparison:
-    labels = _labels(options.label)
+    labels = labels_of(options.label)
     check_written(options.variants, labels)
     boots: BootsWanted | None = options.iterations
     if boots is not None and boots.more:
@@ -302,10 +227,10 @@ def _start(options: argparse.Namespace) -> StartComparison:
             f"-n +{boots.number} goes with --extend ID only", hint=f"say -n {boots.number}"
         )
     patches: dict[str, bytes] = {}
-    packed = {text: _packed(text, patches) for text in options.variants}
+    named = {text: packed(text, patches) for text in options.variants}
     return StartComparison(
-        variants=tuple(packed.values()),
-        labels={packed[text]: label for text, label in labels.items()},
+        variants=tuple(named.values()),
+        labels={named[text]: label for text, label in labels.items()},
         testbeds=tuple(options.testbed),
         workloads=tuple(options.workload),
         iterations=_DEFAULT_ITERATIONS if boots is None else boots.number,
@@ -319,72 +244,18 @@ def _start(options: argparse.Namespace) -> StartComparison:
 
 def _extend(options: argparse.Namespace) -> ExtendComparison:
     patches: dict[str, bytes] = {}
-    packed = {text: _packed(text, patches) for text in options.variants}
+    named = {text: packed(text, patches) for text in options.variants}
     # What it has already is known to the farm alone, which looks at all together.
-    labels = _labels(options.label)
+    labels = labels_of(options.label)
     return ExtendComparison(
         comparison_id=options.extend,
-        variants=tuple(packed[text] for text in options.variants),
-        labels={packed.get(text, text): label for text, label in labels.items()},
+        variants=tuple(named[text] for text in options.variants),
+        labels={named.get(text, text): label for text, label in labels.items()},
         iterations=options.iterations,
         images=options.images,
         patches=patches,
         wait=not options.no_wait,
     )
-
-
-def _labels(given: Sequence[str]) -> dict[str, str]:
-    """Labels by variants; a tunable has an equals sign of its own, so the last one counts.
-
-    Raises:
-        UsageError: There is none, or a variant is labelled twice.
-    """
-    labels: dict[str, str] = {}
-    for one in given:
-        variant, equals, label = one.rpartition("=")
-        if not equals or not variant:
-            raise UsageError(
-                f"--label {one[:80]!r} names no variant", hint="as in --label r313448=IFLIB"
-            )
-        if variant in labels:
-            raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
-        labels[variant] = label
-    return labels
-
-
-def _boots(text: str) -> BootsWanted:
-    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of boots; as in -n 10, or -n +5 beside --extend"
-        )
-    return BootsWanted(number=int(text), more=text.startswith("+"))
-
-
-def _images(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_IMAGES}")
-    return int(text)
-
-
-def _packed(text: str, patches: dict[str, bytes]) -> str:
-    """The variant with its files read into `patches`, and named there without directories."""
-    spec = parse_variant(text)
-    changes = tuple(_read(change, patches) for change in spec.changes)
-    return write_variant(replace(spec, changes=changes))
-
-
-def _read(change: Change, patches: dict[str, bytes]) -> Change:
-    if not isinstance(change, PatchFile):
-        return change
-    path = Path(change.name).expanduser()
-    try:
-        body = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read the patch {change.name}: {error.strerror}") from error
-    check_patch(body, change.name)
-    if patches.setdefault(path.name, body) != body:
-        raise UsageError(f"two patches are called {path.name}", hint="rename one of them")
-    return PatchFile(name=path.name)
 
 
 def _output(name: str | None) -> Path | None:

@@ -1,0 +1,79 @@
+"""Reads what bench-compare's options and variants are given: labels, numbers, files of patches."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from buildbot_bench.cli.comparison_requests import BootsWanted
+from buildbot_bench.core.ab_test import MOST_IMAGES
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
+
+
+def labels_of(given: Sequence[str]) -> dict[str, str]:
+    """Labels by variants; a tunable has an equals sign of its own, so the last one counts.
+
+    Raises:
+        UsageError: There is none, or a variant is labelled twice.
+    """
+    labels: dict[str, str] = {}
+    for one in given:
+        variant, equals, label = one.rpartition("=")
+        if not equals or not variant:
+            raise UsageError(
+                f"--label {one[:80]!r} names no variant", hint="as in --label r313448=IFLIB"
+            )
+        if variant in labels:
+            raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
+        labels[variant] = label
+    return labels
+
+
+def boots_wanted(text: str) -> BootsWanted:
+    """`10`, or `+5` more than there are.
+
+    Raises:
+        argparse.ArgumentTypeError: It is neither.
+    """
+    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of boots; as in -n 10, or -n +5 beside --extend"
+        )
+    return BootsWanted(number=int(text), more=text.startswith("+"))
+
+
+def images_wanted(text: str) -> int:
+    """How many images of each variant there may be.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no such number.
+    """
+    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_IMAGES}")
+    return int(text)
+
+
+def packed(text: str, patches: dict[str, bytes]) -> str:
+    """The variant with its files read into `patches`, and named there without directories."""
+    spec = parse_variant(text)
+    changes = tuple(_read(change, patches) for change in spec.changes)
+    return write_variant(replace(spec, changes=changes))
+
+
+def _read(change: Change, patches: dict[str, bytes]) -> Change:
+    if not isinstance(change, PatchFile):
+        return change
+    path = Path(change.name).expanduser()
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the patch {change.name}: {error.strerror}") from error
+    check_patch(body, change.name)
+    if patches.setdefault(path.name, body) != body:
+        raise UsageError(f"two patches are called {path.name}", hint="rename one of them")
+    return PatchFile(name=path.name)
