@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from buildbot_bench.core.errors import UsageError
 OUT = Path(__file__).parents[1] / "out"
 VENV = Path(__file__).parents[2] / ".cache" / "git-bayesect"
 HISTORIES, QUICK = 20, 2
-PATIENCE_S = 900.0  # a person gives up a search of runs of 50 ms
+PATIENCE_S = 300.0  # then a person gives up a search whose runs take 50 ms
 Way = Callable[[Ground], Searched]
 
 
@@ -81,11 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def searched(
     case: Case, number: int, ways: dict[str, Way], patience_s: float, commits: int = COMMITS
-) -> list[Outcome]:
+) -> Iterator[Outcome]:
     """One history searched by some ways, in an order that differs from history to history."""
     history = plant(case.effect, f"{case.name} {number}", commits=commits, aligned=case.aligned)
     names = random.Random(number).sample(sorted(ways), len(ways))
-    outcomes = []
     with tempfile.TemporaryDirectory(prefix="bench-commands-") as name:
         home = Path(name)
         repository = make_planted(history, home)
@@ -93,21 +92,18 @@ def searched(
         for place, way in enumerate(names):
             own = home / f"way-{place}"
             own.mkdir()
-            ground = Ground(repository=repository, home=own, patience_s=patience_s)
             load = os.getloadavg()[0]
-            outcomes.append(
-                Outcome(
-                    case=case.name,
-                    history=number,
-                    way=way,
-                    slow=history.slow,
-                    noise=spread,
-                    load=load,
-                    build_s=repository.build_s,
-                    **asdict(ways[way](ground)),
-                )
+            found = ways[way](Ground(repository=repository, home=own, patience_s=patience_s))
+            yield Outcome(
+                case=case.name,
+                history=number,
+                way=way,
+                slow=history.slow,
+                noise=spread,
+                load=load,
+                build_s=repository.build_s,
+                **asdict(found),
             )
-    return outcomes
 
 
 def _ways(case: Case, program: Path | None) -> dict[str, Way]:

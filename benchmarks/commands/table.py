@@ -90,5 +90,6 @@ def _wanted(case: str, own: Sequence[Outcome]) -> Iterable[str]:
         yield f"runs of ours < {most_runs:.0f}: {of_mean(runs, error, most_runs)}"
     if case == _COUNTED:
         worst = max(one.most_runs for one in ours)
+        each = fmean(one.runs / one.revisions for one in ours if one.revisions)
         kept = Verdict.REACHED if worst <= _RUNS_OF_ONE else Verdict.MISSED
-        yield f"runs of a revision ≤ {_RUNS_OF_ONE}: {worst}, {kept}"
+        yield f"runs of a revision ≤ {_RUNS_OF_ONE}: {each:.1f} on average, at most {worst}: {kept}"

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -189,14 +189,19 @@ def _run(command: Sequence[str], place: Path, patience_s: float) -> str:
     ) as running:
         try:
             return running.communicate(timeout=patience_s)[0]
-        except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(running.pid, signal.SIGTERM)
-            try:
-                running.communicate(timeout=_GRACE_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)
-            raise
+        finally:
+            _end(running)
+
+
+def _end(running: subprocess.Popen[str]) -> None:
+    """End what still runs in a command's session: it was given up, or the benchmark is ended."""
+    if running.poll() is not None:
+        return
+    os.killpg(running.pid, signal.SIGTERM)
+    try:
+        running.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
 
 
 def noise(repository: PlantedRepository, runs: int = 12) -> float:

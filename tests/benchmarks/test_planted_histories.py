@@ -67,7 +67,7 @@ def test_code_moves_by_luck_only_where_it_is_not_aligned() -> None:
 def test_real_commands_search_a_compiled_history_and_are_told_with_the_truth() -> None:
     case = Case(name="-60 %", effect=-0.6)
     git_run = partial(ways.bisect_run, runs=1)
-    told = searched(case, 1, {"ours": ways.ours, "git": git_run}, 60.0, commits=8)
+    told = list(searched(case, 1, {"ours": ways.ours, "git": git_run}, 60.0, commits=8))
     assert {one.way: one.named for one in told} == dict.fromkeys(("ours", "git"), told[0].slow)
     ours, git = sorted(told, key=lambda one: one.way == "git")
     assert 4 <= git.runs <= 6
