@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.commands.bayesect import installed
 from benchmarks.commands.planting import COMMITS, plant
 from benchmarks.commands.repository import make_planted
-from benchmarks.commands.table import Outcome, show
+from benchmarks.commands.table import RELINKED, Outcome, show
 from benchmarks.commands.ways import Ground, Searched, bayesect, bisect_run, noise, ours
 from benchmarks.progress import counted
 from buildbot_bench.core.errors import UsageError
@@ -117,6 +117,8 @@ def _ways(case: Case, program: Path | None) -> dict[str, Way]:
         "hyperfine, 10": partial(bisect_run, runs=10, by_hyperfine=True),
         "ours": ours,
     }
+    if not case.aligned:
+        found[RELINKED] = partial(ours, relinked=True)
     if program is not None:
         found["git_bayesect"] = partial(bayesect, program=program)
     return found

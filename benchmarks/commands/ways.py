@@ -113,11 +113,21 @@ def _by_threshold(
     )
 
 
-def ours(ground: Ground, *, value: str = "last-number", options: Sequence[str] = ()) -> Searched:
-    """`bench-bisect --local`, with nothing told but what is built, run and read."""
+def ours(
+    ground: Ground,
+    *,
+    value: str = "last-number",
+    options: Sequence[str] = (),
+    relinked: bool = False,
+) -> Searched:
+    """`bench-bisect --local`, with nothing told but what is built, run and read.
+
+    Where it is `relinked`, the build heeds BENCH_IMAGE.
+    """
     began_s = time.monotonic()
     clone = ground.repository.clone(ground.home / "clone")
     build = [*_module("benchmarks.commands.kept_build"), str(ground.repository.kept)]
+    build += ["--relinked"] if relinked else []
     run = "./bench" if value == "last-number" else f"./bench {BLOCKS_COUNTED}"
     command = [
         *(sys.executable, "-m", "buildbot_bench.cli.bisect", "--local"),
