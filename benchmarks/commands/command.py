@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -64,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     program, why = installed(options.venv)
     if program is None:
         print(f"git_bayesect is left out: {why}")
+    if shutil.which("hyperfine") is None:
+        print("hyperfine is left out: it is not installed")
     known = _known(log)
     numbers = range(options.seed, options.seed + count)
     tasks = [(case, number) for number in numbers for case in cases]
@@ -114,9 +117,10 @@ def _ways(case: Case, program: Path | None) -> dict[str, Way]:
     found: dict[str, Way] = {
         "git bisect run, 1": partial(bisect_run, runs=1),
         "git bisect run, 5": partial(bisect_run, runs=5),
-        "hyperfine, 10": partial(bisect_run, runs=10, by_hyperfine=True),
         "ours": ours,
     }
+    if shutil.which("hyperfine") is not None:
+        found["hyperfine, 10"] = partial(bisect_run, runs=10, by_hyperfine=True)
     if not case.aligned:
         found[RELINKED] = partial(ours, relinked=True)
     if program is not None:
