@@ -23,6 +23,7 @@ from benchmarks import (
     search,
     sensitivity,
 )
+from benchmarks.commands import command as commands
 from benchmarks.worlds import command as worlds
 from benchmarks.worlds import forecasts
 from buildbot_bench.core.errors import BenchError
@@ -35,6 +36,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "judge": ("the judge on recorded and on simulated years", judge.main),
     "comparisons": ("what comparisons call better or worse, and what it took", comparisons.main),
     "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
+    "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
@@ -42,8 +44,17 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
     "plots": ("the plots of what was found last", plots.main),
 }
-SCALED = ("search", "worlds", "forecasts", "incident", "judge", "comparisons", "sensitivity")
-SEEDED = ("search", "worlds", "forecasts", "judge", "comparisons", "sensitivity")
+SCALED = (
+    "search",
+    "worlds",
+    "forecasts",
+    "incident",
+    "judge",
+    "comparisons",
+    "sensitivity",
+    "commands",
+)
+SEEDED = ("search", "worlds", "forecasts", "judge", "comparisons", "sensitivity", "commands")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

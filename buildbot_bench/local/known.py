@@ -191,13 +191,17 @@ def _policy(
 
     Where no other image can be had, each run has another size of environment and other addresses
     (lab.command.randomised): that luck with layout is in the noise then, and what is left, that of
-    the link order, a report's check tells as not made.
+    the link order, a report's check tells as not made. Then what
+    neighbours differ by is no luck: most that are measured lie beside a step, which would pass
+    for it.
     """
     policy = policy_of(search.terms, samples, first=first, images=more_images)
+    in_noise = policy.layout and not more_images
     return replace(
         policy,
         higher_is_better=search.campaign.workload.metric.higher_is_better,
         layout=policy.layout and more_images,
+        sigma_build=0.0 if in_noise else policy.sigma_build,
     )
 
 

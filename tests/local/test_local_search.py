@@ -151,6 +151,19 @@ def test_the_report_speaks_of_runs_and_builds(ask, bench_for):
     assert not re.search(r"\b(boot(s|ed)?|kernels?|lab|line rate|control image)\b", told)
 
 
+def test_a_step_does_not_pass_for_luck_with_a_layout_that_cannot_be_varied(ask, bench_for):
+    policies = {}
+    for build in ("true", "echo $BENCH_IMAGE > made"):
+        run(ask, bench_for, build=build)
+        search = ask(build=build)
+        known = Bisection(search, bench_for(search, ReadMeasurer()), SilentWatcher()).known()
+        policies[build] = known.policy
+    alike, heeding = policies.values()
+    assert (alike.images, alike.layout, alike.sigma_build) == (False, False, 0.0)
+    assert heeding.images
+    assert heeding.sigma_build > 0
+
+
 def test_a_fix_is_carried_to_revisions_that_lack_it(ask, bench_for, checkout, repository):
     add_commits(checkout, [Commit(files={"mended": "yes"})], branch="fix", on="main~3")
     fix = Revisions(git=repository.git).sha("fix")

@@ -1,0 +1,1 @@
+"""Real histories of a small C library, searched by real commands."""
