@@ -190,10 +190,9 @@ def _policy(
     """How the search is to be made.
 
     Where no other image can be had, each run has another size of environment and other addresses
-    (lab.command.randomised): that luck with layout is in the noise then, and what is left, that of
-    the link order, a report's check tells as not made. Then what
-    neighbours differ by is no luck: most that are measured lie beside a step, which would pass
-    for it.
+    (lab.command.randomised): that luck with layout is in the noise then. Luck with the link order
+    is not; a report's check says that it is not separated. Nor is it learnt from neighbours: most
+    that are measured lie beside a step, and the step would pass for luck.
     """
     policy = policy_of(search.terms, samples, first=first, images=more_images)
     in_noise = policy.layout and not more_images
