@@ -42,7 +42,9 @@ def table_of(
     priced = price(old, new, rates=levels if metric.is_rate_of_packets else None)
     assert priced is not None
     where = {**old.places, **new.places}
-    return per_packet(*priced, where=where, metric=metric, levels=levels)
+    return per_packet(
+        compare_costs(*priced), unit=priced[0].unit, where=where, metric=metric, levels=levels
+    )
 
 
 def changes_of(old: Profile, new: Profile) -> tuple[CostChange, ...]:

@@ -106,15 +106,14 @@ def cost_ratio(
 ) -> float | None:
     """What a packet costs in the new capture as a factor of the old one; None where unknown.
 
-    It is that of the stacks which are not idle, as all shares are.
+    It is that of the stacks which are not idle, as all shares are; `rates` are as in `price`.
     """
-    priced = price(old, new, rates=rates)
-    if priced is None:
+    if old.is_per_packet and new.is_per_packet:
+        before, after = (side.busy_samples / side.packets for side in (old, new))
+        return after / before if before and after else None
+    if rates is None or min(rates) <= 0 or old.is_exact or new.is_exact:
         return None
-    before, after = (side.per_sample for side in priced)
-    if not old.busy_samples or not new.busy_samples:
-        return None
-    return (after * new.busy_samples) / (before * old.busy_samples)
+    return rates[0] / rates[1]
 
 
 def compare_costs(old: Priced, new: Priced) -> tuple[CostChange, ...]:

@@ -5,12 +5,12 @@ All text here has gone through `one_line`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.profile import CostChange, Priced, compare_costs
+from buildbot_bench.core.profile import CostChange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Metric
 
 _MOST_FUNCTIONS = 16
@@ -72,39 +72,34 @@ class PerPacket:
         return self.explained >= _EXPLAINS
 
 
-def changed_costs(old: Priced, new: Priced) -> tuple[CostChange, ...]:
-    """The functions whose cost changed beyond chance, and as far as a reader can see.
-
-    The largest change comes first.
-    """
+def changed_costs(changes: Iterable[CostChange]) -> tuple[CostChange, ...]:
+    """Those beyond chance, and as large as a reader can see, in the same order."""
     return tuple(
-        change
-        for change in compare_costs(old, new)
-        if change.beyond_chance and abs(change.delta) >= _LEAST_COST
+        change for change in changes if change.beyond_chance and abs(change.delta) >= _LEAST_COST
     )
 
 
 def per_packet(
-    old: Priced,
-    new: Priced,
+    changes: Sequence[CostChange],
     *,
+    unit: str,
     where: Mapping[str, str],
     metric: Metric,
     levels: tuple[float, float] | None,
 ) -> PerPacket:
-    """The table of two captures that tell what a packet costs.
+    """The table of what functions cost a packet, in a unit, the largest change first.
 
     `where` has the places of functions by their names. `levels` are what was measured of both
     sides, in the metric's unit.
     """
-    changes, changed = compare_costs(old, new), changed_costs(old, new)
     total = _sum(changes)
-    explained = _explained(changed[:_MOST_FUNCTIONS], total)
-    shown = changed[:_MOST_FUNCTIONS] if explained >= _EXPLAINS else ()
+    largest = changed_costs(changes)[:_MOST_FUNCTIONS]
+    explained = _explained(largest, total)
+    shown = largest if explained >= _EXPLAINS else ()
     names = {change.name for change in shown}
     counted = levels if metric == INSTRUCTIONS_PER_PACKET else None
     return PerPacket(
-        unit=old.unit,
+        unit=unit,
         functions=tuple(_function(change, where.get(change.name, "")) for change in shown),
         others=_sum(change for change in changes if change.name not in names),
         total=total,

@@ -15,6 +15,7 @@ from buildbot_bench.core.profile import (
     Cycles,
     Profile,
     ShareChange,
+    compare_costs,
     compare_symbols,
     price,
 )
@@ -110,8 +111,9 @@ def explain(
     where = {**old.profile.places, **new.profile.places}
     priced = price(old.profile, new.profile, rates=levels if metric.is_rate_of_packets else None)
     if priced:
-        table = per_packet(*priced, where=where, metric=metric, levels=levels)
-        moved = [change.name for change in changed_costs(*priced)] if table.explains else []
+        changes = compare_costs(*priced)
+        table = per_packet(changes, unit=priced[0].unit, where=where, metric=metric, levels=levels)
+        moved = [change.name for change in changed_costs(changes)] if table.explains else []
     else:
         table = None
         moved = _moved_shares(old.profile, new.profile)
