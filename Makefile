@@ -8,7 +8,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check manual clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check manual docs docs-links picture clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -22,6 +22,9 @@ help:
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 	@echo "make manual  manual pages and shell completions, from the commands' parsers"
+	@echo "make docs    the manual in docs/ as web pages: build/docs/index.html"
+	@echo "make picture the picture in the README, from the mail of a demo (some minutes)"
+	@echo "make docs-links   asks the sites that the manual links to (needs the network)"
 
 demo: $(VENV)/ready
 	$(BIN)/bench-farm demo
@@ -69,6 +72,18 @@ check: $(VENV)/ready
 manual: $(VENV)/ready
 	$(BIN)/python -m manual
 
+# What is wrong with a page, be it a link to a heading that is not there, is an error.
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto
+docs: $(VENV)/ready
+	$(SPHINX) --builder html --doctree-dir build/doctrees docs build/docs
+	@echo "The manual is build/docs/index.html."
+
+docs-links: $(VENV)/ready
+	$(SPHINX) --builder linkcheck --doctree-dir build/doctrees docs build/links
+
+picture: demo
+	$(BIN)/python -m manual.picture .farm/mails distribution.png docs/pictures/culprit.png
+
 # The constraints are what the tests passed with last; pyproject.toml says what may be used.
 $(VENV)/ready: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV); this takes a minute or two."
@@ -78,4 +93,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $(VENV)/ready
 
 clean:
-	rm -rf $(VENV) .venv-debian .farm .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-debian .farm build .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

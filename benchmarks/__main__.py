@@ -22,6 +22,7 @@ from benchmarks import (
     relinked,
     search,
     sensitivity,
+    why,
 )
 from benchmarks.commands import command as commands
 from benchmarks.worlds import command as worlds
@@ -39,6 +40,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
+    "why": ("how often a report names the function that got slower", lambda _: why.main()),
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
     "load": ("what a cycle costs on a farm of many labs", lambda _: load.main()),
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"{name:12s} {what}" for name, (what, _) in ALL.items())
-        + "\n\n`python -m benchmarks.search --help`, `….judge`, `….worlds.command` and"
+        + "\n\n`python -m benchmarks.search --help`, `….judge`, `….why`, `….worlds.command` and"
         " `….sensitivity`\ntell of their own options",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to run; by default all")
@@ -83,9 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\n# {name}: {what}", flush=True)
         began_s = time.monotonic()
         try:
-            worst = max(
-                worst, run([*(scale if name in SCALED else ()), *(seed if name in SEEDED else ())])
-            )
+            worst = max(worst, run(_options(name, scale, seed)))
         except BenchError as error:
             print(f"{name} failed: {error}", file=sys.stderr)
             worst = 1

@@ -1,4 +1,4 @@
-"""A farm of 50 testbeds, 20 workloads and 5 branches: its bench.yml and its repository."""
+"""A farm of 50 testbeds, 20 workloads, 5 branches and 2 repositories: bench.yml and git."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from benchmarks.freebsd_sized import make_freebsd_sized
 
 TESTBEDS = tuple(f"bed-{number:02}" for number in range(50))
 WORKLOADS = tuple(f"load-{number:02}" for number in range(20))
-STABLE = ("stable/11", "stable/12", "stable/13", "stable/14")
+STABLE = ("stable/12", "stable/13", "stable/14")
+FORK = "fork:main"
 _GROUPS = 10  # jobs: five testbeds each, which measure two workloads each
 
 
@@ -27,6 +28,11 @@ class Size:
         """Of six commits five are main's."""
         return self.commits * 5 // 6
 
+    @property
+    def of_fork(self) -> int:
+        """What the other repository has: the hashes of main's first ones."""
+        return self.commits // 24
+
 
 def series() -> list[tuple[str, str]]:
     """Each testbed with its two workloads."""
@@ -39,8 +45,8 @@ def _group(number: int) -> tuple[Sequence[str], Sequence[str]]:
     return TESTBEDS[5 * number : 5 * number + 5], WORKLOADS[2 * number : 2 * number + 2]
 
 
-def workflow(repository: Path) -> str:
-    """The bench.yml of such a farm."""
+def workflow(home: Path) -> str:
+    """The bench.yml of such a farm, whose repositories lie in a directory."""
     testbeds = "\n".join(f"  {name}: {{worker: {name}, boot: 60s, run: 30s}}" for name in TESTBEDS)
     groups = [_group(number) for number in range(_GROUPS)]
     jobs = "\n".join(
@@ -52,7 +58,8 @@ def workflow(repository: Path) -> str:
         for number, (testbeds_there, workloads) in enumerate(groups)
     )
     return (
-        f"name: Load\nrepository: {repository}\n\n"
+        f"name: Load\nrepositories:\n  src: {{url: {home}/src}}\n"
+        f"  fork: {{url: {home}/fork, branches: [main]}}\n\n"
         "on: {push: {branches: [main, 'stable/*']}, workflow_dispatch: }\n\n"
         f"testbeds:\n{testbeds}\n\njobs:\n"
         "  kernel:\n    runs-on: builder\n    steps:\n      - uses: checkout\n"
@@ -61,6 +68,7 @@ def workflow(repository: Path) -> str:
     )
 
 
-def make_repository(path: Path, size: Size) -> None:
-    """A repository with main and the stable branches, in FreeBSD's manner."""
-    make_freebsd_sized(path, size.of_main, STABLE)
+def make_repositories(home: Path, size: Size) -> None:
+    """One with main and the stable branches, in FreeBSD's manner, and one that has its first."""
+    make_freebsd_sized(home / "src", size.of_main, STABLE)
+    make_freebsd_sized(home / "fork", size.of_fork, STABLE[:1])

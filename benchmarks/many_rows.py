@@ -18,7 +18,9 @@ import sqlalchemy as sa
 from buildbot.db.model import Model
 
 from benchmarks.long_life import START_S, Row
-from benchmarks.many_labs import STABLE, Size, series
+from benchmarks.many_labs import FORK, STABLE, Size, series
+from buildbot_bench.core.branches import name_in_repository, repository_of
+from buildbot_bench.core.report.stated import NOTHING_STATED
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.schema import (
     BRANCH,
@@ -53,9 +55,9 @@ class Commit:
         return START_S + self.number * _MINUTE_S
 
 
-def fill(connection: sa.Connection, repository: Path, size: Size) -> None:
+def fill(connection: sa.Connection, home: Path, size: Size) -> None:
     """Insert all that the farm did until now, in its tables and in Buildbot's."""
-    lines = {branch: _line(repository, branch) for branch in ("main", *STABLE)}
+    lines = {branch: _line(home, branch) for branch in ("main", *STABLE, FORK)}
     own = dict(_own(lines))
     forks = {name: len(line) - len(own[name]) for name, line in lines.items()}
     connection.execute(
@@ -73,16 +75,18 @@ def fill(connection: sa.Connection, repository: Path, size: Size) -> None:
     _search(connection, lines["main"], size, first_probe=len(commits) * len(series()) + 1)
 
 
-def _line(repository: Path, branch: str) -> list[str]:
-    command = ["git", "-C", str(repository), "rev-list", "--reverse", "--first-parent", branch]
+def _line(home: Path, branch: str) -> list[str]:
+    place, name = home / (repository_of(branch) or "src"), name_in_repository(branch)
+    command = ["git", "-C", str(place), "rev-list", "--reverse", "--first-parent", name]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()  # noqa: S603
 
 
 def _own(lines: dict[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
-    """Of each branch what it has since it parted from main."""
+    """Of each branch what it has since it parted from main; another repository shares nothing."""
     main = set(lines["main"])
     for branch, line in lines.items():
-        yield branch, line if branch == "main" else [sha for sha in line if sha not in main]
+        alone = branch in {"main", FORK}
+        yield branch, line if alone else [sha for sha in line if sha not in main]
 
 
 def _numbered(own: dict[str, list[str]], forks: dict[str, int]) -> Iterator[Commit]:
@@ -117,6 +121,7 @@ def _image(one: Commit) -> Row:
         "state": "built",
         "digest": f"{one.number:064x}",
         "branch": one.branch,
+        "repository": repository_of(one.branch),
         "created_at": one.at_s,
         "changed_at": one.at_s,
         "version": 0,
@@ -266,6 +271,7 @@ def _search_row(
         "requester": "",
         "state": "found" if has_ended else "running",
         "answer": _FOUND if has_ended else None,
+        "stated": NOTHING_STATED if has_ended else None,
         "created_at": at_s,
         "ended_at": at_s if has_ended else None,
         "version": 0,

@@ -39,7 +39,7 @@ PAGES = {
     "builders": ("builders", "document.querySelector('td a[href*=\"/builds/\"]')"),
     "history": (
         "bench/history",
-        f"document.querySelectorAll('.series .points .means').length === {len(WORKLOADS)}",
+        f"document.querySelectorAll('.series .canvas[data-drawn]').length === {len(WORKLOADS)}",
     ),
 }
 _READ_AHEAD = f"bench: History is read ahead: {len(WORKLOADS)} series"

@@ -77,15 +77,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def scaled(value: float, factor: float, unit: str) -> float:
-    """The value times a factor; of a share or a probability the odds; of a count a whole number."""
+Value = float | tuple[float, ...]
+
+
+def scaled(value: Value, factor: float, unit: str) -> Value:
+    """The value times a factor; of a share or a probability the odds; of a count a whole number.
+
+    Of several values each.
+    """
+    if isinstance(value, tuple):
+        return tuple(_scaled(one, factor, unit) for one in value)
+    return _scaled(value, factor, unit)
+
+
+def _scaled(value: float, factor: float, unit: str) -> float:
     if unit.startswith(("share", "probability")) and 0 < value < 1:
         odds = factor * value / (1 - value)
         return odds / (1 + odds)
     return max(round(value * factor), 1) if isinstance(value, int) else value * factor
 
 
-def _outcomes(count: int, offset: int, jobs: int, name: str | None, value: float) -> list[Outcome]:
+def _outcomes(count: int, offset: int, jobs: int, name: str | None, value: Value) -> list[Outcome]:
     """The outcomes of all rows where the constant has this value; None: as it stands."""
     seeds = range(SEED + offset, SEED + offset + count)
     tasks = [(row, seed) for row in ROWS for seed in seeds]
@@ -93,7 +105,7 @@ def _outcomes(count: int, offset: int, jobs: int, name: str | None, value: float
         return list(pool.map(outcome, *zip(*tasks, strict=True), chunksize=2))
 
 
-def _set(name: str | None, value: float) -> None:
+def _set(name: str | None, value: Value) -> None:
     if name is not None:
         setattr(constants, name, value)
 
@@ -109,11 +121,15 @@ def _moved(base: list[Outcome], other: list[Outcome]) -> Moved:
     return Moved(boots=float(np.mean(more)), boots_error=error, wrong=_mean(other)[1])
 
 
-def _line(name: str, value: float, other: float, moved: Moved, wrong: float) -> str:
-    return (
-        f"  {name:24s} {value:8.4g} → {other:8.4g} {moved.boots:+7.2f} ± {moved.boots_error:.2f}"
-        f" boots, wrong {wrong:.1%} → {moved.wrong:.1%}"
-    )
+def _line(name: str, value: Value, other: Value, moved: Moved, wrong: float) -> str:
+    boots = f"{moved.boots:+7.2f} ± {moved.boots_error:.2f} boots"
+    values = f"{_told(value)} → {_told(other)}"
+    return f"  {name:24s} {values} {boots}, wrong {wrong:.1%} → {moved.wrong:.1%}"
+
+
+def _told(value: Value) -> str:
+    several = value if isinstance(value, tuple) else (value,)
+    return f"{', '.join(f'{one:.4g}' for one in several):>8s}"
 
 
 def _as_json(moved: dict[float, Moved]) -> list[dict[str, float]]:

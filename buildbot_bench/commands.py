@@ -1,4 +1,4 @@
-"""Starts the commands, or says what to install for them; it knows nothing of what they do.
+"""Starts the commands, or says what to install for them; it needs nothing of what they do.
 
 Only bench-build and bench-lab run on the standard library. Each of the others needs what the
 package itself requires, and some an extra of pyproject.toml besides: a command is started when all

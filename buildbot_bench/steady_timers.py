@@ -45,10 +45,10 @@ class SteadyTimers(Service):
         self._ended.clear()
         Thread(target=self._watch, name="steady timers", daemon=True).start()
 
-    def stopService(self) -> Any:  # noqa: N802 - Twisted's name
+    def stopService(self) -> None:  # noqa: N802 - Twisted's name
         """Look no more."""
         self._ended.set()
-        return super().stopService()
+        super().stopService()
 
     def look(self) -> None:
         """Move the timers if the clock was set back since the last look."""

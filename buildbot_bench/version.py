@@ -1,4 +1,4 @@
-"""`--version` of each command; it knows none of them."""
+"""`--version` of each command; it needs none of them."""
 
 from __future__ import annotations
 

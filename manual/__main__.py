@@ -6,7 +6,7 @@ from pathlib import Path
 
 import shtab
 
-from manual.parsers import parsers
+from manual.parsers import completed, local_parsers, parsers
 from manual.roff import page
 
 HOME = Path(__file__).parent
@@ -16,12 +16,14 @@ SHELLS = {"bash": "{}", "fish": "{}.fish", "zsh": "_{}"}
 
 def generated() -> dict[Path, str]:
     """What each file beneath this directory is to say."""
-    made = parsers()
+    made, local, whole = parsers(), local_parsers(), completed()
     files: dict[Path, str] = {}
     for name, parser in made.items():
-        files[Path("man1", f"{name}.1")] = page(parser, [one for one in made if one != name])
+        files[Path("man1", f"{name}.1")] = page(
+            parser, [one for one in made if one != name], local.get(name)
+        )
         for shell, form in SHELLS.items():
-            text = shtab.complete(parser, shell=shell)
+            text = shtab.complete(whole[name], shell=shell)
             lines = (line.rstrip() for line in text.splitlines())
             files[Path(shell, form.format(name))] = "\n".join(lines).rstrip() + "\n"
     return files

@@ -6,7 +6,9 @@ import argparse
 import re
 from importlib import import_module
 
+from buildbot_bench.cli.local_arguments import bisect_parser, compare_parser
 from buildbot_bench.cli.ministat import USAGE
+from buildbot_bench.core.ab_test import DEFAULT_IMAGES
 
 # The module of each command in which a function `_parser` makes its parser.
 _MODULES = {
@@ -27,6 +29,25 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
         name: import_module(f"buildbot_bench.{place}")._parser() for name, place in _MODULES.items()
     }
     return dict(sorted({**made, "bench-ministat": _ministat()}.items()))
+
+
+def local_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Those that read the command lines with `--local`, by the names of their commands."""
+    return {"bench-bisect": bisect_parser(), "bench-compare": compare_parser(DEFAULT_IMAGES)}
+
+
+def completed() -> dict[str, argparse.ArgumentParser]:
+    """All with every option that a command takes, with `--local` or without: for completion."""
+    made = parsers()
+    for name, local in local_parsers().items():
+        known = {option for action in made[name]._actions for option in action.option_strings}
+        group = made[name].add_argument_group("without a farm")
+        group.add_argument("--local", action="store_true", help="search this repository here")
+        for action in local._actions:
+            is_new = action.option_strings and not known.intersection(action.option_strings)
+            if is_new and action.help is not argparse.SUPPRESS:
+                group._add_action(action)
+    return made
 
 
 def _ministat() -> argparse.ArgumentParser:

@@ -12,38 +12,56 @@ from collections.abc import Iterator
 _HEADING = re.compile(r"^(\S.*):$")
 
 
-def page(parser: argparse.ArgumentParser, also: list[str]) -> str:
-    """The page of a command; `also` are the commands that it refers to."""
+def page(
+    parser: argparse.ArgumentParser,
+    also: list[str],
+    local: argparse.ArgumentParser | None = None,
+) -> str:
+    """The page of a command; `also` are the commands that it refers to.
+
+    `local` reads its command line where that has `--local`.
+    """
     name = parser.prog
     about = " ".join((parser.description or "").split())
     first, _, _ = about.partition(". ")
     lines = [
         f'.TH {_quoted(name.upper())} 1 "" "Buildbot Bench" "User Commands"',
         *(".SH NAME", f"{_text(name)} \\- {_text(first.rstrip('.'))}"),
-        *(".SH SYNOPSIS", *_literal(_synopsis(parser))),
+        *(".SH SYNOPSIS", *_literal(synopsis(parser))),
+        *(_literal(synopsis(local)) if local else ()),
         *(".SH DESCRIPTION", _text(about)),
         *_options(parser),
         *_commands(parser),
         *_epilog(parser.epilog or ""),
+        *(_without_a_farm(local) if local else ()),
         *(".SH SEE ALSO", ",\n".join(f".BR {_text(one)} (1)" for one in also).replace(",\n", "\n")),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _synopsis(parser: argparse.ArgumentParser) -> str:
+def _without_a_farm(local: argparse.ArgumentParser) -> Iterator[str]:
+    """A section of its own: with `--local` a command takes other options."""
+    yield '.SH "WITHOUT A FARM"'
+    yield _text(" ".join((local.description or "").split()))
+    yield from _options(local, heading=".SS")
+    yield from _epilog(local.epilog or "", heading=".SS")
+
+
+def synopsis(parser: argparse.ArgumentParser) -> str:
+    """How a command is called, on a line or several."""
     if parser.usage:
         return "\n".join(line.strip() for line in parser.usage.splitlines())
-    options = any(action.option_strings for action in _shown(parser))
-    places = [_place(action) for action in _shown(parser) if not action.option_strings]
+    options = any(action.option_strings for action in shown(parser))
+    places = [place_of(action) for action in shown(parser) if not action.option_strings]
     return " ".join([parser.prog, *(["[options]"] if options else []), *places])
 
 
-def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+def _options(parser: argparse.ArgumentParser, heading: str = ".SH") -> Iterator[str]:
     for group in parser._action_groups:
-        actions = [action for action in group._group_actions if action in _shown(parser)]
-        actions = [action for action in actions if not _is_commands(action)]
+        actions = [action for action in group._group_actions if action in shown(parser)]
+        actions = [action for action in actions if not is_commands(action)]
         if actions:
-            yield f".SH {_quoted((group.title or 'options').upper())}"
+            yield f"{heading} {_quoted((group.title or 'options').upper())}"
             yield from _tagged(parser, actions)
 
 
@@ -51,17 +69,17 @@ def _tagged(parser: argparse.ArgumentParser, actions: list[argparse.Action]) -> 
     for action in actions:
         yield ".TP"
         yield _tag(action)
-        yield _text(_help(parser, action)) or "\\&"
+        yield _text(help_of(parser, action)) or "\\&"
 
 
 def _tag(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"\\fI{_text(_place(action))}\\fR"
-    value = f" \\fI{_text(_place(action))}\\fR" if action.nargs != 0 else ""
+        return f"\\fI{_text(place_of(action))}\\fR"
+    value = f" \\fI{_text(place_of(action))}\\fR" if action.nargs != 0 else ""
     return ", ".join(f"\\fB{_text(option)}\\fR{value}" for option in action.option_strings)
 
 
-def _place(action: argparse.Action) -> str:
+def place_of(action: argparse.Action) -> str:
     """How an argument, or the value of an option, is called."""
     if isinstance(action.metavar, str):
         return action.metavar
@@ -70,44 +88,46 @@ def _place(action: argparse.Action) -> str:
     return action.dest.upper() if action.option_strings else action.dest
 
 
-def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+def help_of(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     """What is said of an option, with its default in its place as argparse puts it there."""
     words = {name: value for name, value in vars(action).items() if value is not argparse.SUPPRESS}
     return (action.help or "") % {**words, "prog": parser.prog}
 
 
 def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in filter(_is_commands, _shown(parser)):
+    for action in filter(is_commands, shown(parser)):
         yield ".SH COMMANDS"
         told = {one.dest: one.help for one in action._choices_actions}
         for name, command in action.choices.items():
-            yield f".SS {_quoted(_synopsis(command))}"
+            yield f".SS {_quoted(synopsis(command))}"
             about = command.description or told.get(name) or ""
             yield _text(" ".join(about.split()))
-            yield from _tagged(command, _shown(command))
+            yield from _tagged(command, shown(command))
             if command.epilog and command.epilog != parser.epilog:
                 yield from (".PP", *_literal(command.epilog))
 
 
-def _epilog(text: str) -> Iterator[str]:
+def _epilog(text: str, heading: str = ".SH") -> Iterator[str]:
     """A line that ends with a colon begins a section; the lines beneath stay as they are."""
     held: list[str] = []
     title = "NOTES"
     for line in [*text.splitlines(), "end:"]:
         if found := _HEADING.match(line):
             if any(one.strip() for one in held):
-                yield f".SH {_quoted(title.upper())}"
+                yield f"{heading} {_quoted(title.upper())}"
                 yield from _literal("\n".join(held).strip("\n"))
             title, held = found[1], []
         else:
             held.append(line)
 
 
-def _is_commands(action: argparse.Action) -> bool:
+def is_commands(action: argparse.Action) -> bool:
+    """Whether an argument stands for the subcommands."""
     return isinstance(action, argparse._SubParsersAction)
 
 
-def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The arguments and options that help shows, in order."""
     return [action for action in parser._actions if action.help is not argparse.SUPPRESS]
 
 

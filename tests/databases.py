@@ -1,4 +1,4 @@
-"""Databases for tests, empty and of their own, on SQLite and on PostgreSQL; it knows no table.
+"""Databases for tests, empty and of their own, on SQLite and on PostgreSQL; it knows one table.
 
 PostgreSQL's are schemas, or whole databases, of the server that BENCH_TEST_POSTGRESQL names. Their
 names are drawn, so that runs side by side do not meet, and they are dropped when the test ends.
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 DEFAULT_POSTGRESQL = "postgresql+psycopg://root@127.0.0.1:5432/test"
 DATABASES = ("sqlite", "postgresql")
 
+_COUNTS = "bench_change"
 _FROM_ONE = """\
 SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
 FROM pg_sequences WHERE schemaname = current_schema()"""
@@ -80,6 +81,23 @@ def new_database(server: sa.Engine) -> Iterator[str]:
             connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
+@contextmanager
+def closed_database(server: sa.Engine, url: str) -> Iterator[None]:
+    """Meanwhile nobody gets into a database of `new_database`, and all who were in it are out.
+
+    So it looks from outside when a server restarts, which other tests use at the same time.
+    """
+    name = sa.make_url(url).database
+    out = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE datname = :name"
+    with server.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false"))
+        try:
+            connection.execute(sa.text(out), {"name": name})
+            yield
+        finally:
+            connection.execute(sa.text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true"))
+
+
 def empty_tables(engine: sa.Engine, tables: sa.MetaData) -> None:
     """Delete all rows; on PostgreSQL the numbers begin anew with 1, as they do on a new file.
 
@@ -87,7 +105,9 @@ def empty_tables(engine: sa.Engine, tables: sa.MetaData) -> None:
     a few rows into a few of them.
     """
     with engine.begin() as conn:
-        for table in reversed(tables.sorted_tables):
+        behind_others = list(reversed(tables.sorted_tables))
+        # Each of the others leaves a row in the last one, which counts changes.
+        for table in sorted(behind_others, key=lambda one: one.name == _COUNTS):
             conn.execute(sa.delete(table))
         if engine.dialect.name == "postgresql":
             conn.execute(sa.text(_FROM_ONE))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,59 +17,11 @@ from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
 from tests.fakes.kernels import sound_kernel
 from tests.fakes.other_package import install
+from tests.readme import block_with, blocks, on
 
-DRIVER = """\
-from dataclasses import dataclass
-
-from buildbot_bench.lab.driver import Blast
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DiceSettings:
-    sides: int = 6
-
-
-class DiceDriver:
-    SETTINGS = DiceSettings
-
-    def __init__(self, settings, home, tell):
-        self._settings = settings
-
-    def workloads(self):
-        return ("forwarding",)
-
-    def check(self):
-        return []
-
-    def facts(self):
-        return {"sides": str(self._settings.sides)}
-
-    def prepare(self, workload):
-        pass
-
-    tune = prepare
-
-    def install(self, artefact, digest):
-        pass
-
-    def boot(self):
-        pass
-
-    verify = shutdown = boot
-
-    def console(self):
-        return ""
-
-    def blast(self, workload):
-        return Blast(values={"pps": float(self._settings.sides)})
-"""
-WORKLOADS = """\
-from buildbot_bench.lab.drivers.embedded import EmbeddedWorkload
-from buildbot_bench.lab.virtual.workloads import FORWARDING
-
-FEW = EmbeddedWorkload(flows=16)
-SAME = FORWARDING
-"""
+PAGE = "docs/how-to/extend.md"
+(DRIVER,) = blocks("python", PAGE, name="driver")
+(WORKLOADS,) = blocks("python", PAGE, name="workloads")
 ENTRY_POINTS = """\
 [buildbot_bench.drivers]
 dice = extra.driver:DiceDriver
@@ -123,6 +78,28 @@ def run(place: Path, home: Path, testbed: str, workload: str) -> dict[str, float
 
 def test_a_driver_of_another_package_measures_by_its_own_settings(other_package, tmp_path):
     assert run(other_package, tmp_path, "dice", "forwarding") == {"pps": 20.0}
+
+
+def test_the_commands_of_the_page_list_check_and_run_it(other_package, tmp_path):
+    shutil.copyfile(sound_kernel(tmp_path), tmp_path / "kernel.txz")
+    lists, checks, runs = (
+        bench_lab(other_package, tmp_path, *command.split()[1:])
+        for command in block_with("bench-lab check dice")
+    )
+    assert "dice" in lists.stdout
+    assert checks.returncode == 0, checks.stderr
+    assert runs.stdout.count("20") >= 5, runs.stdout + runs.stderr
+
+
+def test_the_entry_points_of_the_page_are_those_that_are_tried():
+    shown = [tomllib.loads(one.text)["project"] for one in on(PAGE) if one.language == "toml"]
+    tried = configparser.ConfigParser()
+    tried.read_string(ENTRY_POINTS)
+    for points in (one["entry-points"] for one in shown):
+        for group, names in points.items():
+            if group in tried:
+                assert dict(tried[group]) == names
+    assert {group for one in shown for group in one["entry-points"]} > set(tried.sections())
 
 
 def test_a_workload_of_another_package_is_blasted(other_package, tmp_path):

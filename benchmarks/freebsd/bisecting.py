@@ -32,7 +32,7 @@ _LOOK_S = 5.0
 
 
 def bisect(workshop: Workshop) -> Iterator[Figure]:
-    """Two culprits among ten commits, by the farm of docs/freebsd-vm.yml; and why they are."""
+    """Two culprits among ten commits, by the farm of docs/tutorial/, and why they are."""
     commits = make_commits(workshop)
     farm = LocalFarm(plan_of(workshop))
     farm.prepare()
@@ -54,7 +54,9 @@ def plan_of(workshop: Workshop) -> FarmPlan:
     """The farm that docs/ shows, on the scratch clone and with the user's words for bench-build."""
     place = workshop.place / "farm"
     place.mkdir(exist_ok=True)
-    workflow = yaml.safe_load((CHECKOUT / "docs" / "freebsd-vm.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(
+        (CHECKOUT / "docs" / "tutorial" / "freebsd-vm.yml").read_text(encoding="utf-8")
+    )
     workflow["repository"] = str(workshop.source)
     del workflow[True]  # what YAML 1.1 takes `on` for
     workflow["on"] = {"workflow_dispatch": None, "push": {"branches": [BRANCH]}}

@@ -19,7 +19,7 @@ START = "refs/test-freebsd/start"  # the user's tree, as it was committed there
 _TIMES = re.compile(r"^times: (.*)", re.MULTILINE)
 
 
-# What docs/freebsd-vm.yml builds: a kernel of GENERIC takes hours.
+# What docs/tutorial/freebsd-vm.yml builds: a kernel of GENERIC takes hours.
 KERNCONF = """\
 include MINIMAL
 ident BENCH-VM

@@ -73,7 +73,7 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
 
 
 def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
-    """The members of an archive; tarfile takes for the end whatever is no header.
+    """The members of an archive; tarfile takes anything that is no header for the end.
 
     Raises:
         UntestableRevision: The archive holds nothing but zeros, as an empty one does.

@@ -1,4 +1,4 @@
-"""The bytes of a file, decompressed as they are read and counted; it knows no archive.
+"""The bytes of a file, decompressed as they are read and counted; it needs no archive.
 
 The standard library's own readers of xz and bzip2 pass over what follows a stream: two files that
 differ there would be one, so compressed files are read by a reader of our own.
@@ -23,7 +23,7 @@ _MOST_MEMORY = 1 << 28
 
 
 class Decompressed(io.RawIOBase):
-    """The bytes of a file, decompressed if need be; a seek leads forward only.
+    """The bytes of a file, decompressed where needed; a seek leads forward only.
 
     `zeros_from` is where the zeros begin with which ends what was read so far. To read raises
     UntestableRevision beyond `most` bytes, and for damage what the standard library raises:

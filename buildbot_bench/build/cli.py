@@ -1,4 +1,4 @@
-"""The command `bench-build`: its words, its exit status and what it prints; knows no compiler."""
+"""The command `bench-build`: its words, its exit status and what it prints; needs no compiler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from buildbot_bench.version import ShowVersion
 _DONE, _UNTESTABLE = 0, 1
 _EPILOGUE = f"""\
 exit status:
-  0  built                             {EX_USAGE}  usage: mend the job in bench.yml
+  0  built                             {EX_USAGE}  usage: fix the job in bench.yml
   1  the revision does not compile     {EX_TEMPFAIL}  not the revision's: disk, tools, network
 
 BENCH_REVISION, BENCH_IMAGE and BENCH_OPTIONS in the environment say what is built, as for every

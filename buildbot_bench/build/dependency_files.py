@@ -45,8 +45,8 @@ def listed_by_compilers(
 ) -> Listed:
     """The files of the source tree in all dependency files below a directory; both are absolute.
 
-    Some headers are linked to from among the objects, and told by the link's name; a link within
-    the tree is told by both names.
+    Some headers are linked to from among the objects, and named by the link's name; a link within
+    the tree is listed by both names.
     """
     tree = _Tree(source)
     files, astray, absolute = set[str](), set[str](), set[str]()

@@ -64,7 +64,7 @@ class KernelRecipe:
 
     @property
     def tools(self) -> Path:
-        """A link to the tool chain: a path that stays, whichever it leads to."""
+        """A link to the tool chain: a path that stays, no matter which it leads to."""
         return self.obj / "bench-tools"
 
     @property
@@ -110,9 +110,8 @@ def toolchain_words(recipe: KernelRecipe) -> tuple[str, ...]:
 def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildCommand, ...]:
     """The commands that build a tool chain: make itself, where it is not at hand, and the tools.
 
-    make.py builds make and runs the tests of make, whatever it is asked for. Some of them fail
-    where sh(1) is dash, or SIGINT is ignored; a list of tests in the environment takes the place
-    of the whole.
+    make.py builds make and runs the tests of make at every call. Some of them fail where sh(1) is
+    dash, or SIGINT is ignored; a list of tests in the environment takes the place of the whole.
     """
     words = (*toolchain_words(recipe), f"WORLDTMP={made.tools}")
     tools = BuildCommand(

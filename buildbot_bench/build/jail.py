@@ -30,7 +30,7 @@ def jail_command(directory: Path, words: Sequence[str], env: Mapping[str, str]) 
 
 
 def jail_refusal() -> str:
-    """Why there is no jail to be had; empty when there is."""
+    """Why no jail can be made; empty when one can."""
     if _found() is None:
         return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
     with _held_open() as stdin:

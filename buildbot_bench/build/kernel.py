@@ -68,8 +68,8 @@ def default_tool() -> Tool:
 def build_kernel(request: KernelRequest, *, dry_run: bool = False) -> None:
     """Build and pack a kernel, or say how.
 
-    Raises UntestableRevision when the revision does not compile, InfraError when the builder is
-    ill, UsageError when there is no such tree, configuration or module.
+    Raises UntestableRevision when the revision does not compile, InfraError when the builder
+    fails, UsageError when there is no such tree, configuration or module.
     """
     plan = _plan(request, dry_run=dry_run)
     if dry_run:

@@ -74,7 +74,7 @@ def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> st
 
 
 def link(path: Path, target: Path) -> None:
-    """A symbolic link that leads there, whatever was at its place before."""
+    """A symbolic link that leads there, no matter what was at its place before."""
     if path.is_symlink():
         if path.readlink() == target:
             return

@@ -1,4 +1,4 @@
-"""Runs a build's command, hands on what it prints, and says why it failed; knows no recipe."""
+"""Runs a build's command, hands on what it prints, and says why it failed; needs no recipe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tool chains that a builder keeps: one for each state of what it is built from.
 
-All worktrees and object trees of the builder share them; the least recently used go. It knows no
-recipe: whoever asks says how one is built.
+All worktrees and object trees of the builder share them; the least recently used go. It needs no
+recipe: the caller says how one is built.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def places_read(made: Toolchain, source: Path) -> tuple[str, ...]:
 
 
 def default_store() -> Path:
-    """Where a builder keeps its tool chains unless it is told."""
+    """Where a builder keeps its tool chains by default."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "buildbot-bench" / "toolchains"
 

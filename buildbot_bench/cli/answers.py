@@ -1,4 +1,4 @@
-"""What the farm says of a search, read and made harmless; it knows no HTTP and no terminal.
+"""What the farm says of a search, read and made harmless; it needs no HTTP and no terminal.
 
 Every string is cleaned here, so that no display has to think of escape sequences. Unknown keys
 are passed over: a newer farm may say more.
@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, several_lines
 
 Fields = Mapping[str, Any]
@@ -82,19 +83,23 @@ class RemoteForecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoteSuspect:
-    """A part (old, new] of the range in which a step may lie; `effect` is relative to old."""
+    """A part (old, new] of the range in which a step may lie.
+
+    `effect` is relative to old, None where builds or boots fail.
+    """
 
     old: str
     new: str
     probability: float
-    effect: float
+    effect: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoteSearch:
     """A search as it stands; `text` is the report when there is one.
 
-    `kind` says what it looks for: an `effect`, or what does not `build` or `boot`.
+    `kind` says what it looks for: an `effect`, or what does not `build` or `boot`. `iteration` is
+    what one measurement is called: a boot, a run.
     """
 
     search_id: int
@@ -114,6 +119,7 @@ class RemoteSearch:
     text: str | None
     report: Fields | None
     kind: str = "effect"
+    iteration: str = ItemUnderTest.KERNEL.iteration
 
     @property
     def ended(self) -> bool:
@@ -147,13 +153,13 @@ def understood(what: str) -> Iterator[None]:
     """Read an answer that may have another shape.
 
     Raises:
-        InfraError: Whatever went wrong in reading it.
+        InfraError: For any failure in reading it.
     """
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InfraError(
-            f"what the farm says of a {what} is not understood: {long_line(repr(error))}",
+            f"the farm's answer about a {what} is not understood: {long_line(repr(error))}",
             hint="install the release of buildbot-bench that the farm runs",
         ) from error
 
@@ -184,8 +190,14 @@ def _suspect(raw: Fields) -> RemoteSuspect:
         old=long_line(raw["old"]),
         new=long_line(raw["new"]),
         probability=_number(raw["probability"]),
-        effect=_number(raw["effect"]),
+        effect=None if raw["effect"] is None else _number(raw["effect"]),
     )
+
+
+def iteration_of(raw: Fields) -> str:
+    """What the farm calls one measurement; a farm that says nothing boots kernels."""
+    nouns = raw.get("nouns") or {}
+    return long_line(nouns.get("iteration") or ItemUnderTest.KERNEL.iteration)
 
 
 def read_forecast(raw: Fields) -> RemoteForecast:
@@ -227,6 +239,7 @@ def read_search(raw: Fields) -> RemoteSearch:
             text=None if text is None else several_lines(text),
             report=raw.get("report"),
             kind=long_line(raw.get("kind") or "effect"),
+            iteration=iteration_of(raw),
         )
 
 

@@ -13,9 +13,11 @@ from buildbot_bench.cli.options import (
     add_min_effect,
     add_no_wait,
     add_priority,
+    add_repository,
     add_version,
     command_parser,
     farm_access,
+    in_repository,
     is_local,
     known_number,
     refuse_beside_known,
@@ -34,8 +36,8 @@ from buildbot_bench.core.errors import UsageError
 
 _DESCRIPTION = """\
 Find the commit between two revisions that changed how many packets per second
-the kernel forwards. The farm builds and boots what it needs; this command asks,
-waits and prints what was found."""
+the kernel forwards, or what else a testbed measures. The farm builds and boots
+what it needs, or runs it; this command asks, waits and prints what was found."""
 
 _EPILOG = """\
 examples:
@@ -61,6 +63,7 @@ The answer goes to standard output, everything else to standard error."""
 
 # These say how a search is to begin: beside --follow and its like they would be passed over.
 _FOR_START_ONLY = {
+    "repository": "--repository",
     "testbed": "--testbed",
     "workload": "--workload",
     "min_effect": "--min-effect",
@@ -110,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--false-alarm",
         action="store_true",
-        help="with --release: nothing was wrong, what was measured meanwhile counts",
+        help="with --release: nothing was wrong, the measurements in quarantine count",
     )
     add_farm_options(parser)
     return parser
@@ -126,6 +129,7 @@ def _help_on_ends() -> str:
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the search")
+    add_repository(group)
     group.add_argument("--testbed", metavar="T", help="where to measure (default: the farm's)")
     group.add_argument("--workload", metavar="W", help="what to measure (default: the farm's)")
     add_min_effect(group)
@@ -144,7 +148,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_known_searches(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("searches that the farm knows")
+    group = parser.add_argument_group("searches of the farm")
     kinds = group.add_mutually_exclusive_group()
     add_follow_and_cancel(kinds, "search", "bench-bisect")
     kinds.add_argument(
@@ -190,7 +194,8 @@ def _mark(options: argparse.Namespace) -> MarkSearch:
 
 def _start(options: argparse.Namespace) -> StartSearch:
     example = "bench-bisect r311848 r313448"
-    old, new = two_of(options.revisions, sort="revisions", what="search", example=example)
+    ends = two_of(options.revisions, sort="revisions", what="search", example=example)
+    old, new = (in_repository(options.repository, end) for end in ends)
     return StartSearch(
         old=old,
         new=new,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from buildbot_bench.cli import local_bisect
-from buildbot_bench.cli.answers import read_forecast, read_search
+from buildbot_bench.cli.answers import RemoteSearchState, read_forecast, read_search
 from buildbot_bench.cli.arguments import BisectCommand, asks_no_farm, parse_command
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
@@ -56,8 +56,7 @@ def _run(command: BisectCommand, farm: FarmClient) -> int:
         case FollowSearch(search_id=search_id):
             return _follow(command, search_id, farm)
         case CancelSearch(search_id=search_id):
-            farm.cancel(search_id)
-            _answer(command, f"search {search_id} is being cancelled", {"searchid": search_id})
+            return _cancel(command, search_id, farm)
         case MarkSearch() as mark:
             kept = farm.mark(mark.search_id, mark.kind, mark.revision)
             _answer(command, mark_text(mark), kept)
@@ -140,6 +139,18 @@ def _follow(command: BisectCommand, search_id: int, farm: FarmClient) -> int:
         return ExitStatus.INTERRUPTED
     report = search.report or {"kind": str(search.state), "searchid": search_id}
     _answer(command, search.text or outcome_text(search), report)
+    return exit_status(search.state)
+
+
+def _cancel(command: BisectCommand, search_id: int, farm: FarmClient) -> int:
+    """Cancel it; of one that had ended before, say how, with the status of `--follow`."""
+    state = farm.cancel(search_id).get("state")
+    said = {"searchid": search_id, "state": state}
+    if state == RemoteSearchState.CANCELLING:
+        _answer(command, f"search {search_id} is being cancelled", said)
+        return ExitStatus.ANSWERED
+    search = read_search(farm.search(search_id))
+    _answer(command, f"nothing to cancel: {outcome_text(search)}", said)
     return exit_status(search.state)
 
 

@@ -36,19 +36,19 @@ _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
 class NoSuchSearchError(UsageError):
-    """The farm knows no such search."""
+    """The farm has no such search."""
 
     def __init__(self) -> None:
-        hint = "`bench-bisect --list` shows those it knows"
-        super().__init__("the farm knows no such search", hint=hint)
+        hint = "`bench-bisect --list` lists them"
+        super().__init__("the farm has no such search", hint=hint)
 
 
 class NoSuchComparisonError(UsageError):
-    """The farm knows no such comparison."""
+    """The farm has no such comparison."""
 
     def __init__(self) -> None:
-        hint = "`bench-compare --list` shows those it knows"
-        super().__init__("the farm knows no such comparison", hint=hint)
+        hint = "`bench-compare --list` lists them"
+        super().__init__("the farm has no such comparison", hint=hint)
 
 
 class FarmUnreachableError(InfraError):
@@ -97,9 +97,9 @@ class FarmClient:
         """Start a search; the answer has its searchid. Never sent twice."""
         return self._control(SEARCHES, "start", question)
 
-    def cancel(self, search_id: int) -> None:
-        """Ask that a search end without an answer."""
-        self._control(f"{SEARCHES}/{search_id}", "cancel", {})
+    def cancel(self, search_id: int) -> dict[str, Any]:
+        """Ask that a search end without an answer; `state` is what it is in then."""
+        return self._control(f"{SEARCHES}/{search_id}", "cancel", {})
 
     def mark(self, search_id: int, kind: str, revision: str | None) -> dict[str, Any]:
         """Say what a search's report was; gives the mark as the farm keeps it."""
@@ -119,7 +119,7 @@ class FarmClient:
         """One search as it stands.
 
         Raises:
-            NoSuchSearchError: When the farm knows none of that number.
+            NoSuchSearchError: When the farm has none of that number.
         """
         found = self._collection(f"{SEARCHES}/{search_id}", "searches")
         if not found:
@@ -138,9 +138,9 @@ class FarmClient:
         """Give a comparison more boots or variants. Never sent twice."""
         return self._control(f"{COMPARISONS}/{comparison_id}", "extend", asked)
 
-    def cancel_comparison(self, comparison_id: int) -> None:
-        """Ask that a comparison end without an answer."""
-        self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})
+    def cancel_comparison(self, comparison_id: int) -> dict[str, Any]:
+        """Ask that a comparison end without an answer; `state` is what it is in then."""
+        return self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})
 
     def decide_comparison(self, comparison_id: int, decision: str) -> None:
         """`approve` or `reject` the patches of a comparison."""
@@ -154,7 +154,7 @@ class FarmClient:
         """One comparison as it stands.
 
         Raises:
-            NoSuchComparisonError: When the farm knows none of that number.
+            NoSuchComparisonError: When the farm has none of that number.
         """
         found = self._collection(f"{COMPARISONS}/{comparison_id}", "comparisons")
         if not found:

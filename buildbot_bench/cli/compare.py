@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from buildbot_bench.cli import local_compare
+from buildbot_bench.cli.answers import iteration_of
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.compare_arguments import CompareCommand, asks_no_farm, parse_compare
 from buildbot_bench.cli.comparison_answers import (
@@ -34,6 +35,7 @@ from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.follow import Pace, patiently, when_ready
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.figures import count
 from buildbot_bench.core.legible import long_line
 
 _LISTED = 20
@@ -68,12 +70,7 @@ def _run(command: CompareCommand, farm: FarmClient) -> int:
         case FollowComparison(comparison_id=comparison_id):
             return _follow(command, comparison_id, farm)
         case CancelComparison(comparison_id=comparison_id):
-            farm.cancel_comparison(comparison_id)
-            _answer(
-                command,
-                f"comparison {comparison_id} is being cancelled",
-                {"comparisonid": comparison_id},
-            )
+            return _cancel(command, comparison_id, farm)
         case DecideComparison(comparison_id=comparison_id, decision=decision):
             farm.decide_comparison(comparison_id, decision)
             _answer(
@@ -167,26 +164,24 @@ def _announcement(started: Mapping[str, Any]) -> str:
     said = f"comparison {started['comparisonid']}: {long_line(str(started.get('title', '?')))}"
     try:
         hours = hours_text(float(started["hours"]))
-        said += f", {int(started['boots'])} boots, about {hours} after all are built"
-    except (KeyError, TypeError, ValueError):
+        boots = count(int(started["boots"]), iteration_of(started))
+        said += f", {boots}, about {hours} after all are built"
+    except (KeyError, TypeError, ValueError, AttributeError):
         return said
-    return said + _expectation(started.get("expected"))
+    return said + _expectation(started.get("expected"), iteration_of(started))
 
 
-def _expectation(expected: Any) -> str:
-    """`; telling 2% from nothing takes about 7 images of each, …`; '' where it is not told."""
+def _expectation(expected: Any, iteration: str) -> str:
+    """`; to find 2 % takes about 7 images of each, …`; '' where it is not known."""
     if not isinstance(expected, Mapping):
         return ""
     try:
-        images, boots = int(expected["images"]), int(expected["boots"])
+        images, boots = int(expected["images"]), count(int(expected["boots"]), iteration)
         hours = hours_text(float(expected["hours"]))
         effect = 100 * float(expected["effect"])
     except (KeyError, TypeError, ValueError):
         return ""
-    return (
-        f"; telling {effect:.3g}% from nothing takes about {images} images of each, "
-        f"{boots} boots, {hours}"
-    )
+    return f"; to find {effect:.3g} % takes about {images} images of each, {boots}, {hours}"
 
 
 def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:
@@ -204,6 +199,18 @@ def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> in
     said = comparison.markdown if command.form == "markdown" else comparison.text
     report = comparison.report or {"kind": str(comparison.state), "comparisonid": comparison_id}
     _answer(command, said or comparison_outcome(comparison), report)
+    return _STATUS[comparison.state]
+
+
+def _cancel(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:
+    """Cancel it; of one that had ended before, say how, with the status of `--follow`."""
+    state = farm.cancel_comparison(comparison_id).get("state")
+    said = {"comparisonid": comparison_id, "state": state}
+    if state == RemoteComparisonState.CANCELLING:
+        _answer(command, f"comparison {comparison_id} is being cancelled", said)
+        return ExitStatus.ANSWERED
+    comparison = read_comparison(farm.comparison(comparison_id))
+    _answer(command, f"nothing to cancel: {comparison_outcome(comparison)}", said)
     return _STATUS[comparison.state]
 
 

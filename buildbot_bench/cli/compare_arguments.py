@@ -25,9 +25,11 @@ from buildbot_bench.cli.options import (
     add_min_effect,
     add_no_wait,
     add_priority,
+    add_repository,
     add_version,
     command_parser,
     farm_access,
+    in_repository,
     is_local,
     known_number,
     refuse_beside_known,
@@ -40,7 +42,8 @@ Compare kernels, each a revision with or without changes: the farm builds all,
 boots them in turns (A B B A ..., A B C C B A ...) and compares each NEW with
 BASE by the farm's model of noise and by Student's t. BASE is the reference;
 there may be up to 15 of NEW. Below 10 % a verdict stands on two images of each
-at least, linked in different orders: the farm builds as many as it needs."""
+at least, linked in different orders: the farm builds as many as it needs.
+On a testbed that runs commands, a boot of a kernel is a run of a build."""
 
 _EPILOG = """\
 a variant is a revision and its changes:
@@ -82,6 +85,7 @@ _FOR_START_ONLY = {
     "priority": "--priority",
 }
 _FOR_START_AND_EXTENSION = {
+    "repository": "--repository",
     "iterations": "-n",
     "images": "--images",
     "label": "--label",
@@ -139,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the comparison")
+    add_repository(group)
     for name in ("testbed", "workload"):
         group.add_argument(
             f"--{name}",
@@ -167,7 +172,7 @@ def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=images_wanted,
         help=f"images of each at most ({DEFAULT_IMAGES}; up to {MOST_IMAGES}): two below 10 %%, "
-        "more while the verdict needs them; with 1 luck with layout is not told from a change",
+        "more while the verdict needs them; with 1, luck with layout looks like a change",
     )
     add_min_effect(group)
     add_priority(group)
@@ -227,7 +232,9 @@ def _start(options: argparse.Namespace) -> StartComparison:
             f"-n +{boots.number} goes with --extend ID only", hint=f"say -n {boots.number}"
         )
     patches: dict[str, bytes] = {}
-    named = {text: packed(text, patches) for text in options.variants}
+    named = {
+        text: in_repository(options.repository, packed(text, patches)) for text in options.variants
+    }
     return StartComparison(
         variants=tuple(named.values()),
         labels={named[text]: label for text, label in labels.items()},
@@ -244,7 +251,9 @@ def _start(options: argparse.Namespace) -> StartComparison:
 
 def _extend(options: argparse.Namespace) -> ExtendComparison:
     patches: dict[str, bytes] = {}
-    named = {text: packed(text, patches) for text in options.variants}
+    named = {
+        text: in_repository(options.repository, packed(text, patches)) for text in options.variants
+    }
     # What it has already is known to the farm alone, which looks at all together.
     labels = labels_of(options.label)
     return ExtendComparison(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from buildbot_bench.cli.comparison_requests import BootsWanted
 from buildbot_bench.core.ab_test import MOST_IMAGES
+from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
@@ -60,9 +61,10 @@ def images_wanted(text: str) -> int:
 
 def packed(text: str, patches: dict[str, bytes]) -> str:
     """The variant with its files read into `patches`, and named there without directories."""
-    spec = parse_variant(text)
+    repository, variant = repository_named(text)
+    spec = parse_variant(variant)
     changes = tuple(_read(change, patches) for change in spec.changes)
-    return write_variant(replace(spec, changes=changes))
+    return branch_in(repository, write_variant(replace(spec, changes=changes)))
 
 
 def _read(change: Change, patches: dict[str, bytes]) -> Change:

@@ -1,4 +1,4 @@
-"""What the farm says of a comparison, read and made harmless; it knows no HTTP and no terminal."""
+"""What the farm says of a comparison, read and made harmless; it needs no HTTP and no terminal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from buildbot_bench.cli.answers import understood
+from buildbot_bench.cli.answers import iteration_of, understood
 from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.figures import count
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line, several_lines
 
 _OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
@@ -54,7 +56,7 @@ class RemoteComparison:
     """A comparison as it stands; `text`, `markdown` and `report` are there when it has ended.
 
     `outcome` is what it came to, in one line, empty until then. `patches` are those that await
-    approval.
+    approval. `iteration` is what one measurement is called: a boot, a run.
     """
 
     comparison_id: int
@@ -70,6 +72,7 @@ class RemoteComparison:
     report: Mapping[str, Any] | None
     patches: tuple[HeldPatch, ...] = ()
     outcome: str = ""
+    iteration: str = ItemUnderTest.KERNEL.iteration
 
     @property
     def ended(self) -> bool:
@@ -97,6 +100,7 @@ def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
                 for one in raw.get("patches") or ()
             ),
             outcome=long_line(raw.get("outcome") or ""),
+            iteration=iteration_of(raw),
         )
 
 
@@ -123,13 +127,12 @@ def _content(row: Mapping[str, Any]) -> bytes:
 def progress_line(comparison: RemoteComparison) -> str:
     """`12:03:41  7 of 30 boots  measuring r317849: forwarding on apu2`."""
     clock = time.strftime("%H:%M:%S")
-    return (
-        f"{clock}  {comparison.boots_done} of {comparison.boots} boots  {comparison.now}".rstrip()
-    )
+    done = f"{comparison.boots_done} of {count(comparison.boots, comparison.iteration)}"
+    return f"{clock}  {done}  {comparison.now}".rstrip()
 
 
 def approval_text(comparison: RemoteComparison) -> str:
-    """The patches that await approval, whole: whoever approves them has them run."""
+    """The patches that await approval, whole: a person who approves them has them run."""
     parts = [f"{comparison.requester} asks to build and run:"]
     parts += [f"--- {patch.origin} ---\n{patch.text.rstrip()}" for patch in comparison.patches]
     return "\n\n".join(parts)
@@ -145,7 +148,9 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
     """A list of comparisons as a table with a heading."""
     if not comparisons:
         return "no comparisons yet"
-    rows = [("ID", "STATE", "BEGUN", "VARIANTS", "BOOTS", "BY", "OUTCOME")]
+    called = {comparison.iteration for comparison in comparisons}
+    done = f"{called.pop()}s" if len(called) == 1 else "measured"
+    rows = [("ID", "STATE", "BEGUN", "VARIANTS", done.upper(), "BY", "OUTCOME")]
     rows += [
         (
             str(comparison.comparison_id),

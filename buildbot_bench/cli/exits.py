@@ -1,4 +1,4 @@
-"""What the exit status of bench-bisect says; it knows no farm and no arguments."""
+"""What the exit status of bench-bisect says; it needs no farm and no arguments."""
 
 from __future__ import annotations
 

@@ -17,14 +17,13 @@ from buildbot_bench.cli.answers import RemoteProbe, RemoteProbeState, RemoteSear
 from buildbot_bench.cli.range_bar import range_bar
 from buildbot_bench.cli.wording import (
     clock,
-    effect_text,
-    percent,
     range_text,
     remaining_text,
     result_text,
     revision_text,
     what_is_searched,
 )
+from buildbot_bench.core.figures import percent, sureness
 
 PROBES_SHOWN = 8
 SUSPECTS_SHOWN = 5
@@ -45,15 +44,15 @@ def can_redraw(stream: TextIO) -> bool:
     return stream.isatty() and encoding == "utf8" and os.environ.get("TERM", "dumb") != "dumb"
 
 
-class LiveDisplay:
+class LivePicture:
     """For a terminal: one picture, redrawn; it vanishes when the answer is there.
 
-    Farm texts are drawn as rich's `Text`, which knows no markup.
+    Strangers' texts are drawn as rich's `Text`, which takes no markup.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, beginning: str) -> None:
         self._console = Console(file=stream, highlight=False)
-        self._spinner = Spinner("dots", "asking the farm")
+        self._spinner = Spinner("dots", beginning)
         self._picture: RenderableType = self._spinner
         self._live = Live(
             console=self._console,
@@ -76,6 +75,17 @@ class LiveDisplay:
     ) -> None:
         self._live.stop()
 
+    def notice(self, message: str) -> None:
+        """Print it above the picture, where it stays."""
+        self._console.print(Text(message))
+
+
+class LiveDisplay(LivePicture):
+    """A search as a picture."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream, "asking the farm")
+
     def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """Redraw."""
         self._spinner.update(text=_title(search))
@@ -90,10 +100,6 @@ class LiveDisplay:
             _suspect_table(search),
             Text(f"  {remaining_text(search)}"),
         )
-
-    def notice(self, message: str) -> None:
-        """Print it above the picture, where it stays."""
-        self._console.print(Text(message))
 
 
 def _title(search: RemoteSearch) -> Text:
@@ -135,8 +141,8 @@ def _suspect_table(search: RemoteSearch) -> Table:
     for suspect in likely[:SUSPECTS_SHOWN]:
         table.add_row(
             Text(f"({suspect.old}, {suspect.new}]"),
-            percent(suspect.probability),
-            effect_text(suspect.effect),
+            sureness(suspect.probability),
+            "" if suspect.effect is None else percent(suspect.effect),
         )
     if len(likely) > SUSPECTS_SHOWN:
         table.add_row(f"and {len(likely) - SUSPECTS_SHOWN} more", "", "")

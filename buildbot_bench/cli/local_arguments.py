@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
-from buildbot_bench.cli.local_options import add_local_options, add_page, positive, refuse_page
+from buildbot_bench.cli.local_options import add_local_options, positive
 from buildbot_bench.cli.options import command_parser
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.limits import MIB
 from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable, words_of
 from buildbot_bench.local.recipe import BuildStep
 
 DEFAULT_MIN_EFFECT, DEFAULT_ERROR = 0.02, 0.01
 _DEFAULT_RUN_S, _DEFAULT_BUILD_S = 600.0, 3600.0
+_DEFAULT_DISK = 4096 * MIB
 _NAME_LENGTH = 24
 UNIT = "units"
 """What a value is in that has no unit of its own, unless --unit says it."""
@@ -31,6 +33,7 @@ _OF_A_RUN = {
     "warm_up": "--warm-up",
     "cpus": "--cpus",
     "timeout": "--timeout",
+    "disk": "--disk",
 }
 _OF_A_WORKFLOW = {
     "workflow": "--workflow",
@@ -73,8 +76,8 @@ class WorkflowChoice:
 class LocalOptions:
     """What a person asks for; `typed` are the options that a command to repeat it needs.
 
-    `form` is text, markdown or json; `html` a file to write beside it. `most_bytes` are for kept
-    builds; `ahead` builds are made beside the runs.
+    `form` is text, markdown or json; `html` a file to write beside it. With `dry_run` nothing is
+    built or run. `most_bytes` are for kept builds; `ahead` builds are made beside the runs.
     """
 
     revisions: tuple[str, ...]
@@ -89,6 +92,7 @@ class LocalOptions:
     typed: tuple[str, ...]
     iterations: int = 0
     images: int = 0
+    dry_run: bool = False
 
 
 def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
@@ -97,6 +101,18 @@ def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
     Raises:
         UsageError: What is given is wrong.
     """
+    parser = bisect_parser()
+    given = parser.parse_args(argv)
+    if len(given.revisions) != 2:
+        raise UsageError(
+            f"a search takes two revisions, {len(given.revisions)} given",
+            hint="as in `bench-bisect --local v1.0 v1.1 --build make --run ./bench`",
+        )
+    return _options(given, argv)
+
+
+def bisect_parser() -> argparse.ArgumentParser:
+    """What reads the command line of a search without a farm."""
     parser = command_parser(
         "bench-bisect --local",
         usage="bench-bisect --local OLD NEW --run COMMAND [--build COMMAND] [options]\n"
@@ -107,7 +123,6 @@ def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
     )
     parser.add_argument("revisions", nargs="*", metavar="OLD NEW", help="as git names them")
     add_local_options(parser)
-    add_page(parser)
     group = parser.add_argument_group("the search")
     group.add_argument(
         "--skip",
@@ -121,13 +136,7 @@ def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
         action="store_true",
         help="merges count as one commit each: so it is always",
     )
-    given = parser.parse_args(argv)
-    if len(given.revisions) != 2:
-        raise UsageError(
-            f"a search takes two revisions, {len(given.revisions)} given",
-            hint="as in `bench-bisect --local v1.0 v1.1 --build make --run ./bench`",
-        )
-    return _options(given, argv)
+    return parser
 
 
 def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
@@ -135,6 +144,11 @@ def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
 
     `images` is how many of each there may be at most, unless it is said.
     """
+    return _options(compare_parser(images).parse_args(argv), argv)
+
+
+def compare_parser(images: int) -> argparse.ArgumentParser:
+    """What reads the command line of a comparison without a farm."""
     parser = command_parser(
         "bench-compare --local",
         usage="bench-compare --local BASE NEW [NEW ...] --run COMMAND [--build COMMAND] [options]\n"
@@ -145,7 +159,6 @@ def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
     )
     parser.add_argument("revisions", nargs="*", metavar="REV", help="as git names them")
     add_local_options(parser)
-    refuse_page(parser)
     group = parser.add_argument_group("the comparison")
     group.add_argument(
         "-n",
@@ -162,7 +175,7 @@ def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
         default=images,
         help=f"builds of each at most, where the build heeds BENCH_IMAGE (default {images})",
     )
-    return _options(parser.parse_args(argv), argv)
+    return parser
 
 
 def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
@@ -179,6 +192,7 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
         typed=_typed(given, argv),
         iterations=getattr(given, "iterations", 0),
         images=getattr(given, "images", 0),
+        dry_run=given.dry_run,
     )
 
 
@@ -242,6 +256,7 @@ def _workload(given: argparse.Namespace) -> CommandWorkload:
         timeout=_DEFAULT_RUN_S if given.timeout is None else given.timeout,
         cpus=given.cpus or (),
         warm_up=given.warm_up or 0,
+        disk_mib=max(1, (_DEFAULT_DISK if given.disk is None else given.disk) // MIB),
     )
 
 
@@ -261,7 +276,10 @@ def _name(workload: CommandWorkload) -> str:
 
 def _typed(given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
     """The arguments without the revisions, and without what says where the answer goes."""
-    left, skipped = list(argv), {*given.revisions, "--local", "--json", "--markdown", "--"}
+    left, skipped = (
+        list(argv),
+        {*given.revisions, "--local", "--json", "--markdown", "--dry-run", "--"},
+    )
     kept: list[str] = []
     words = iter(left)
     revisions = list(given.revisions)

@@ -11,6 +11,7 @@ from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_bisect
+from buildbot_bench.cli.local_expected import search_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.local_workflow import task_of
@@ -18,19 +19,21 @@ from buildbot_bench.cli.progress import Display, LineDisplay
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.legible import several_lines
+from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report import Report, ReportKind
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, Watcher
 from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.git import Git
+from buildbot_bench.local.known import known_of
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import command_line, report_of
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.sections import with_sections
 from buildbot_bench.render.text import report_text
 
 _STATUS = {
@@ -40,6 +43,7 @@ _STATUS = {
     ReportKind.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
 }
 NAME = "bench-bisect"
+_MOST_COLUMNS = 200  # of a line of a command's output
 
 
 def main(argv: Sequence[str]) -> int:
@@ -50,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def told_in_lines(name: str, work: Callable[[], int]) -> int:
-    """The status that some work gives; an error with the output behind it is told line by line.
+    """The status that some work gives; an error with the output behind it is printed line by line.
 
     Raises:
         BenchError: One without output.
@@ -58,14 +62,19 @@ def told_in_lines(name: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except BenchError as error:
-        first, newline, output = error.message.partition("\n")
-        if not newline:
+        if "\n" not in error.message:
             raise
-        say(several_lines(f"{name}: {first}"))
-        for line in output.splitlines():
-            say(several_lines(f"  | {line}"))
-        say(f"{name}: {error.hint or 'correct what the last lines say, and try again'}")
+        say_with_output(name, error, error.hint or "correct what the last lines say, and try again")
         return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
+
+
+def say_with_output(name: str, error: BenchError, next_step: str) -> None:
+    """An error with the output behind it, each of its lines as long as a person reads."""
+    first, _, output = error.message.partition("\n")
+    say(several_lines(f"{name}: {first}"))
+    for line in output.splitlines():
+        say(f"  | {shorten(several_lines(line), _MOST_COLUMNS)}")
+    say(f"{name}: {next_step}")
 
 
 def _main(argv: Sequence[str]) -> int:
@@ -76,6 +85,9 @@ def _main(argv: Sequence[str]) -> int:
     if options.html is not None:
         check_page(options.html)
     try:
+        if options.dry_run:
+            with opened(git, most_bytes=options.most_bytes) as repository:
+                return _expect(options, search, repository)
         with opened(git, most_bytes=options.most_bytes) as repository, _display() as display:
             view = LocalView(display, only_new=isinstance(display, LineDisplay))
             report = bisect(search, repository, view, build_timeout_s=task.build_timeout_s)
@@ -85,18 +97,37 @@ def _main(argv: Sequence[str]) -> int:
     return _tell(options, report)
 
 
+def _expect(options: LocalOptions, search: LocalSearch, repository: Repository) -> int:
+    """Tell what the search would take; nothing is built or run."""
+    bench = _bench(search, repository, 0.0)
+    try:
+        known = known_of(search, bench.images(), bench.iterations(), is_there=bench.has)
+    finally:
+        bench.end()
+    return search_expected(search, known, as_json=options.form == "json")
+
+
 def bisect(
     search: LocalSearch, repository: Repository, onlooker: Watcher, *, build_timeout_s: float
 ) -> Report:
     """Search to the answer; fails as `Bisection.run` does."""
+    bench = _bench(search, repository, build_timeout_s)
+    try:
+        report = report_of(search, Bisection(search, bench, onlooker).run())
+    finally:
+        bench.end()
+
+    def failed(name: str, error: Exception) -> None:
+        onlooker.notice(f"the section {name} of another package failed: {one_line(repr(error))}")
+
+    return with_sections(report, failed)
+
+
+def _bench(search: LocalSearch, repository: Repository, build_timeout_s: float) -> Bench:
     campaign = search.campaign
     workshop = workshop_of(repository, campaign, build_timeout_s)
     measurer = CommandMeasurer(campaign.workload)
-    bench = Bench(campaign, repository.store, workshop, measurer, ahead=search.ahead)
-    try:
-        return report_of(search, Bisection(search, bench, onlooker).run())
-    finally:
-        bench.end()
+    return Bench(campaign, repository.store, workshop, measurer, ahead=search.ahead)
 
 
 def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) -> Workshop:

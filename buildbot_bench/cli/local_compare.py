@@ -6,10 +6,18 @@ import os
 from collections.abc import Sequence
 
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
+from buildbot_bench.cli.comparison_view import comparison_view
 from buildbot_bench.cli.console import answer, exit_status_of, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_compare
-from buildbot_bench.cli.local_bisect import campaign_of, told_in_lines, workshop_of
+from buildbot_bench.cli.local_bisect import (
+    campaign_of,
+    say_with_output,
+    told_in_lines,
+    workshop_of,
+)
+from buildbot_bench.cli.local_expected import comparison_expected
+from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.ab_test import (
     DEFAULT_IMAGES,
@@ -24,7 +32,6 @@ from buildbot_bench.core.ab_test import (
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import CommandMeasurer
@@ -32,17 +39,6 @@ from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 
 NAME = "bench-compare"
-
-
-class _Lines:
-    """Says on standard error how far a comparison is."""
-
-    def look(self, course: SearchCourse) -> None:
-        """A comparison has no course."""
-
-    def notice(self, message: str) -> None:
-        """Something that a person should know, said once."""
-        say(message)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,13 +53,18 @@ def _main(argv: Sequence[str]) -> int:
     task = task_of(options, git)
     question = _question(options, task, revisions)
     campaign = campaign_of(options, task, revisions)
+    if options.html is not None:
+        check_page(options.html)
     try:
         with opened(git, most_bytes=options.most_bytes) as repository:
             workshop = workshop_of(repository, campaign, task.build_timeout_s)
             measurer = CommandMeasurer(campaign.workload)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
-                report = Compare(question, bench, _Lines()).run()
+                if options.dry_run:
+                    return comparison_expected(question, bench, as_json=options.form == "json")
+                with comparison_view() as view:
+                    report = Compare(question, bench, view).run()
             finally:
                 bench.end()
     except UntestableRevision as error:
@@ -98,15 +99,14 @@ def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> L
 
 
 def _untestable(error: UntestableRevision) -> int:
-    first, _, output = error.message.partition("\n")
-    say(f"{NAME}: {first}")
-    for line in output.splitlines():
-        say(f"  | {line}")
-    say(f"{NAME}: correct --build or --run, or leave the revision out")
+    say_with_output(NAME, error, "correct --build or --run, or leave the revision out")
     return ExitStatus.INCONCLUSIVE
 
 
 def _tell(options: LocalOptions, report: AbTestReport) -> int:
+    if options.html is not None:
+        write_page(options.html, report)
+        say(f"the report is in {options.html}")
     said = markdown(report) if options.form == "markdown" else text(report)
     answer(said, to_json(report), as_json=options.form == "json")
     verdicts = [change.verdict for series in report.series for change in series.changes]

@@ -9,7 +9,7 @@ values:
   last-number            the last number that it prints; more is better
   json:results[0].mean   a number in the JSON that it prints
   'regex:speed: ([\\d.]+)'   the number in the parentheses
-  hyperfine, …           what a known tool prints, see docs/local.md
+  hyperfine, …           what a known tool prints, see docs/how-to/local.md
 
 without --build and --run:
   bench.yml in the repository's top says how to build, and a testbed of the driver `command` in

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from buildbot_bench.cli.options import add_version, duration_s, fraction
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import GIB, MIB
 
 _DEFAULT_CACHE = 8 * GIB
@@ -40,6 +39,9 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--warm-up", type=int, metavar="N", help="runs not counted")
     group.add_argument("--cpus", type=_cpus, metavar="N,M", help="pin the run to them")
     group.add_argument("--timeout", type=duration_s, help="of a run (default 10m)")
+    group.add_argument(
+        "--disk", metavar="SIZE", type=_size, help="what a run may write, as 500M (default 4G)"
+    )
     group.add_argument("--build-timeout", type=duration_s, help="(default 1h)")
     group.add_argument(
         "--min-effect",
@@ -79,46 +81,9 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     form = group.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="for a pull request")
     form.add_argument("--json", action="store_true", help="one JSON object")
+    group.add_argument("--html", metavar="FILE", type=Path, help="also as one page with its plots")
     parser.add_argument(
-        "--dry-run",
-        action=_Refused,
-        nargs=0,
-        help=argparse.SUPPRESS,
-        const="a search without a farm tells what it takes once both ends are measured, "
-        "and the same command goes on after Ctrl-C",
-    )
-
-
-class _Refused(argparse.Action):
-    """An option that people know from elsewhere; `const` is why it is none here."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse's own signature
-        namespace: argparse.Namespace,  # noqa: ARG002
-        values: object,  # noqa: ARG002
-        option_string: str | None = None,
-    ) -> None:
-        """Refuse it.
-
-        Raises:
-            UsageError: Always.
-        """
-        raise UsageError(f"{option_string} does not go with --local", hint=self.const)
-
-
-def add_page(parser: argparse.ArgumentParser) -> None:
-    """A page with the plots of a search."""
-    parser.add_argument("--html", metavar="FILE", type=Path, help="also as one page with its plots")
-
-
-def refuse_page(parser: argparse.ArgumentParser) -> None:
-    """Of a comparison there is none."""
-    parser.add_argument(
-        "--html",
-        action=_Refused,
-        help=argparse.SUPPRESS,
-        const="a comparison has no page: use --markdown or --json",
+        "--dry-run", action="store_true", help="tell what it would take; build and run nothing"
     )
 
 

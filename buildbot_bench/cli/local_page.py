@@ -1,10 +1,11 @@
-"""Writes the report of a local search as one page with its plots."""
+"""Writes the report of a local search or comparison as one page with its plots."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
 
+from buildbot_bench.core.ab_test import AbTestReport
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.report import Report
 
@@ -23,17 +24,22 @@ def check_page(path: Path) -> None:
         )
 
 
-def write_page(path: Path, report: Report) -> None:
+def write_page(path: Path, report: Report | AbTestReport) -> None:
     """Write it.
 
     Raises:
         InfraError: The disk does not take it.
     """
     # They need matplotlib, and --local alone does not.
+    from buildbot_bench.render.comparison_page import comparison_page  # noqa: PLC0415
     from buildbot_bench.render.html import report_page  # noqa: PLC0415
     from buildbot_bench.render.pictures import pictures_of  # noqa: PLC0415
 
+    if isinstance(report, AbTestReport):
+        page = comparison_page(report)
+    else:
+        page = report_page(report, pictures_of(report))
     try:
-        path.write_text(report_page(report, pictures_of(report)), encoding="utf-8")
+        path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise InfraError(f"{path} cannot be written: {error}", hint="name another file") from error

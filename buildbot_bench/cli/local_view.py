@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from buildbot_bench.cli.answers import (
     End,
     ForecastSpread,
@@ -17,6 +19,8 @@ from buildbot_bench.cli.wording import forecast_text
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
 from buildbot_bench.local.bisecting import SearchCourse
+from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.known import Known
 from buildbot_bench.local.reports import machine, probe_records
 
 _NOT_YET = 0  # no run has this number
@@ -29,7 +33,7 @@ class LocalView:
         self._display = display
         self._only_new = only_new
         self._known: int | None = None
-        self._forecast: Forecast | None = None
+        self._forecast: RemoteForecast | None = None
 
     def look(self, course: SearchCourse) -> None:
         """The search as it stands now."""
@@ -39,17 +43,18 @@ class LocalView:
             if self._known:
                 self.notice(f"{self._known} runs are known already and not repeated")
         if course.forecast is not None and self._forecast is None:
-            self._forecast = course.forecast
-            self.notice(forecast_text(_forecast(course, course.forecast)))
+            told = forecast_of(course.search, course.known, course.forecast)
+            self._forecast = _from_the_beginning(told, len(course.known.iterations))
+            self.notice(forecast_text(told))
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes
-        self._display.show(_search(course), shown)
+        self._display.show(_search(course, self._forecast), shown)
 
     def notice(self, message: str) -> None:
         """Something that a person should know, said once."""
         self._display.notice(message)
 
 
-def _search(course: SearchCourse) -> RemoteSearch:
+def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSearch:
     known = course.known
     revisions = known.between.revisions
     return RemoteSearch(
@@ -62,7 +67,7 @@ def _search(course: SearchCourse) -> RemoteSearch:
         commits=known.between.n,
         iterations_done=len(known.iterations),
         images_built=sum(1 for image in known.images.values() if image.row),
-        forecast=_forecast(course, course.forecast) if course.forecast else None,
+        forecast=expected,
         suspects=tuple(
             RemoteSuspect(
                 old=revisions[one.old].label,
@@ -90,19 +95,40 @@ def _end(revision: Revision) -> End:
     )
 
 
-def _forecast(course: SearchCourse, left: Forecast) -> RemoteForecast:
-    """What is left when the ends are measured, and what was done till then."""
-    known = course.known
+def forecast_of(
+    search: LocalSearch,
+    known: Known,
+    left: Forecast,
+    *,
+    known_iterations: int = 0,
+    warnings: tuple[str, ...] = (),
+) -> RemoteForecast:
+    """What is left of a search, in the form that the farm's command gets."""
     return RemoteForecast(
         old=_end(known.between.old),
         new=_end(known.between.new),
         commits=known.between.n,
         testbed=machine(),
-        workload=course.search.campaign.name,
+        workload=search.campaign.name,
         images=ForecastSpread(median=left.images[0], p90=left.images[1]),
         iterations=ForecastSpread(median=left.iterations[0], p90=left.iterations[1]),
         hours=ForecastSpread(median=left.hours[0], p90=left.hours[1]),
-        known_iterations=0,
+        known_iterations=known_iterations,
+        warnings=warnings,
+    )
+
+
+def _from_the_beginning(left: RemoteForecast, done: int) -> RemoteForecast:
+    """A forecast of what was left when so many runs were done, with these runs in it.
+
+    A search here counts all runs that it knows, and one that goes on knows many at its beginning.
+    """
+    runs, hours = left.iterations, left.hours
+    longer = 1 + done / runs.median if runs.median else 1.0
+    return replace(
+        left,
+        iterations=ForecastSpread(median=runs.median + done, p90=runs.p90 + done),
+        hours=ForecastSpread(median=hours.median * longer, p90=hours.p90 * longer),
     )
 
 

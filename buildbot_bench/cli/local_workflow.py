@@ -100,7 +100,7 @@ def _testbeds(choice: WorkflowChoice, workflow: Path) -> Path:
         raise UsageError(
             f"there is no {TESTBEDS[0]} beside {workflow}, nor in lab/",
             hint="name it by --testbeds FILE; it says what a command testbed runs, "
-            "see docs/commands.md",
+            "see docs/how-to/measure-a-command.md",
         )
     return found
 
@@ -126,7 +126,7 @@ def _measured(workflow: Workflow, testbeds: Path) -> list[_Measured]:
     if not found:
         raise UsageError(
             f"no job of the workflow measures a workload of a command testbed in {testbeds}",
-            hint='a testbed with driver = "command" runs it, see docs/commands.md; '
+            hint='a testbed with driver = "command" runs it, see docs/how-to/measure-a-command.md; '
             "or say it by --build and --run",
         )
     return [

@@ -59,7 +59,7 @@ class _Arguments:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0 whatever the verdict, 2 for any error."""
+    """Run the command; returns the exit status: 0 no matter what the verdict, 2 for any error."""
     try:
         arguments = _parse(sys.argv[1:] if argv is None else argv)
         if isinstance(arguments, str):

@@ -1,4 +1,4 @@
-"""Reads lines, columns and numbers as ministat(1) does, which is as C does; it knows no options."""
+"""Reads lines, columns and numbers as ministat(1) does, which is as C does; it needs no options."""
 
 from __future__ import annotations
 

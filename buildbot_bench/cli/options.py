@@ -97,6 +97,20 @@ def add_version(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--version", action=ShowVersion)
 
 
+def add_repository(group: argparse._ArgumentGroup) -> None:
+    """Add --repository, for a farm that watches several."""
+    group.add_argument(
+        "--repository",
+        metavar="NAME",
+        help="whose revisions are meant (default: the farm's first); ports:main says it, too",
+    )
+
+
+def in_repository(repository: str | None, revision: str) -> str:
+    """A revision as the farm is asked for it."""
+    return revision if repository is None else f"{repository}:{revision}"
+
+
 def add_min_effect(group: argparse._ArgumentGroup) -> None:
     """From which change on it matters."""
     group.add_argument(
@@ -112,7 +126,7 @@ def add_priority(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--priority",
         choices=[str(one) for one in PersonPriority],
-        help="its share of a testbed that others want, too (normal); high takes the role bench",
+        help="its share of a testbed that others also use (normal); high needs the role bench",
     )
 
 
@@ -124,7 +138,7 @@ def add_no_wait(group: argparse._ArgumentGroup, what: str) -> None:
 
 
 def add_follow_and_cancel(group: argparse._ActionsContainer, what: str, command: str) -> None:
-    """Come back to a search or a comparison that the farm knows, or end it."""
+    """Come back to a search or a comparison that the farm has, or end it."""
     number = known_number(what, command)
     group.add_argument("--follow", metavar="ID", type=number, help=f"come back to a {what}")
     group.add_argument("--cancel", metavar="ID", type=number, help="end it without an answer")

@@ -39,7 +39,7 @@ class CancelSearch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MarkSearch:
-    """Say what a report was; `kind` is the farm's to know, `revision` mended it or is None."""
+    """Say what a report was; `kind` is the farm's to know, `revision` fixed it or is None."""
 
     search_id: int
     kind: str

@@ -1,8 +1,7 @@
-"""Says in plain ASCII what a forecast, a probe, a search is; it knows no terminal and no clock."""
+"""Says in plain ASCII what a forecast, a probe, a search is; it needs no terminal and no clock."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from statistics import median
@@ -18,6 +17,7 @@ from buildbot_bench.cli.answers import (
     RemoteSuspect,
 )
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
+from buildbot_bench.core.figures import count, quantity, sureness
 from buildbot_bench.render.layout import column_widths, padded
 
 _SUBJECT_WIDTH = 60
@@ -35,18 +35,8 @@ _OUTCOMES = {
 
 
 def range_text(old: str, new: str, commits: int) -> str:
-    """`(r311848, r313448], 1600 commits`: the old end is not suspected, the new one is."""
-    return f"({old}, {new}], {commits} {'commit' if commits == 1 else 'commits'}"
-
-
-def percent(share: float) -> str:
-    """A probability, rounded down: nothing is said to be surer than it is."""
-    return f"{math.floor(100 * share + 1e-9)} %"
-
-
-def effect_text(effect: float) -> str:
-    """A change relative to the old level, signed."""
-    return f"{100 * effect:+.1f} %"
+    """`(r311848, r313448], 1,600 commits`: the old end is not suspected, the new one is."""
+    return f"({old}, {new}], {count(commits, 'commit')}"
 
 
 def hours_text(hours: float) -> str:
@@ -82,7 +72,8 @@ def forecast_text(forecast: RemoteForecast) -> str:
         f"{'time':<10}  {hours_text(hours.median):>9}  {hours_text(hours.p90):>9}",
     ]
     if forecast.known_iterations:
-        lines.append(f"{forecast.known_iterations} iterations are known already and not repeated.")
+        known = count(forecast.known_iterations, "known iteration")
+        lines.append(f"The search reuses {known}.")
     lines += forecast.warnings
     return "\n".join(lines)
 
@@ -96,7 +87,8 @@ def _end_text(end: End) -> str:
 
 def remaining_text(search: RemoteSearch) -> str:
     """What is done, and what the forecast leaves."""
-    done = f"{search.iterations_done} iterations and {search.images_built} images so far"
+    built = count(search.images_built, "image")
+    done = f"{count(search.iterations_done, 'iteration')} and {built} so far"
     forecast = search.forecast
     if forecast is None:
         return done
@@ -106,8 +98,8 @@ def remaining_text(search: RemoteSearch) -> str:
         hours = forecast.hours.median * left / expected.median
         return f"{done}; about {left:.0f} iterations and {hours_text(hours)} to go"
     if search.iterations_done <= expected.p90:
-        return f"{done}; longer than most, {expected.p90:.0f} iterations suffice 9 times in 10"
-    return f"{done}; longer than 9 searches in 10"
+        return f"{done}; longer than most: 9 of 10 searches end by {expected.p90:.0f} iterations"
+    return f"{done}; longer than 9 of 10 searches"
 
 
 def outcome_text(search: RemoteSearch) -> str:
@@ -115,23 +107,23 @@ def outcome_text(search: RemoteSearch) -> str:
     detail = f": {search.now}" if search.now else ""
     outcome = _OUTCOMES[search.state]
     if search.kind != "effect" and search.state is RemoteSearchState.NOT_REPRODUCED:
-        outcome = "ended: the branch is well"
+        outcome = "ended: the branch works"
     return f"search {search.search_id} {outcome}{detail}"
 
 
 def mark_text(mark: MarkSearch) -> str:
     """One line for a mark that the farm has taken."""
     fix = f" by {mark.revision}" if mark.revision else ""
-    boots = "; fresh boots are on their way" if mark.kind == "again" else ""
+    boots = "; fresh measurements follow" if mark.kind == "again" else ""
     if mark.kind == "withdrawn":
-        return f"search {mark.search_id} is marked no more"
+        return f"search {mark.search_id} is no longer marked"
     return f"search {mark.search_id} is marked: {mark.kind}{fix}{boots}"
 
 
 def release_text(release: ReleaseTestbed) -> str:
     """One line for a testbed that works again, and what became of what it measured."""
-    meanwhile = "counts" if release.false_alarm else "stays unused"
-    return f"{release.testbed} is released; what was measured in quarantine {meanwhile}"
+    meanwhile = "count" if release.false_alarm else "stay unused"
+    return f"{release.testbed} is released; its measurements in quarantine {meanwhile}"
 
 
 def likeliest(suspects: Sequence[RemoteSuspect]) -> RemoteSuspect | None:
@@ -144,17 +136,13 @@ def suspects_text(suspects: Sequence[RemoteSuspect]) -> str:
     first = likeliest(suspects)
     if first is None:
         return ""
-    return f"suspects {len(suspects)}, {percent(first.probability)} in ({first.old}, {first.new}]"
-
-
-def _value_text(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"suspects {len(suspects)}, {sureness(first.probability)} in ({first.old}, {first.new}]"
 
 
 def result_text(probe: RemoteProbe) -> str:
     """What a probe gave: its value, the reason why there is none, or its state."""
     if probe.values:
-        value = f"{_value_text(median(probe.values))} {probe.unit}".rstrip()
+        value = f"{quantity(median(probe.values))} {probe.unit}".rstrip()
         return value if len(probe.values) == 1 else f"{value} (median of {len(probe.values)})"
     if probe.failure:
         return probe.failure
@@ -169,7 +157,7 @@ def revision_text(probe: RemoteProbe) -> str:
 
 
 def probe_line(probe: RemoteProbe) -> str:
-    """`12:03:41  probe 7  r312648  540123 pps`."""
+    """`12:03:41  probe 7  r312648  540,123 pps`."""
     at = "--:--:--" if probe.at_s is None else clock(probe.at_s)
     return f"{at}  probe {probe.serial}  {revision_text(probe)}  {result_text(probe)}"
 
@@ -180,7 +168,7 @@ def what_is_searched(search: RemoteSearch) -> str:
         case "build":
             return "what does not build"
         case "boot":
-            return f"what does not boot {search.workload} on {search.testbed}"
+            return f"what does not {search.iteration} {search.workload} on {search.testbed}"
     return f"{search.workload} on {search.testbed}"
 
 

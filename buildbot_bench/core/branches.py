@@ -1,4 +1,7 @@
-"""Which branches `on.push.branches` means, and in which order; it knows no repository.
+"""Which branches `on.push.branches` means, and in which order; it reads no repository.
+
+A farm that watches several repositories calls the branches of the first one by their plain names,
+and the others' with the repository's name in front: `ports:main`.
 
 Patterns are GitHub's, as in core.paths: `main`, `stable/*`, `releng/14.*`, `!stable/9`.
 """
@@ -52,3 +55,30 @@ def _place(patterns: Sequence[str], name: str) -> int | None:
         elif place is None and compile_pattern(pattern).fullmatch(name):
             place = number
     return place
+
+
+def repository_of(branch: str) -> str:
+    """The repository of a branch: `ports` of `ports:main`; empty, of the first one's `main`."""
+    return branch.rpartition(":")[0]
+
+
+def name_in_repository(branch: str) -> str:
+    """What a branch is called in its own repository: `main`, of `ports:main` too."""
+    return branch.rpartition(":")[2]
+
+
+def branch_in(repository: str, name: str) -> str:
+    """The branch of that name in a repository, as a farm calls it; `repository` as above."""
+    return f"{repository}:{name}" if repository else name
+
+
+_OF_REPOSITORY = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,49}):(.*)", re.ASCII | re.DOTALL)
+
+
+def repository_named(written: str) -> tuple[str, str]:
+    """The repository that stands before a revision, and the revision: `ports:n12`.
+
+    The first is empty where none does. A date has its colons within braces.
+    """
+    match = _OF_REPOSITORY.fullmatch(written)
+    return (match[1], match[2]) if match else ("", written)

@@ -1,6 +1,6 @@
 """Whose a failed build of FreeBSD is: the revision's, the builder's, or of who asked for it.
 
-What fails before the kernel is begun is the builder's, whichever revision it has in hand: make's
+What fails before the kernel is begun is the builder's, with any revision in hand: make's
 bootstrap, the tool chain, the kernel's directory. One thing there is not: config(8) refuses the
 kernel's configuration. An option or a device that this revision does not know may be known to
 another: the variant is untestable here. A line that is no configuration at all was written by who
@@ -31,7 +31,7 @@ def failure(stages: Stages, found: Diagnosis, *, own_configuration: str) -> Benc
         return InfraError(found.reason, hint=_remedy(found.reason))
     if stages.stage is Stage.CONFIGURATION and stages.rejected:
         if _NOT_A_CONFIGURATION in stages.rejected and own_configuration in stages.rejected:
-            return UsageError(stages.rejected, hint="mend the file that --kernconf names")
+            return UsageError(stages.rejected, hint="fix the file that --kernconf names")
         reason = stages.rejected.replace(own_configuration, "the configuration")
         return UntestableRevision(f"config(8): {reason}")
     if stages.stage.is_the_builders:

@@ -52,7 +52,7 @@ class Diagnosis:
 class BuildLog:
     """Keeps of a build's log what tells why it failed: the first error line, else the last line.
 
-    `asked` are the words of the command, or of the script, that whoever set the builder up wrote:
+    `asked` are the words of the command, or of the script, that the builder's operator wrote:
     a target among them that make does not know is their mistake.
     """
 

@@ -1,4 +1,4 @@
-"""The sections of an ELF file, read from its bytes; it knows not what they mean to a kernel.
+"""The sections of an ELF file, read from its bytes; it does not say what they mean to a kernel.
 
 Layout: System V ABI, "Object Files" (gABI 4.1), as elf(5) tells it. The builder and the lab read
 kernels by it and have the standard library alone, which costs this module. pyelftools 0.33 finds

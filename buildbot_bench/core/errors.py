@@ -1,4 +1,4 @@
-"""The three kinds of bad, and the usage error; knows nothing of who raises or catches them."""
+"""The three kinds of bad, and the usage error; does not depend on who raises or catches them."""
 
 from __future__ import annotations
 

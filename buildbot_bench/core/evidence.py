@@ -17,8 +17,20 @@ from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy
 
 
+class BuiltImage(Protocol):
+    """What tells one build of a variant from another; as `KnownImage` has it."""
+
+    @property
+    def ordinal(self) -> int:
+        """Which build of it."""
+
+    @property
+    def kernel(self) -> str | None:
+        """The digest of what was built."""
+
+
 class KnownImage(Protocol):
-    """One build of a variant of a revision, as whatever keeps it knows it.
+    """One build of a variant of a revision, by the number of its keeper.
 
     `ordinal` counts the builds of a variant from 0; `kernel` tells by what it does what was built,
     None while that is not known; `build_s` is what the build took, in seconds.
@@ -54,8 +66,12 @@ class KnownImage(Protocol):
 
     @property
     def is_unusable(self) -> bool:
-        """Whether it cannot be had, for whatever reason."""
+        """Whether it cannot be made, for any reason."""
 
+
+MAX_FRUITLESS = 3
+"""So many iterations in a row, or requests of them, that gave nothing for the lab's fault, are
+enough: a search or comparison is not going to end by itself."""
 
 # So many orders that do not link or boot are passed over for the next.
 _MOST_BROKEN = 3
@@ -63,7 +79,7 @@ _MOST_BROKEN = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Relinks:
-    """`broken` are the ordinals of images that cannot be had; `alike`: the job makes one order."""
+    """`broken` are the ordinals of images that cannot be made; `alike`: the job makes one order."""
 
     broken: frozenset[int]
     alike: bool
@@ -93,13 +109,21 @@ def cannot_relink(images: Iterable[KnownImage]) -> bool:
     return any(is_alike(one, firsts[one.variant]) for one in known if one.variant in firsts)
 
 
-def is_alike(image: KnownImage, first: KnownImage) -> bool:
+def may_relink(images: Iterable[KnownImage]) -> bool:
+    """Whether another image of any revision can be made, by what became of those of the range."""
+    of: dict[str, list[KnownImage]] = {}
+    for image in images:
+        of.setdefault(image.variant, []).append(image)
+    return all(relinks_among(own).more for own in of.values())
+
+
+def is_alike(image: BuiltImage, first: BuiltImage) -> bool:
     """Whether a further image is the first one again: its boots would tell nothing of layout."""
     return image.ordinal > 0 and image.kernel is not None and image.kernel == first.kernel
 
 
 def usable_image(wanted: Measure, images: Sequence[KnownImage], samples: Iterable[Sample]) -> int:
-    """The build that a plan means: in place of one that cannot be had it is the next.
+    """The build that a plan means: in place of one that cannot be made it is the next.
 
     `images` are those of the position, `samples` have positions as the plan has.
     """
@@ -188,28 +212,39 @@ class SearchTerms:
 
 
 def policy_of(
-    terms: SearchTerms, history: Sequence[Sample], *, first: int, images: bool
+    terms: SearchTerms,
+    history: Sequence[Sample],
+    *,
+    first: int,
+    images: bool,
+    randomised: bool = False,
 ) -> SearchPolicy:
     """How a search is to be made, by what was measured so far; `history` is comparable.
 
     Its positions are those of `first`, the range's old end; `images` is whether further images of
-    a revision can be had.
+    a revision can be made. `randomised` is whether each iteration has another size of environment
+    and other addresses (lab.command.randomised): where no other image can be made, that luck with
+    layout is in the noise then. Luck with the link order is not; a report's check says that it is
+    not separated. Nor is it learnt from neighbours: most that are measured lie beside a step, and
+    the step would pass for luck.
     """
     noise = noise_of(history, min_effect=terms.min_effect)
     within = [sample for sample in history if sample.position >= first]
     # Layout moves no instruction: another image tells nothing of a metric that is counted.
     counted = any(sample.metric.noise is NoiseClass.EXACT for sample in history)
+    in_noise = randomised and not (images or counted)
     return SearchPolicy(
         error=terms.error,
         min_effect=terms.min_effect,
         claimed=terms.claimed,
         higher_is_better=all(sample.metric.higher_is_better for sample in history),
         sigma_run=noise.sigma_run,
-        sigma_build=spread_of_images(within, noise),
+        sigma_build=0.0 if in_noise else spread_of_images(within, noise),
         far_share=noise.far_share,
         max_measurements=terms.max_measurements,
         images=images and not counted,
-        layout=not counted,
+        layout=not (counted or in_noise),
+        counted=counted,
     )
 
 

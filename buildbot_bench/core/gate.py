@@ -1,7 +1,7 @@
 """Whether a cheap exact figure makes a commit worth the hardware; it asks for nothing itself.
 
 An exact figure has no noise: where it did not move, the hardware has little to say that it did not
-say of a commit nearby. Where it cannot be had, the hardware decides.
+say of a commit nearby. Where it cannot be made, the hardware decides.
 """
 
 from __future__ import annotations

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 COMMAND_FACT = "command"
 """The fact by which a testbed tells that it runs a command."""
+
+RANDOMISED_FACT = "randomised"
+"""The fact by which a command's testbed tells what differs from run to run on purpose."""
+NOTHING = "nothing"
+"""How that fact begins where nothing differs."""
 
 
 class ItemUnderTest(StrEnum):
@@ -35,7 +40,28 @@ class ItemUnderTest(StrEnum):
         """Where it is measured: in a `lab`, on a `machine`."""
         return "machine" if self is ItemUnderTest.COMMAND else "lab"
 
+    @property
+    def iterating(self) -> str:
+        """What a testbed does in an iteration: it is `booting`, or `running`."""
+        return "running" if self is ItemUnderTest.COMMAND else "booting"
+
+    @property
+    def nouns(self) -> dict[str, str]:
+        """For those who read JSON: what an iteration, an image and the place are called."""
+        return {"iteration": self.iteration, "built": self.built, "place": self.place}
+
 
 def item_of(facts: Collection[str]) -> ItemUnderTest:
-    """What is measured, by the names of the facts that a testbed tells of an iteration."""
+    """What is measured, by the names of the facts that a testbed reports of an iteration."""
     return ItemUnderTest.COMMAND if COMMAND_FACT in facts else ItemUnderTest.KERNEL
+
+
+def shared_item(items: Iterable[ItemUnderTest]) -> ItemUnderTest:
+    """What to call what several testbeds share: a kernel unless all of them run commands."""
+    return ItemUnderTest.COMMAND if set(items) == {ItemUnderTest.COMMAND} else ItemUnderTest.KERNEL
+
+
+def is_randomised(facts: Mapping[str, str]) -> bool:
+    """Whether iterations that tell these facts differ on purpose in what moves their layout."""
+    said = str(facts.get(RANDOMISED_FACT) or NOTHING)
+    return not said.startswith(NOTHING)

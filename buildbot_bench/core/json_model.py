@@ -1,8 +1,8 @@
-"""Writes frozen dataclasses as JSON and describes that JSON by their annotations; knows no record.
+"""Writes frozen dataclasses as JSON and describes that JSON by their annotations; needs no record.
 
 The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
 are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
-for them, and a field where they may be is annotated `Figure`. Members of a sum type are told apart
+for them, and a field where they may be is annotated `Figure`. Members of a sum type are separated
 by a field of type Literal.
 """
 

@@ -65,7 +65,7 @@ WORKFLOW_DEPTH = 50
 
 
 def spoken(size: int) -> str:
-    """A number of bytes as budgets are told: `2 GiB`, `64 KiB`, `100 bytes`."""
+    """A number of bytes as budgets are written: `2 GiB`, `64 KiB`, `100 bytes`."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"

@@ -76,7 +76,7 @@ def neutral_digest(data: bytes) -> str:
 
 
 def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
-    """One digest for the (name, neutral digest) of a kernel and its modules, in whatever order.
+    """One digest for the (name, neutral digest) of a kernel and its modules, in any order.
 
     What is for a debugger (`kernel.debug`) does not count: nothing of it runs.
     """

@@ -1,4 +1,4 @@
-"""What can be told of a patch by reading it: how to apply it, and which hunk did not fit.
+"""What reading a patch shows: how to apply it, and which hunk did not fit.
 
 It applies nothing: git does, on the builder. Patches and git's complaints are hostile text.
 """

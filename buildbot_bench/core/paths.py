@@ -1,4 +1,4 @@
-"""GitHub's path patterns: is a changed file one that counts? It knows no repository.
+"""GitHub's path patterns: is a changed file one that counts? It needs no repository.
 
 pathspec reads git's patterns, which are others: of 33 examples of GitHub's and ours it decides 7
 otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).
@@ -38,7 +38,7 @@ class PathFilter:
 
     @property
     def takes_all(self) -> bool:
-        """Whether every file counts, so that none need be looked at."""
+        """Whether every file counts, so that nobody looks at any."""
         return not self.paths and not self.ignored
 
     def counts(self, path: str) -> bool:

@@ -41,8 +41,8 @@ _CONFIGURATION_DIRECTORY = "conf"
 class FileChange:
     """A file that a commit changes. `edited`: a plain file before and after, of another content.
 
-    What is added, removed or a link counts as read whatever a list says: a new header may hide
-    another one, and what is gone stands in no later list.
+    A file that is added or removed, or a link, counts as read without any list: a new header may
+    hide another one, and a file that is gone stands in no later list.
     """
 
     path: str
@@ -102,7 +102,7 @@ def pack_read_files(read: ReadFiles) -> bytes:
     packed = zlib.compress(text, 9)
     fault = _fault(names) or ("it is too large" if len(text) > MOST_TEXT else "")
     if fault or len(packed) > MOST_BYTES:
-        raise UsageError(f"the list of files that were read is of no use: {fault or 'too large'}")
+        raise UsageError(f"the list of files that were read cannot be used: {fault or 'too large'}")
     return packed
 
 
@@ -121,7 +121,7 @@ def parse_read_files(packed: bytes) -> ReadFiles:
     if not decompressor.eof or heading != _HEADING or names[-1:] != [""]:
         raise UsageError("this is no whole list of files that were read")
     if fault := _fault(names[:-1]):
-        raise UsageError(f"the list of files that were read is of no use: {fault}")
+        raise UsageError(f"the list of files that were read cannot be used: {fault}")
     return ReadFiles(names=frozenset(names[:-1]))
 
 

@@ -1,4 +1,4 @@
-"""Which kernels are deleted to save space; it deletes none and knows no place where they lie."""
+"""Which kernels are deleted to save space; it deletes none and needs no place where they lie."""
 
 from __future__ import annotations
 

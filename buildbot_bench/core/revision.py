@@ -1,4 +1,4 @@
-"""What a revision is and how a person writes one; it knows no git."""
+"""What a revision is and how a person writes one; it needs no git."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _what_to_write(text: str) -> str:
     if ".." in text:
         return "a range has two ends: name them one by one, the old end first"
     if ":" in text and not text.startswith("-"):
-        return "what stands behind ':' is a file or a message: name the commit alone"
+        return "the text after ':' is a file or a message: name the commit alone"
     return "write r311849, n245062, stable/14~3, a commit hash, a tag or a branch"
 
 

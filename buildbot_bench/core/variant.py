@@ -1,4 +1,4 @@
-"""What a variant is and how a person writes one: r317849+VIMAGE; it knows no git.
+"""What a variant is and how a person writes one: r317849+VIMAGE; it needs no git.
 
 A variant is a revision with changes. Patches and kernel options are built; tunables are not: they
 are given to a kernel that is there already. A `Recipe` says what is built, in one way only, so
@@ -45,7 +45,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PatchFile:
-    """`file:my.patch`: the patch in a file of whoever asks."""
+    """`file:my.patch`: the patch in a file of the person who asks."""
 
     name: str
 

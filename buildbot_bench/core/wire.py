@@ -1,8 +1,8 @@
-"""The JSON lines that a lab job prints, one per event; it knows no lab and no master.
+"""The JSON lines that a lab job prints, one per event; it needs no lab and no master.
 
 A job is one request for iterations of one kernel on one testbed and workload. Its events are
-kept in a file on the lab worker, so that whoever attaches again reads them all from the start:
-a reader must take an iteration that it already knows for what it is.
+kept in a file on the lab worker, so that a follower who attaches again reads them all from the
+start: a reader must take an iteration that it already knows for what it is.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Profiled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
-    """The job ended early: the kernel cannot be tested, or the lab is ill."""
+    """The job ended early: the kernel cannot be tested, or the lab fails."""
 
     kind: FailureKind
     reason: str
@@ -169,7 +169,7 @@ def parse_event(line: str) -> Event:
 
 
 def _metric(told: dict[str, Any]) -> Metric:
-    """A metric of bounded size, whatever a lab says.
+    """A metric of bounded size, no matter what a lab says.
 
     Raises:
         ValueError: It is none.

@@ -27,7 +27,7 @@ _NAME_BYTES = 64  # of a common name, by X.509
 
 
 def make_certificates(directory: Path, hosts: Sequence[str], *, now: datetime | None = None) -> str:
-    """Make a certificate for a master that workers know by these names or addresses; in words.
+    """Make a certificate for a master that workers call by these names or addresses; in words.
 
     An authority that is in the directory stays, and workers that trust it go on to. Keys are for
     the directory's owner alone; `trust/` is what a worker needs. UsageError when a name is none, or

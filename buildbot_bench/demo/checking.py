@@ -34,7 +34,7 @@ def add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check",
         help="say all that is wrong with a bench.yml",
-        description="Read a workflow and say all that is wrong with it, each mistake with its"
+        description="Read a workflow and list all its mistakes, each with its"
         " file, line and column.",
         epilog="exit status: 0 nothing is wrong · 2 something is",
     )
@@ -86,29 +86,39 @@ def _as_json(line: str) -> dict[str, str | int | None]:
 
 def summary_of(workflow: Workflow) -> str:
     """What a workflow watches, builds and measures, in one line."""
-    job = workflow.build_job
     measured = [
         f"{', '.join(job.workloads_of({word}))} on {word}"
         for job in workflow.bench_jobs
         for word in job.words
     ]
-    return (
-        f"{_watched(workflow)}; {job.name} builds on {_or(job.runs_on)}; "
-        f"measures {'; '.join(measured)}"
-    )
+    return f"{_watched(workflow)}; {_built(workflow)}; measures {'; '.join(measured)}"
 
 
 def _watched(workflow: Workflow) -> str:
     on = workflow.on
     parts = []
     if on.push is not None:
-        parts.append(f"watches {', '.join(on.push.branches)} of {workflow.repository}")
+        watched = [
+            f"{', '.join(x.push.branches)} of {x.name or x.written}" for x in workflow.watches
+        ]
+        parts.append(f"watches {' and '.join(watched)}")
     if on.schedule:
         times = ", ".join(
             f"{one.branch or workflow.branches[0]} at {one.cron}" for one in on.schedule
         )
         parts.append(f"measures {times} UTC")
-    return ", ".join(parts) or f"watches nothing of {workflow.repository}: people ask"
+    names = ", ".join(one.name or one.written for one in workflow.watches)
+    return ", ".join(parts) or f"watches nothing of {names}: people ask"
+
+
+def _built(workflow: Workflow) -> str:
+    """Which job builds where and, of several repositories, what."""
+    builds = []
+    for job in workflow.build_jobs:
+        built = [one.name for one in workflow.watches if workflow.build_job_of(one.key) == job]
+        what = f" {', '.join(built)}" if any(built) else ""
+        builds.append(f"{job.name} builds{what} on {_or(job.runs_on)}")
+    return "; ".join(builds)
 
 
 def _or(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""`bench-farm doctor`: what of a farm wants a person, read from tables and disks."""
+"""`bench-farm doctor`: what in a farm needs a person, read from tables and disks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.operations import Condition, Disk
 from buildbot_bench.demo.on_disk import master_since_s
 from buildbot_bench.demo.place import FarmPlace
-from buildbot_bench.history import MirrorHistory
+from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.operations import health
 from buildbot_bench.plugin.operations.database import snapshot
 from buildbot_bench.plugin.operations.ports import read_ports
@@ -48,14 +48,17 @@ def read_condition(place: FarmPlace) -> Condition:
 
 def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
     """The odd r-numbers of the master's mirror; none where there is none yet."""
-    mirror, url = place.master / "mirror.git", workflow.repository_url
-    with suppress(BenchError):
-        return MirrorHistory(mirror, url, branches=workflow.branches).oddities()
-    return ()
+    found: list[str] = []
+    for one in workflow.watches:
+        path = mirror_path(place.master, one.key)
+        mirror = MirrorHistory(path, one.url, branches=one.push.branches, name=one.name or None)
+        with suppress(BenchError):
+            found += [f"{one.name}: {line}" if one.name else line for line in mirror.oddities()]
+    return tuple(found)
 
 
 def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) -> Condition:
-    names = {*workflow.build_job.runs_on, *(one.worker for one in workflow.testbeds.values())}
+    names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
     return replace(
         condition,
         master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),

@@ -1,4 +1,4 @@
-"""Makes a chain of commits of a directory's files and a list of edits; knows no kernel.
+"""Makes a chain of commits of a directory's files and a list of edits; needs no kernel.
 
 An edit replaces one text, which must stand exactly once in its file, by another.
 """

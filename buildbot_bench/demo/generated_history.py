@@ -1,4 +1,4 @@
-"""Makes git repositories of generated commits, fast and the same every time; knows no kernel.
+"""Makes git repositories of generated commits, fast and the same every time; needs no kernel.
 
 All stand on the branch main, but for those that name another one. Commits go through
 `git fast-import`, with fixed authors and dates, so that a history has the same hashes on any

@@ -1,4 +1,4 @@
-"""Finds and ends what runs for a farm in a directory, whoever started it; it starts nothing."""
+"""Finds and ends what runs for a farm in a directory, by any starter; it starts nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
         numbers = " ".join(str(child.pid) for child in left)
         raise InfraError(
             f"{', '.join(child.name for child in left)} of the farm in {directory} cannot be ended",
-            hint=f"end it as whoever started it: kill -9 {numbers}",
+            hint=f"end it as the user who started it: kill -9 {numbers}",
         )
 
 

@@ -43,7 +43,7 @@ def _lab_job(job: Job, where: Path) -> LabJob:
         events = job.events.read()
     except InfraError as error:
         raise InfraError(
-            f"{job.events.path}: {error}", hint="keep the file, and mend it"
+            f"{job.events.path}: {error}", hint="keep the file, and repair it"
         ) from error
     return LabJob(
         name=job.name,

@@ -23,10 +23,10 @@ def add_operations(commands: Any) -> None:
     """Add the subcommands to those of bench-farm, which `argparse` made."""
     checks = commands.add_parser(
         "verify",
-        help="ask whether the farm's tables and directories contradict each other",
-        description="Check that each boot is recorded once, that each probe, search and mail has"
-        " its end, that nothing is left without an owner and that no row names a missing one."
-        " The farm may run meanwhile.",
+        help="check that the farm's tables and directories agree",
+        description="Check that each boot, or run of a command, is recorded once, that each probe,"
+        " search and mail has its end, that nothing is left without an owner and that no row names"
+        " a missing one. The farm may run meanwhile.",
         epilog="exit status: 0 whole · 1 a violation · 2 a mistake in the request ·"
         " 4 the database does not answer",
     )
@@ -38,9 +38,9 @@ def add_operations(commands: Any) -> None:
     checks.set_defaults(command=_verify)
     doctor = commands.add_parser(
         "doctor",
-        help="ask what of the farm wants a person, and what to do next",
-        description="Look at disks, clocks, the database, workers, boots, the outbox and"
-        " quarantines.",
+        help="list what needs your attention, and what to do next",
+        description="Look at disks, clocks, the database, workers, what they measured, the outbox"
+        " and quarantines.",
         epilog="exit status: 0 no error (there may be warnings) · 1 an error ·"
         " 2 a mistake in the request",
     )
@@ -50,7 +50,7 @@ def add_operations(commands: Any) -> None:
     _add_copies(commands)
     certificates = commands.add_parser(
         "certificates",
-        help="make the certificates with which workers on other machines know the master",
+        help="make the certificates by which workers on other machines verify the master",
         description="Make an authority, unless DIR has one, and the master's certificate."
         " Workers get DIR/trust.",
     )

@@ -1,4 +1,4 @@
-"""Child processes of a farm on one machine: started, watched, stopped; it knows no Buildbot."""
+"""Child processes of a farm on one machine: started, watched, stopped; it needs no Buildbot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`bench-farm verify`: what contradicts itself in tables and directories; it mends nothing.
+"""`bench-farm verify`: what contradicts itself in tables and directories; it fixes nothing.
 
 A farm that runs changes while it is read. What contradicts itself at one look and not at the next
-was on its way: only what both looks show is told.
+was on its way: only what both looks show is reported.
 """
 
 from __future__ import annotations

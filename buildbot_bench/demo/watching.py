@@ -32,7 +32,7 @@ _PATIENCE_S = 3 * STOP_GRACE_S
 
 
 class Stopped(BaseException):
-    """We were told to end, by this signal; raised once, wherever we are."""
+    """This signal asks us to end; raised once, wherever we are."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)

@@ -1,4 +1,4 @@
-"""A commit of git as a Revision, with its hostile text made harmless; it knows no branch."""
+"""A commit of git as a Revision, with its hostile text made harmless; it needs no branch."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def fetch(
     on_progress: Callable[[Progress], None],
     stop: threading.Event,
 ) -> None:
-    """Bring a bare mirror up to date with all heads, tags and notes of a URL; made if need be.
+    """Bring a bare mirror up to date with all heads, tags and notes of a URL; made where needed.
 
     One that was killed amid it leaves some refs new and some old, and perhaps locks, a power cut
     empty files: the next fetch completes the ones and removes the others. `on_progress` gets how
@@ -74,10 +74,12 @@ def fetch(
         for name in _MADE_AT_FIRST:
             if (mirror / name).exists() and not (mirror / name).stat().st_size:
                 (mirror / name).unlink()
-        run_git(mirror, "init", "--quiet", "--bare", timeout_s=timeout_s)  # mends a half-made one
+        run_git(mirror, "init", "--quiet", "--bare", timeout_s=timeout_s)  # or repairs it
         command = (
             *_FETCH_CONFIG,
             *("fetch", "--progress", "--prune", "--no-tags", "--no-write-fetch-head"),
+            # Else a shallow clone's branches are passed over, and nothing says so.
+            "--update-shallow",
             *("--", url, *REFSPECS),
         )
         said = deque[str](maxlen=_LINES_KEPT)

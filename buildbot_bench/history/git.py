@@ -1,4 +1,4 @@
-"""Runs the git command on a bare mirror; it knows no revision."""
+"""Runs the git command on a bare mirror; it needs no revision."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Index:
     def position(
         self, repository: pygit2.Repository, sha: str, line_of: Callable[[str], Chain]
     ) -> int:
-        """The number of first parents up to a commit, itself included; on whatever branch it is.
+        """The number of first parents up to a commit, itself included; on any branch.
 
         `line_of` gives a commit's own chain, where it has none that is known.
 

@@ -1,4 +1,4 @@
-"""Keeps columns of an index in one file: written whole, read as it lies; it knows no commit.
+"""Keeps columns of an index in one file: written whole, read as it lies; it needs no commit.
 
 A file is a header and the columns one after the other. It holds nothing that git cannot give
 again, so that a file that is damaged, or of another release, counts as none.

@@ -78,7 +78,7 @@ class Lines:
         return {branch: self.index.chain(self.repository, branch) for branch in found}
 
     def line(self, sha: str) -> Chain:
-        """The first-parent history of a commit, whatever branch it is of."""
+        """The first-parent history of a commit, of any branch."""
         chains = self.chains().values()
         nearest = next((chain for chain in chains if chain.position(sha) is not None), None)
         return self.index.led_to(sha, nearest or next(iter(chains)))

@@ -1,4 +1,4 @@
-"""The first-parent history of one repository, answered from a bare mirror; it fetches when told.
+"""The first-parent history of one repository, answered from a bare mirror; it fetches when asked.
 
 It may be used from any thread: callers wait for one another, but not for a fetch.
 """
@@ -31,11 +31,20 @@ from buildbot_bench.history.progress import Progress
 _MOST_WARNINGS = 100
 
 
+def mirror_path(base: Path, repository: str) -> Path:
+    """Where a master in the directory `base` keeps a mirror.
+
+    `repository` is what the names of its branches have in front; empty, of the first one.
+    """
+    return base / "mirrors" / f"{repository}.git" if repository else base / "mirror.git"
+
+
 class MirrorHistory:
     """The history of a bare mirror of `url` at `path`.
 
     `branches` are GitHub's patterns: the branches that they take are those that people mean by
-    r311849 and n245062, and commits that several of them have are those of the first.
+    r311849 and n245062, and commits that several of them have are those of the first. `name` is
+    what messages call it, its URL's last part unless it is given.
     `on_progress` gets, in the thread that waits for it, how far a fetch or a long reading is, and
     `on_warning`, once, a line about what is odd in the repository.
     Every method but `fetch` raises InfraError while there is no mirror.
@@ -47,12 +56,14 @@ class MirrorHistory:
         url: str,
         *,
         branches: Sequence[str] = ("main",),
+        name: str | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_warning: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.path = Path(path)
         self.url = url
-        self.name = harmless(url.rstrip("/").rpartition("/")[2].removesuffix(".git").encode())
+        own = url.rstrip("/").rpartition("/")[2].removesuffix(".git")
+        self.name = name or harmless(own.encode())
         self.patterns = tuple(branches)
         self._on_progress = on_progress
         self._on_warning = on_warning
@@ -144,6 +155,14 @@ class MirrorHistory:
         with self._lock:
             chains = self._lines.chains()
             return tuple(name for name, chain in chains.items() if chain.position(sha) is not None)
+
+    def has(self, sha: str) -> bool:
+        """Whether the mirror is there and has that commit."""
+        try:
+            with self._lock:
+                return is_commit(self._repository, pygit2.Oid(hex=sha))
+        except InfraError:
+            return False
 
     def has_branch(self, name: str) -> bool:
         """Whether the repository has such a branch by now."""

@@ -1,4 +1,4 @@
-"""Which commit has which number of Subversion's; it knows no branch and reads no note."""
+"""Which commit has which number of Subversion's; it needs no branch and reads no note."""
 
 from __future__ import annotations
 

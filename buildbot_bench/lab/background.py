@@ -27,7 +27,7 @@ def home_of(state: Path, testbed: str) -> Path:
 
 
 def run_job(job: Job, request: Request, testbed: LabTestbed, state: Path) -> None:
-    """Measure, whatever happens to whoever asked; the last event says how it ended.
+    """Measure, even when the asker dies; the last event says how it ended.
 
     SIGTERM ends the process in an orderly way and without a last event: the job can be taken up.
     """

@@ -1,4 +1,4 @@
-"""The command `bench-lab`: its commands, exit codes and printing; it knows no driver."""
+"""The command `bench-lab`: its commands, exit codes and printing; it needs no driver."""
 
 from __future__ import annotations
 

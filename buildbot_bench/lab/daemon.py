@@ -1,4 +1,4 @@
-"""A process that outlives its caller, the terminal and every pipe; it knows not what it is for."""
+"""A process that outlives its caller, the terminal and every pipe; it has no task itself."""
 
 from __future__ import annotations
 

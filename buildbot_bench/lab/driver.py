@@ -1,4 +1,4 @@
-"""What a kind of testbed must be able to do; it knows no testbed and drives none itself."""
+"""What a kind of testbed must be able to do; it needs no testbed and drives none itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from buildbot_bench.core.profile import Profile
 class Blast:
     """What one run of traffic gave: the primary unit first, and the receiver's log.
 
-    `facts` are what the set-up told on this very boot, and before it could not.
+    `facts` are what the set-up reported on this very boot, and before it could not.
     """
 
     values: dict[str, float]
@@ -25,7 +25,7 @@ class Blast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckFinding:
-    """One line of a testbed's check-up: what was looked at, and how to mend it if it is amiss."""
+    """One line of a testbed's check-up: what was looked at, and how to fix it if it is amiss."""
 
     subject: str
     detail: str
@@ -33,7 +33,7 @@ class CheckFinding:
 
     @property
     def fine(self) -> bool:
-        """Whether there is nothing to mend."""
+        """Whether there is nothing to fix."""
         return self.remedy is None
 
 
@@ -111,8 +111,7 @@ class Profiling(Protocol):
     def capture(self, workload: str) -> Profile:
         """Sample the booted kernel under the workload's traffic, which is no measurement.
 
-        Raises InfraError for what went wrong, whatever it was: a kernel is not judged by what it
-        does while it is sampled.
+        Raises InfraError for all that goes wrong: what a kernel does then is not held against it.
         """
 
 

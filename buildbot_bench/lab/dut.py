@@ -1,4 +1,4 @@
-"""The life of one boot of the DUT, in its only lawful order; it knows no kind of testbed.
+"""The life of one boot of the DUT, in its only lawful order; it needs no kind of testbed.
 
     off ── boot ──▶ booted ── verify ──▶ ready ── blast ──▶ ready
      ▲                │                    │
@@ -68,7 +68,7 @@ class Dut:
         return self._advance(State.READY, State.READY, lambda: driver.capture(workload))
 
     def power_off(self) -> None:
-        """Stop everything, from whatever state, and keep what the console said."""
+        """Stop everything, from any state, and keep what the console said."""
         self.console = self._driver.console()
         self._driver.shutdown()
         self._failure = None

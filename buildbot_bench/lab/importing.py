@@ -190,7 +190,7 @@ def _workloads(head: str, values: Mapping[str, str], sets: ImportedSets | None) 
 
 
 def _readiness(command: str) -> list[list[str]]:
-    """`a && b` as two commands; there is no other shell in it that could be had."""
+    """`a && b` as two commands; there is no other shell in it at hand."""
     return [words for part in command.split("&&") if (words := _words(part))]
 
 

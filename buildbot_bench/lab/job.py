@@ -1,7 +1,7 @@
-"""A job and its files: start it, attach to it, cancel it; it knows nothing of how one measures.
+"""A job and its files: start it, attach to it, cancel it; it does not depend on how one measures.
 
 A job is measured by a runner, a process of its own that no death of its caller touches, and that
-writes events.jsonl. Whoever asks for the same job again reads that file from its start. A job
+writes events.jsonl. A caller who asks for the same job again reads that file from its start. A job
 whose runner died without a last event is taken up by the next caller, after the iterations that
 are recorded; a job that has its last event is history.
 
@@ -9,7 +9,7 @@ are recorded; a job that has its last event is history.
     jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over
     jobs/ID/events.jsonl   what came of it
     jobs/ID/runner.json    the runner's process number and when it started
-    jobs/ID/start.lock     held by whoever starts or cancels
+    jobs/ID/start.lock     held by the process that starts or cancels
     jobs/ID/runner.lock    held by the runner as long as it lives
 """
 
@@ -44,7 +44,7 @@ _TERM_S = 5.0  # that a runner has to end in order
 class Job:
     """One job's directory under the lab's state.
 
-    A runner that is told to end has `term_s` for that before it is killed.
+    A runner that is ordered to end has `term_s` for that before it is killed.
     """
 
     def __init__(self, state: Path, name: str, *, term_s: float = _TERM_S) -> None:
@@ -131,7 +131,7 @@ class Job:
         return True
 
     def end_runner(self) -> None:
-        """End the runner and all it started; whoever asks for the job takes it up where it was."""
+        """End the runner and all it started; the next asker takes it up where it was."""
         if not self.is_running():
             return
         with locked(self._start_lock):

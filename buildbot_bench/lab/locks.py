@@ -1,7 +1,7 @@
-"""Locks that end with the process that holds them; they know nothing of what is locked.
+"""Locks that end with the process that holds them; they do not depend on what is locked.
 
 flock(2) belongs to the open file, which a fork shares: a lock that is taken here and inherited by
-a child lives as long as the child, whatever becomes of us. A program started by exec does not
+a child lives as long as the child, longer than we do. A program started by exec does not
 inherit it, as Python opens files close-on-exec.
 """
 
@@ -23,7 +23,7 @@ _REMIND_S = 30.0  # between two words to who waits
 
 
 def take_lock(path: Path) -> int:
-    """Take a lock, waiting for whoever has it; returns the descriptor that holds it."""
+    """Take a lock, waiting for its holder; returns the descriptor that holds it."""
     descriptor = _open(path)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     return descriptor

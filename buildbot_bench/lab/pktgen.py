@@ -1,4 +1,4 @@
-"""Reads pkt-gen's logs as the netbenches archive does; it knows nothing of how they were made.
+"""Reads pkt-gen's logs as the netbenches archive does; it does not depend on how they were made.
 
 The archive's value of a run: drop the log's first 15 and last 10 lines, keep the lines
 `main_thread [n] P pps …` whose P does not start with 0, and take the median of P.
@@ -52,7 +52,7 @@ class Unusable:
 
 
 def parse_receiver(text: str) -> Reading | Unusable:
-    """Read a receiver's log, whatever is in it."""
+    """Read a receiver's log, no matter what is in it."""
     if early := _early_end(text, "receiver"):
         return early
     lines = text.split("\n")
@@ -101,7 +101,7 @@ class Sent:
 
 
 def parse_sender(text: str) -> Sent | Unusable:
-    """Read a sender's log, whatever is in it."""
+    """Read a sender's log, no matter what is in it."""
     if early := _early_end(text, "sender"):
         return early
     sent, speed = _SENT.search(text), _SPEED.search(text)

@@ -1,4 +1,4 @@
-"""The measuring loop of one job: boot, verify, blast, record; it knows no process and no file.
+"""The measuring loop of one job: boot, verify, blast, record; it needs no process and no file.
 
 What is to blame for a failure decides what follows. A kernel gets one more chance, unless it says
 itself that it cannot be tested, and is then untestable; a fault of the lab is tried again until the

@@ -1,7 +1,7 @@
-"""Makes frozen dataclasses of TOML tables, key by key; it knows not what the keys mean.
+"""Makes frozen dataclasses of TOML tables, key by key; it does not say what the keys mean.
 
 A table's keys are the fields of its dataclass, of the same types, spelled with hyphens or with
-underscores; tables may lie within tables. A union of dataclasses is told apart by the key `driver`,
+underscores; tables may lie within tables. A union of dataclasses is separated by the key `driver`,
 which each names in its own `DRIVER`; a union of text, list and table by what is written. What is
 relative, a path or a program with a slash in its name, lies beside the file.
 """
@@ -98,9 +98,7 @@ def _beside(
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(
-            f"{path}: {error}", hint=f"mend it; {place} names its directory"
-        ) from error
+        raise UsageError(f"{path}: {error}", hint=f"fix it; {place} names its directory") from error
     others = [field.name for field in fields(kind) if field.name != key]
     check_keys(document, others, path)
     return [(document, TablePlace(path=path, keys=""))]

@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Common:
-    """What every testbed says, of whatever kind it is.
+    """What every testbed says, of any kind.
 
     `epoch` is a label that a person changes when the lab itself changes. `wait_s` is how long a
     job waits for another one to leave the testbed. A kernel that fails `kernel_faults` times in a

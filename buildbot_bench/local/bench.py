@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.legible import one_line, several_lines
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
@@ -19,8 +20,6 @@ from buildbot_bench.local.campaign import Campaign
 from buildbot_bench.local.measuring import Measurer
 from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
 
-MAX_FRUITLESS = 3
-"""So many runs in a row that gave nothing, for the machine's or the command's fault, are enough."""
 _LOG_CHARACTERS = 4000  # of a run that failed
 _PATIENCE_S = 30.0  # for builds that are ended
 
@@ -66,7 +65,7 @@ class Bench:
         return self.store.iterations(self.id)
 
     def has(self, image: StoredBuild) -> bool:
-        """Whether what a build made is there."""
+        """Whether the product of a build exists."""
         return self._workshop.has(image)
 
     def image(self, sha: str, ordinal: int) -> StoredBuild | None:
@@ -79,7 +78,7 @@ class Bench:
         return self._build(revision, ordinal, beside=False)
 
     def build_ahead(self, wanted: Iterable[Wanted]) -> None:
-        """Have builds made beside the runs, as many as were allowed; what is there is not built."""
+        """Have builds made beside the runs, as many as were allowed; none is built twice."""
         for revision, ordinal in wanted:
             if len(self.building) >= self._ahead:
                 return

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.evidence import usable_image
+from buildbot_bench.core.evidence import is_alike, usable_image
 from buildbot_bench.core.search import Answer, Forecast, Measure, Suspect, forecast, plan, suspects
 from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
@@ -107,7 +107,7 @@ class Bisection:
         if image is None or image.reason is not None:
             self._tell_failure(known, wanted, image.reason if image else None)
             return
-        if wanted.image and first is not None and image.kernel == first.kernel:
+        if first is not None and is_alike(image, first):
             self._onlooker.notice(
                 f"{revision.label}: a build with BENCH_IMAGE={wanted.image} is the same as without"
             )

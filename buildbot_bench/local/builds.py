@@ -121,7 +121,7 @@ class Workshop:
         return tree
 
     def has(self, image: StoredBuild) -> bool:
-        """Whether what a build made is there."""
+        """Whether the product of a build exists."""
         return image.is_kept and self._room.archive(image).is_file()
 
     def trim(self, needed: Collection[int]) -> None:

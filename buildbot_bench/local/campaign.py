@@ -17,7 +17,7 @@ from buildbot_bench.local.recipe import BuildRecipe
 class Campaign:
     """How revisions are built and what is measured of them; `name` is the workload's for people.
 
-    Values of one campaign are comparable, whatever revisions they are of.
+    Values of one campaign are comparable, of any revisions.
     """
 
     recipe: BuildRecipe

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from buildbot_bench.core.ab_test import (
     MIN_VARIANTS,
@@ -21,14 +22,16 @@ from buildbot_bench.core.ab_test import (
     compose_ab_test,
     more_images,
     next_block,
+    no_op,
+    same_as,
+    why_one_image,
 )
 from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
-from buildbot_bench.local.bisecting import Watcher
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
@@ -52,14 +55,59 @@ class LocalComparison:
     min_effect: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantCourse:
+    """What is known of a variant: the values of its runs, of how many that are wanted."""
+
+    label: str
+    values: tuple[float, ...]
+    wanted: int
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparisonCourse:
+    """A comparison as it stands: `now` is what is done, `last` the variant that ran last."""
+
+    title: str
+    unit: str
+    variants: tuple[VariantCourse, ...]
+    now: str
+    is_building: bool = False
+    last: VariantCourse | None = None
+
+    @property
+    def done(self) -> int:
+        """How many runs have ended."""
+        return sum(len(one.values) for one in self.variants)
+
+    @property
+    def total(self) -> int:
+        """How many are wanted by now."""
+        return sum(one.wanted for one in self.variants)
+
+
+class ComparisonWatcher(Protocol):
+    """Who watches a comparison."""
+
+    def look(self, course: ComparisonCourse) -> None:
+        """The comparison as it stands now."""
+
+    def notice(self, message: str) -> None:
+        """Something that a person should know, said once."""
+
+
 class Compare:
     """One comparison on a bench."""
 
-    def __init__(self, question: LocalComparison, bench: Bench, onlooker: Watcher) -> None:
+    def __init__(
+        self, question: LocalComparison, bench: Bench, onlooker: ComparisonWatcher
+    ) -> None:
         self._question, self._bench, self._onlooker = question, bench, onlooker
         first = {0: question.limits.boots}
         self._plans = [VariantPlan(boots=first) for _ in question.variants]
         self._alike = not bench.campaign.recipe.steps
+        self._aside: set[int] = set()
 
     def run(self) -> AbTestReport:
         """Build and measure until the verdicts need no more.
@@ -68,8 +116,8 @@ class Compare:
         or the command keeps it from going on.
         """
         firsts = [self._built(one, 0) for one in self._question.variants]
-        same = _no_ops(firsts)
-        aside = set(same)
+        same = same_as([image.kernel for image in firsts])
+        aside = self._aside = set(same)
         while True:
             self._measure(aside)
             if self._alike or len(firsts) - len(aside) < MIN_VARIANTS:
@@ -84,8 +132,11 @@ class Compare:
             if list(wanted) == self._plans or not self._further(wanted):
                 break
         detail = [
-            f"no-op change: {self._question.variants[place].label} builds the same as "
-            f"{self._question.variants[other].label}"
+            no_op(
+                self._question.variants[place].label,
+                self._question.variants[other].label,
+                ItemUnderTest.COMMAND,
+            )
             for place, other in same.items()
         ]
         return self._report("; ".join(detail))
@@ -99,7 +150,7 @@ class Compare:
         named = f"{one.label}, image {ordinal}" if ordinal else one.label
         known = self._bench.image(one.revision.sha, ordinal)
         if known is None or known.reason is not None or not self._bench.has(known):
-            self._onlooker.notice(f"building {named}")
+            self._look(f"building {named}", is_building=True)
             known = self._bench.build(one.revision, ordinal)
         if known.reason is not None:
             raise UntestableRevision(f"{named} cannot be built: {known.reason}")
@@ -115,7 +166,6 @@ class Compare:
         """
         places = [place for place in range(len(self._plans)) if place not in aside]
         wanted = [self._plans[place].boots for place in places]
-        total = sum(sum(boots.values()) for boots in wanted)
         while True:
             runs = self._runs()
             done = [Counter(number for number, _ in runs[place]) for place in places]
@@ -124,6 +174,8 @@ class Compare:
                 return
             one = self._question.variants[places[block.variant]]
             image = self._built(one, block.image)
+            named = f"{one.label}, image {block.image}" if block.image else one.label
+            self._look(f"measuring {named}")
             self._bench.measure(image, self._onlooker.notice)
             last = self._bench.iterations()[-1]
             if last.kind is FailureKind.UNTESTABLE:
@@ -131,10 +183,7 @@ class Compare:
                     f"{one.label} cannot be measured: {last.failure}\n{last.log}".rstrip()
                 )
             if last.value is not None:
-                number = sum(map(Counter.total, done)) + 1
-                self._onlooker.notice(
-                    f"{number} of {total} runs  {one.label}  {last.value:.6g} {last.unit}"
-                )
+                self._look("", last=places[block.variant])
 
     def _further(self, wanted: Sequence[VariantPlan]) -> bool:
         """Take over what is wanted more; False where the build gives no other image."""
@@ -143,11 +192,37 @@ class Compare:
             for number in plan.boots:
                 if number and first is not None:
                     made = self._built(self._question.variants[place], number)
-                    if made.kernel == first.kernel:
+                    if is_alike(made, first):
                         self._alike = True
                         return False
         self._plans = list(wanted)
         return True
+
+    def _look(self, now: str, *, is_building: bool = False, last: int | None = None) -> None:
+        names = [one.label for one in self._question.variants]
+        variants = tuple(
+            VariantCourse(
+                label=label,
+                values=tuple(run.value or 0.0 for _, run in own),
+                wanted=len(own)
+                if place in self._aside
+                else max(sum(plan.boots.values()), len(own)),
+                images=len({number for number, _ in own}),
+            )
+            for place, (label, plan, own) in enumerate(
+                zip(names, self._plans, self._runs(), strict=True)
+            )
+        )
+        self._onlooker.look(
+            ComparisonCourse(
+                title=f"{', '.join(names[1:])} against {names[0]}: {self._bench.campaign.name}",
+                unit=self._bench.campaign.workload.metric.unit,
+                variants=variants,
+                now=now,
+                is_building=is_building,
+                last=None if last is None else variants[last],
+            )
+        )
 
     def _runs(self) -> list[list[tuple[int, StoredRun]]]:
         """By variant the runs that gave a value on this machine, each with its image's number."""
@@ -180,13 +255,13 @@ class Compare:
         )
 
     def _why_single(self) -> str:
-        if self._bench.campaign.workload.metric.noise is NoiseClass.EXACT:
-            return "what is counted does not depend on the link order"
-        if not self._bench.campaign.recipe.steps:
-            return "nothing is built"
-        if self._question.limits.images == 1:
-            return "one of each was asked for"
-        return _NOT_HEEDED if self._alike else ""
+        campaign, most = self._bench.campaign, self._question.limits.images
+        nothing = "" if campaign.recipe.steps else "nothing is built"
+        return why_one_image(
+            campaign.workload.metric,
+            most=most,
+            otherwise=nothing or (_NOT_HEEDED if self._alike and most > 1 else ""),
+        )
 
     def _terms(self) -> ComparisonTerms:
         return ComparisonTerms(min_effect=self._question.min_effect, confidence=CONFIDENCE)
@@ -207,15 +282,3 @@ class Compare:
             min_effect=self._question.min_effect,
             detail=detail,
         )
-
-
-def _no_ops(images: Sequence[StoredBuild]) -> dict[int, int]:
-    """The places of those that are the same as one before, and of which."""
-    found: dict[str, int] = {}
-    same: dict[int, int] = {}
-    for place, image in enumerate(images):
-        if image.kernel is not None and image.kernel in found:
-            same[place] = found[image.kernel]
-        elif image.kernel is not None:
-            found[image.kernel] = place
-    return same

@@ -1,4 +1,4 @@
-"""Asks the git program of one repository; it knows no search.
+"""Asks the git program of one repository; it needs no search.
 
 The program, and no library: it alone resolves all that a person writes, such as
 `main@{yesterday}`, and a machine on which somebody bisects has it.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from buildbot_bench.core.evidence import (
-    cannot_relink,
     comparable_samples,
     evidence_of,
+    may_relink,
     policy_of,
     usual_build_s,
 )
@@ -22,8 +22,6 @@ from buildbot_bench.local.store import StoredBuild, StoredRun
 
 # Until there is one of this campaign; a forecast is made when there is.
 ASSUMED_BUILD_S, ASSUMED_RUN_S = 10.0, 5.0
-# So many further images that do not build, and none is asked for any more.
-_MOST_BROKEN = 3
 SKIPPED = "skipped, as it was asked for"
 
 
@@ -187,26 +185,11 @@ def _costs(images: Collection[LocalImage], runs: Sequence[StoredRun], *, builder
 def _policy(
     search: LocalSearch, samples: Sequence[Sample], first: int, more_images: bool
 ) -> SearchPolicy:
-    """How the search is to be made.
-
-    Where no other image can be had, each run has another size of environment and other addresses
-    (lab.command.randomised): that luck with layout is in the noise then. Luck with the link order
-    is not; a report's check says that it is not separated. Nor is it learnt from neighbours: most
-    that are measured lie beside a step, and the step would pass for luck.
-    """
-    policy = policy_of(search.terms, samples, first=first, images=more_images)
-    in_noise = policy.layout and not more_images
-    return replace(
-        policy,
-        higher_is_better=search.campaign.workload.metric.higher_is_better,
-        layout=policy.layout and more_images,
-        sigma_build=0.0 if in_noise else policy.sigma_build,
-    )
+    """How the search is to be made; the workload says what is better before anything is run."""
+    policy = policy_of(search.terms, samples, first=first, images=more_images, randomised=True)
+    return replace(policy, higher_is_better=search.campaign.workload.metric.higher_is_better)
 
 
 def _more_images(search: LocalSearch, images: Sequence[LocalImage]) -> bool:
-    """Whether another image of a revision can be had: the build heeds BENCH_IMAGE, and works."""
-    if not search.campaign.recipe.steps:
-        return False
-    broken = sum(1 for image in images if image.ordinal and image.is_unusable)
-    return not cannot_relink(images) and broken < _MOST_BROKEN
+    """Whether another image of a revision can be made: the build heeds BENCH_IMAGE, and works."""
+    return bool(search.campaign.recipe.steps) and may_relink(images)

@@ -6,9 +6,10 @@ import platform
 import shlex
 from collections.abc import Sequence
 
-from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.item import RANDOMISED_FACT, ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import (
+    NOT_HEEDED,
     AppliedFix,
     Context,
     ImageRecord,
@@ -16,12 +17,10 @@ from buildbot_bench.core.report import (
     Report,
     Setting,
     compose,
+    one_layout,
     replay_stages,
     runners_up,
 )
-from buildbot_bench.core.revision import ABBREVIATION_LENGTH
-from buildbot_bench.core.sample import NoiseClass
-from buildbot_bench.lab.command.randomised import RANDOMISED
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.builds import first_line
 from buildbot_bench.local.campaign import LocalSearch
@@ -110,15 +109,13 @@ def _carried(known: Known, fix: str | None) -> AppliedFix | None:
         key=lambda pair: pair[0],
     )
     first = known.between.old.position
-    return AppliedFix(
-        fix=fix[:ABBREVIATION_LENGTH],
-        applied=len({row.sha for _, row in built if row.carried == Carried.APPLIED}),
-        left_out=tuple(
-            dict.fromkeys(
-                known.between.revisions[position - first].label
-                for position, row in built
-                if row.carried == Carried.NOT
-            )
+    return AppliedFix.of_builds(
+        fix,
+        applied=(row.sha for _, row in built if row.carried == Carried.APPLIED),
+        left_out=(
+            known.between.revisions[position - first].label
+            for position, row in built
+            if row.carried == Carried.NOT
         ),
     )
 
@@ -128,19 +125,15 @@ def _link_order(search: LocalSearch, known: Known) -> str:
         return "nothing is built"
     if known.policy.images:
         return "as the build makes it by BENCH_IMAGE"
-    return "one: the build does not heed BENCH_IMAGE"
+    return NOT_HEEDED
 
 
 def _one_layout(search: LocalSearch, known: Known) -> str:
-    """Why no step is told from luck with the link order, and what was randomised instead."""
+    """Why no step is separated from luck with the link order, and what was randomised instead."""
     if search.campaign.recipe.steps and known.policy.images:
         return ""
-    if search.campaign.workload.metric.noise is NoiseClass.EXACT:
-        return "what is counted does not depend on the link order; there is one of each revision"
-    why = _link_order(search, known)
-    said = {one.facts.get(RANDOMISED) for one in known.iterations if one.value is not None}
-    each = " or ".join(sorted(filter(None, said))) or "nothing"
-    return f"the link order was not varied ({why}); randomised for each run: {each}"
+    said = [one.facts.get(RANDOMISED_FACT) for one in known.iterations if one.value is not None]
+    return one_layout(search.campaign.workload.metric, _link_order(search, known), said)
 
 
 def _records(search: LocalSearch, known: Known) -> list[ImageRecord]:

@@ -1,6 +1,6 @@
 """Keeps what was built and measured in one SQLite file; it decides nothing.
 
-Each row is on the disk when its transaction ends: whoever is killed loses what has not ended yet,
+Each row is on the disk when its transaction ends: a killed process loses what has not ended yet,
 and nothing else. The threads that build write too, one at a time.
 """
 

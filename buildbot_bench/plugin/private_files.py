@@ -1,4 +1,4 @@
-"""Keeps what a farm writes from other users of the machine; it knows no farm.
+"""Keeps what a farm writes from other users of the machine; it needs no farm.
 
 The master's database holds the secret that signs sessions: a copy of it opens every account. Logs
 and artefacts hold patches that wait for approval.

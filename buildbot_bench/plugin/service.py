@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
+from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.masters import Membership
+from buildbot_bench.plugin.farm.first_repository import require_same_first
+from buildbot_bench.plugin.masters import Membership, put_back_own
 from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
-from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
+from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
 from buildbot_bench.plugin.structured_log import StructuredLog
 from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow import Workflow
@@ -30,8 +33,8 @@ READ_AHEAD_S = 10.0
 
 
 def register_resources(master: Any) -> None:
-    """Add to Buildbot's REST interface what there is of a farm, with or without its pages."""
-    for resources in (searches, comparisons, testbeds, views):
+    """Add to Buildbot's REST interface the parts of a farm, with or without its pages."""
+    for resources in (searches, incidents, comparisons, testbeds, views):
         resources.register(master)
 
 
@@ -58,6 +61,7 @@ class BenchService(BuildbotService):
     _reading: LoopingCall | None = None
     _timers: SteadyTimers | None = None
     _ended: Deferred[LoopingCall]
+    _give_up_database: Callable[[], None] | None = None
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -87,14 +91,18 @@ class BenchService(BuildbotService):
             await deferToThread(make_private, Path(self.master.basedir))
             self._structured_log = StructuredLog(Path(self.master.basedir))
             self._structured_log.start()
+            self._give_up_database = outlive_hang_ups(self.master.db.pool.engine)
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
+            await require_same_first(self.master, farm.store, workflow)
             register_resources(self.master)
             self._farm = farm
             if self.master.config.mq["type"] == "wamp":
                 members = Membership(farm)
                 await members.join()
                 await members.setServiceParent(self.master)
+            else:
+                await put_back_own(farm)
             self._timers = SteadyTimers(self.master.reactor)
             self._timers.startService()
             await BeforeBuilders(farm).setServiceParent(self.master)
@@ -112,8 +120,10 @@ class BenchService(BuildbotService):
     @async_to_deferred
     async def stopService(self) -> None:
         """Let the read that goes on end: the tables are closed after us."""
+        if self._give_up_database is not None:
+            self._give_up_database()
         if self._timers is not None:
-            await self._timers.stopService()
+            self._timers.stopService()
         if self._reading is not None and self._reading.running:
             self._reading.stop()
             await self._ended

@@ -1,4 +1,4 @@
-"""A small SVG of two words for a README; it knows no farm."""
+"""A small SVG of two words for a README; it needs no farm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PADDING_PX = 12
 
 
 class Tone(StrEnum):
-    """The right half's colour: told apart by the colour-blind, white letters readable on each."""
+    """The right half's colour: the colour-blind can distinguish all; white letters are readable."""
 
     CALM = "#00639c"
     BUSY = "#6b6b6b"

@@ -1,4 +1,4 @@
-"""Where templates are found and what they may use; it knows none of them."""
+"""Where templates are found and what they may use; it needs none of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from buildbot_bench.core import figures
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import opinions, why_words, words
 from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
-from buildbot_bench.render import layout, quoting
+from buildbot_bench.render import addresses, layout, quoting
 
 _PACKAGE = Path(__file__).parent.parent
 _HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; in a checkout
@@ -35,8 +36,8 @@ def templates() -> Path:
 def environment() -> Environment:
     """The one Jinja2 environment: nothing is guessed, and HTML and SVG are escaped.
 
-    So is all else but .txt and .md, which know no HTML: what strangers wrote is plain already, and
-    Markdown has quoting of its own.
+    So is all else but .txt and .md: what strangers wrote is plain already, and Markdown has quoting
+    of its own.
 
     Buildbot's own does not escape, and a commit's subject is a stranger's text.
     """
@@ -62,12 +63,14 @@ def environment() -> Environment:
         duration=words.duration,
         extent=words.extent,
         fence=quoting.fence,
+        glossary_url=addresses.glossary_url,
         function_place=why_words.function_place,
         link=quoting.link,
         overlap=why_words.overlap,
         moment=layout.moment,
         named=words.named,
         opening=words.opening,
+        in_words=figures.unit_in_words,
         percent=words.percent,
         points=why_words.points,
         prose=quoting.prose,
@@ -78,6 +81,7 @@ def environment() -> Environment:
         size=words.size,
         said=opinions.said,
         so_far=opinions.so_far,
+        standing=words.standing,
         sureness=words.sureness,
         threshold=words.threshold,
         unexplained=why_words.unexplained,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from email.message import EmailMessage
 
+from buildbot_bench.core.report.broken_workload import BrokenWorkloadReport
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
 from buildbot_bench.core.report.silence import SilenceReport
 from buildbot_bench.core.report.words import percent, quantity
@@ -13,7 +14,7 @@ from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Envelope, write_message
 from buildbot_bench.render.picture import Picture
 
-_HEAD = "  ended (UTC)           off by  average  boots"
+_HEAD = "  ended (UTC)           off by  average  {}s"
 
 
 def quarantine_text(lab: QuarantineReport) -> str:
@@ -39,9 +40,9 @@ def compose_quarantine(
     )
 
 
-def run_table(runs: Sequence[ControlRun]) -> str:
+def run_table(runs: Sequence[ControlRun], iteration: str = "boot") -> str:
     """The rounds as aligned columns, the remark of one that was not good on a line of its own."""
-    lines = [_HEAD]
+    lines = [_HEAD.format(iteration)]
     for run in runs:
         off = "-" if run.deviation is None else percent(run.deviation)
         begin = f"  {moment(run.at_s)}  {off:>7}  {percent(run.average):>7}  "
@@ -80,4 +81,24 @@ def compose_silence(report: SilenceReport, envelope: Envelope) -> EmailMessage:
     """The whole mail."""
     return write_message(
         envelope, subject=report.subject, text=silence_text(report), html=silence_html(report)
+    )
+
+
+def broken_workload_mail_text(report: BrokenWorkloadReport) -> str:
+    """The plain text, in at most 80 columns but for addresses."""
+    return environment().get_template("workload.txt").render(report=report)
+
+
+def broken_workload_html(report: BrokenWorkloadReport) -> str:
+    """The same as HTML."""
+    return environment().get_template("workload.html").render(report=report)
+
+
+def compose_broken_workload(report: BrokenWorkloadReport, envelope: Envelope) -> EmailMessage:
+    """The mail about a workload that is broken."""
+    return write_message(
+        envelope,
+        subject=report.subject,
+        text=broken_workload_mail_text(report),
+        html=broken_workload_html(report),
     )

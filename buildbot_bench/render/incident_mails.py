@@ -6,6 +6,7 @@ from email.message import EmailMessage
 
 from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
 from buildbot_bench.render.environment import environment
+from buildbot_bench.render.html import ReportFragment
 from buildbot_bench.render.mime import Envelope, write_message
 
 
@@ -16,7 +17,21 @@ def breakage_text(report: BreakageReport) -> str:
 
 def breakage_html(report: BreakageReport) -> str:
     """The same as one HTML document that loads nothing."""
-    return environment().get_template("breakage.html").render(report=report)
+    return _breakage_part("breakage.html", report, page=False)
+
+
+def breakage_fragment(report: BreakageReport) -> ReportFragment:
+    """The same as a part of a page: the card on top, and what opens below it."""
+    card, sections = (
+        _breakage_part(name, report, page=True)
+        for name in ("breakage_card.html", "breakage_sections.html")
+    )
+    return ReportFragment(card=card, sections=sections)
+
+
+def _breakage_part(name: str, report: BreakageReport, *, page: bool) -> str:
+    # The macros that it shares with a search's report read the links from `setting`.
+    return environment().get_template(name).render(report=report, setting=report, page=page)
 
 
 def compose_breakage(report: BreakageReport, envelope: Envelope) -> EmailMessage:

@@ -1,7 +1,8 @@
-"""Fits text into the columns of a mail or a terminal; it knows no report and no template."""
+"""Fits text into the columns of a mail or a terminal; it needs no report and no template."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ import wcwidth
 
 from buildbot_bench.core.legible import display_width
 
+_BLANK = re.compile(r" (?!%)")
 WIDTH = 78  # two short of 80, so that a quoted mail still fits
 
 
@@ -55,12 +57,13 @@ def aligned(figures: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:
-    """The words of a text, those wider than `room` columns broken."""
-    for word in text.split():
+    """The words of a text, those wider than `room` columns broken; `5 %` is one word."""
+    for word in _BLANK.split(" ".join(text.split())):
         piece = ""
         for character in word:
             if piece and display_width(piece) + display_width(character) > room:
                 yield piece
                 piece = ""
             piece += character
-        yield piece
+        if piece:
+            yield piece

@@ -69,7 +69,7 @@ def compose_digest(reports: Sequence[Report], envelope: Envelope) -> EmailMessag
 def incident_id(report: Report, *, sender: str) -> str:
     """What all mails of one incident refer to, so that they stand in one thread.
 
-    An incident is a culprit on a testbed and workload, whichever search found it. No mail has
+    An incident is a culprit on a testbed and workload, no matter which search found it. No mail has
     this Message-ID itself: two searches may find the same, and a server drops a second copy.
     """
     domain = parse_address(sender).domain

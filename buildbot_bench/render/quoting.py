@@ -1,7 +1,7 @@
-"""Quotes text for Markdown as GitHub and Phabricator read it; it knows no report.
+"""Quotes text for Markdown as GitHub and Phabricator read it; it needs no report.
 
 Both sites link, mention and embed what looks like it, and only code spans are left alone by both:
-Phabricator knows no backslash. So a text that could be more than words becomes a code span.
+Phabricator takes no backslash. So a text that could be more than words becomes a code span.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _cells(probe: ProbeRecord) -> tuple[str, ...]:
         "-" if probe.value is None else quantity(probe.value),
         moment(probe.at_s),
         duration(probe.duration_s),
-        "" if probe.left is None else str(probe.left),
+        "" if probe.left is None else f"{probe.left:,}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Why it changed, by function, as aligned columns of text; it knows no template."""
+"""Why it changed, by function, as aligned columns of text; it needs no template."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.model import DeclaredTestbed, Regression, Workflow
 from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
+from buildbot_bench.workflow.repositories import RepositoryEntry, WatchedRepository
 from buildbot_bench.workflow.triggers import Push, Schedule, Triggers
 
 __all__ = [
@@ -27,11 +28,13 @@ __all__ = [
     "Phabricator",
     "Push",
     "Regression",
+    "RepositoryEntry",
     "RunStep",
     "Schedule",
     "Step",
     "Triggers",
     "UploadStep",
+    "WatchedRepository",
     "Workflow",
     "load",
 ]

@@ -14,7 +14,7 @@ DAY_S = 24 * 3600.0
 
 
 class Control(Model):
-    """A kernel that is measured again and again: it tells whether the testbed is well."""
+    """A kernel that is measured again and again: it shows whether the testbed works."""
 
     revision: Text
     """The revision of the control image, one that stays: r311848, a tag, a hash."""
@@ -55,4 +55,4 @@ def owner_problems(testbeds: Mapping[str, _Testbed]) -> Iterator[Problem]:
     for name, testbed in testbeds.items():
         if testbed.control is not None and testbed.control.owner is not None:
             place = ("testbeds", name, "control", "owner")
-            yield Problem(place=place, message="cannot be told: the farm has no 'mail'")
+            yield Problem(place=place, message="gets no mail: the farm has no 'mail'")

@@ -1,4 +1,4 @@
-"""The kinds of values that bench.yml holds: names, durations, percentages; it knows no keys."""
+"""The kinds of values that bench.yml holds: names, durations, percentages; it needs no keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$"
 BRANCH_PATTERN = r"^!?[A-Za-z0-9_*\[][A-Za-z0-9._/*?+\[\]-]{0,199}$"
-PLAIN_BRANCH_PATTERN = rf"^{PLAIN_BRANCH.pattern}$"
+ANY_BRANCH_PATTERN = rf"^({NAME_PATTERN[1:-1]}:)?{PLAIN_BRANCH.pattern}$"
 DURATION_PATTERN = r"^(\d+(?:\.\d+)?) ?(ms|s|m|h|d)$"
 PERCENT_PATTERN = r"^(\d+(?:\.\d+)?) ?%$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -42,7 +42,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _WHAT_A_PATTERN_ASKS = {
     NAME_PATTERN: "be at most 50 letters, digits, '.', '_' and '-', not beginning with a sign",
     BRANCH_PATTERN: "be a branch or a pattern of GitHub's: main, stable/*, '!stable/9'",
-    PLAIN_BRANCH_PATTERN: "be the name of one branch: main, releng/14.1",
+    ANY_BRANCH_PATTERN: "be the name of one branch: main, releng/14.1, ports:main",
     VARIABLE_PATTERN: "be the name of an environment variable",
     GITHUB_PATTERN: "be OWNER/NAME: freebsd/freebsd-src",
     SITE_PATTERN: "be a site's URL: https://reviews.freebsd.org",

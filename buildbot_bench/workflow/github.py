@@ -193,7 +193,6 @@ _KEYS: dict[str, dict[str, str]] = {
         "fetch-depth": "remove it: the whole history is there",
         "fetch-tags": "remove it: the whole history is there",
         "ref": "remove it: each build checks out the revision that is to be measured",
-        "repository": "stands at the top of the file",
         "token": _NO_SECRETS,
         "ssh-key": _NO_SECRETS,
         "persist-credentials": "remove it: builds get no credentials",

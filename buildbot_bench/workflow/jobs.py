@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, WithJsonSchema
@@ -24,14 +25,17 @@ UPLOAD_STEP = "an upload step"
 
 
 class CheckoutInputs(Model):
-    """What the checkout step may be told."""
+    """The settings of the checkout step."""
 
     mirror: Text | None = None
     """A bare repository on the builder, made if absent, of which the source tree is a worktree."""
+    repository: Name | None = None
+    """The one of `repositories` that the job builds; without it the job builds each that no other
+    job does, as a commit comes."""
 
 
 def _action(ours: str, theirs: str) -> Any:
-    """A schema of a step's `uses`: our word, or GitHub's with whatever version."""
+    """A schema of a step's `uses`: our word, or GitHub's with any version."""
     pattern = f"^{theirs}(@[^@]*)?$"
     return WithJsonSchema({"anyOf": [{"const": ours}, {"type": "string", "pattern": pattern}]})
 
@@ -50,6 +54,11 @@ class CheckoutStep(Model):
         """The builder's own mirror; None: the build's directory is a clone."""
         return self.with_.mirror if self.with_ else None
 
+    @property
+    def as_written(self) -> dict[str, Any]:
+        """What may make another kernel of it: not what it is that is built."""
+        return self.model_dump(mode="json", exclude={"with_": {"repository"}})
+
 
 class RunStep(Model):
     """Run a script by `sh -e` in the source tree."""
@@ -58,6 +67,11 @@ class RunStep(Model):
     name: Text = "Run"
     env: Environment = Field(default_factory=dict)
     working_directory: Text = "."
+
+    @property
+    def as_written(self) -> dict[str, Any]:
+        """What may make another kernel of it."""
+        return self.model_dump(mode="json")
 
 
 class UploadInputs(Model):
@@ -82,6 +96,11 @@ class UploadStep(Model):
     def path(self) -> str:
         """The file or directory that is the artefact, relative to the source tree."""
         return self.with_.path
+
+    @property
+    def as_written(self) -> dict[str, Any]:
+        """What may make another kernel of it."""
+        return self.model_dump(mode="json")
 
 
 def _kind_of_step(step: Any) -> str:
@@ -155,6 +174,16 @@ class BuildJob(_Job):
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
     """What is done, in order."""
 
+    @property
+    def repository(self) -> str | None:
+        """The one of `repositories` that it builds; None: each that no other job builds."""
+        named = (
+            step.with_.repository
+            for step in self.steps
+            if isinstance(step, CheckoutStep) and step.with_ is not None
+        )
+        return next(filter(None, named), None)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
@@ -170,7 +199,7 @@ class BenchJob(_Job):
 
     needs: OneOrMore[Name]
     """The job whose artefact is measured; or one that measures it too, as a gate: a commit is
-    measured here only when the gate's exact figure moved, or could not be had."""
+    measured here only when the gate's exact figure moved, or there is none."""
     runs_on: OneOrMore[Name]
     """Testbeds, or labels of several of one kind; each of them measures each revision."""
     strategy: Strategy
@@ -180,8 +209,9 @@ class BenchJob(_Job):
     """How long one measurement, all its iterations, may take."""
 
     _pools: Mapping[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
+    _repositories: tuple[str, ...] = PrivateAttr(default=("",))
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """What is measured where: the matrix, with what it excludes and includes."""
         found = (
@@ -203,11 +233,18 @@ class BenchJob(_Job):
         """The testbeds behind a word: the one of that name, or all that have the label."""
         return self._pools.get(word, (word,))
 
-    def on(self, pools: Mapping[str, tuple[str, ...]]) -> Self:
-        """The same job, with the testbeds behind each of its words."""
+    def on(
+        self, pools: Mapping[str, tuple[str, ...]], repositories: tuple[str, ...] = ("",)
+    ) -> Self:
+        """The same job, with the testbeds behind each of its words, and what it measures there."""
         job = self.model_copy()
-        job._pools = pools  # noqa: SLF001 - our own copy
+        job._pools, job._repositories = pools, repositories  # noqa: SLF001 - our own copy
         return job
+
+    @property
+    def repositories(self) -> tuple[str, ...]:
+        """The repositories whose kernels are measured, by what their branches have in front."""
+        return self._repositories
 
     @property
     def testbeds(self) -> tuple[str, ...]:
@@ -216,7 +253,7 @@ class BenchJob(_Job):
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The workloads that are measured, on whatever testbed."""
+        """The workloads that are measured, on any testbed."""
         return tuple(dict.fromkeys(cell.workload for cell in self.cells))
 
     def workloads_of(self, words: Collection[str]) -> tuple[str, ...]:

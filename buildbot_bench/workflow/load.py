@@ -1,4 +1,4 @@
-"""Reads bench.yml and says of each problem where it is; it knows no key's meaning."""
+"""Reads bench.yml and says of each problem where it is; it needs no key's meaning."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _too_deep(path: Path) -> str:
 
 
 def _lines(path: Path, root: Node, found: list[Problem]) -> list[str]:
-    """A line for each problem, in the file's order; what stands behind a wrong key is none."""
+    """A line for each problem, in the file's order; the value of a wrong key is none."""
     wrong = {problem.place for problem in found if problem.of_key}
     told = {
         (locate(root, problem), problem.message)

@@ -1,4 +1,4 @@
-"""Where in a text of YAML its keys and values stand; it knows nothing of what they mean."""
+"""Where in a text of YAML its keys and values stand; it does not depend on what they mean."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _is_beside(key: Node, value: ScalarNode) -> bool:
 
 
 def _behind(node: Node | None, part: str) -> tuple[Node | None, Node | None]:
-    """The last key of that name in a mapping, and what stands behind it."""
+    """The last key of that name in a mapping, and its value."""
     pairs = node.value if isinstance(node, MappingNode) else ()
     return next(
         ((key, value) for key, value in reversed(pairs) if str(key.value) == part), (None, None)

@@ -10,7 +10,7 @@ from buildbot_bench.workflow.fields import Address, Model, Name, OneOrMore, Path
 
 
 class Mail(Model):
-    """Who is told of a culprit, and through which server."""
+    """Who gets mails on culprits, and through which server."""
 
     from_: Address
     to: OneOrMore[Address]

@@ -1,4 +1,4 @@
-"""What a job's matrix measures where, by GitHub's rules; it knows no testbed and no other job."""
+"""What a job's matrix measures where, by GitHub's rules; it needs no testbed and no other job."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     ValidationInfo,
@@ -20,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from buildbot_bench.core.links import Links, links_of
 from buildbot_bench.workflow.control import Control, control_problems, owner_problems
 from buildbot_bench.workflow.fields import (
     Environment,
@@ -33,10 +36,18 @@ from buildbot_bench.workflow.fields import (
     Text,
 )
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
+from buildbot_bench.workflow.linking import LinkTemplates
 from buildbot_bench.workflow.mail import Mail
-from buildbot_bench.workflow.notify import Notify
+from buildbot_bench.workflow.notify import Notify, notify_problems
 from buildbot_bench.workflow.outlines import outline
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
+from buildbot_bench.workflow.repositories import (
+    RepositoryEntry,
+    Url,
+    WatchedRepository,
+    form_problems,
+    schedule_problems,
+)
 from buildbot_bench.workflow.sharing import Sharing
 from buildbot_bench.workflow.storing import ArtefactStorage, Storing
 from buildbot_bench.workflow.triggers import Concurrency, On, Push, Triggers
@@ -44,8 +55,6 @@ from buildbot_bench.workflow.untrusted import UntrustedLimits
 
 # A URL, or ssh's user@host:path.
 _REMOTE = re.compile(r"[a-z][a-z0-9+]*://.+|[^/\s:]+@[^/\s:]+:.+", re.IGNORECASE)
-
-_PASSWORD = re.compile(r"[^/]+://[^/@]*:[^/@]*@")
 
 # The levels of ministat's table, in percent.
 CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
@@ -111,10 +120,17 @@ class Regression(Model):
 class Workflow(Model):
     """The whole of bench.yml."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["repository"]}, {"required": ["repositories"]}]}
+    )
+
     name: Text
     """What people call this farm."""
-    repository: Text
+    repository: Url | None = None
     """URL of the git repository that is watched, or its path relative to this file."""
+    repositories: Annotated[dict[Name, RepositoryEntry] | None, Field(validate_default=True)] = None
+    """Instead of `repository`: several by their names. A branch of the second, `ports`, is called
+    ports:main, a revision ports:n245062; the first one's have their plain names."""
     on: On = Triggers(push=Push())
     """What starts measurements."""
     concurrency: Concurrency = Concurrency()
@@ -129,6 +145,8 @@ class Workflow(Model):
     """When a difference counts as a regression."""
     reviews: Site | None = None
     """URL of the Phabricator whose reviews D8526 and its like name in a variant."""
+    links: LinkTemplates = LinkTemplates()
+    """Where mails and pages link to: a commit, its review, its diff, a line of a file."""
     artefacts: Storing = ArtefactStorage()
     """Where built kernels lie, and for how long."""
     untrusted: UntrustedLimits = UntrustedLimits()
@@ -142,17 +160,21 @@ class Workflow(Model):
 
     _base: Path = PrivateAttr(default=Path())
 
-    @field_validator("repository")
+    @field_validator("repositories")
     @classmethod
-    def _no_password(cls, repository: str) -> str:
-        if _PASSWORD.match(repository):
-            raise ValueError("holds a password: use a credential helper of git's, or an ssh key")
-        return repository
+    def _one_form(
+        cls, repositories: dict[str, RepositoryEntry] | None, info: ValidationInfo
+    ) -> dict[str, RepositoryEntry] | None:
+        if "repository" in info.data:
+            require(form_problems(info.data["repository"], repositories))
+        return repositories
 
     @field_validator("jobs")
     @classmethod
-    def _jobs_fit(cls, jobs: dict[str, Job]) -> dict[str, Job]:
-        require(job_problems({name: outline(job) for name, job in jobs.items()}))
+    def _jobs_fit(cls, jobs: dict[str, Job], info: ValidationInfo) -> dict[str, Job]:
+        if "repositories" in info.data:
+            names = tuple(info.data["repositories"] or ())
+            require(job_problems({name: outline(job) for name, job in jobs.items()}, names))
         return {name: job.named(name) for name, job in jobs.items()}
 
     @field_validator("testbeds")
@@ -188,6 +210,17 @@ class Workflow(Model):
             require(owner_problems(self.testbeds))
         return self
 
+    @model_validator(mode="after")
+    def _told_repositories_are_watched(self) -> Self:
+        require(notify_problems(self.notify, [*(self.repositories or ())]))
+        return self
+
+    @model_validator(mode="after")
+    def _scheduled_branches_are_watched(self) -> Self:
+        for problem in schedule_problems((one.branch for one in self.on.schedule), self.watches):
+            raise ValueError(problem)
+        return self
+
     def model_post_init(self, context: Any, /) -> None:
         """Take the directory of the file from the validation's context."""
         self._base = Path((context or {}).get("base", ""))
@@ -197,39 +230,109 @@ class Workflow(Model):
         """The directory of bench.yml, from which its relative paths count."""
         return self._base
 
+    @cached_property
+    def watches(self) -> tuple[WatchedRepository, ...]:
+        """The repositories, the first one first, and what of each is watched or followed."""
+        push = self.on.followed
+        named = self.repositories or {"": RepositoryEntry(url=self.repository or "-")}
+        return tuple(
+            WatchedRepository(
+                key=name if number else "",
+                name=name,
+                url=self._url(one.url),
+                written=one.url,
+                push=one.watched_by(push),
+            )
+            for number, (name, one) in enumerate(named.items())
+        )
+
+    def watch(self, key: str) -> WatchedRepository | None:
+        """The repository whose branches have that name in front; None when it is not watched."""
+        return next((one for one in self.watches if one.key == key), None)
+
+    def watched(self, branches: Iterable[str]) -> tuple[str, ...]:
+        """Those of some branches that are watched or followed, in the file's order."""
+        names = tuple(branches)
+        return tuple(branch for one in self.watches for branch in one.taken(names))
+
+    def _url(self, written: str) -> str:
+        """A repository as git takes it: the URL as written, or an absolute path."""
+        if _REMOTE.fullmatch(written):
+            return written
+        return str((self._base / Path(written).expanduser()).resolve())
+
     @property
     def repository_url(self) -> str:
-        """The repository as git takes it: the URL as written, or an absolute path."""
-        if _REMOTE.fullmatch(self.repository):
-            return self.repository
-        return str((self._base / Path(self.repository).expanduser()).resolve())
+        """The first repository as git takes it: the URL as written, or an absolute path."""
+        return self.watches[0].url
+
+    def pages_of_commits(self, key: str = "") -> Links:
+        """Where a repository's commits, reviews and files are read.
+
+        What bench.yml states is of the first repository; the others go by their own URLs.
+        """
+        if not key:
+            return links_of(
+                self.repository_url, stated=self.links.links, reviews=self.reviews or ""
+            )
+        watched = self.watch(key)
+        return links_of(watched.url, reviews=self.reviews or "") if watched else Links()
 
     @property
     def branches(self) -> tuple[str, ...]:
-        """The patterns of the branches whose history is read, watched or not."""
-        return self.on.followed.branches
+        """The patterns of the first repository's branches whose history is read."""
+        return self.watches[0].push.branches
+
+    @cached_property
+    def build_jobs(self) -> tuple[BuildJob, ...]:
+        """The jobs that build, in the file's order."""
+        return tuple(job for job in self.jobs.values() if isinstance(job, BuildJob))
 
     @property
     def build_job(self) -> BuildJob:
-        """The job that builds."""
-        return next(job for job in self.jobs.values() if isinstance(job, BuildJob))
+        """The job that builds the first repository, or all there are."""
+        return self.build_job_of("")
 
     @property
-    def build_digest(self) -> str:
-        """What tells apart the ways in which kernels are built: SHA-256, in hexadecimal."""
-        job = self.build_job
-        steps = [step.model_dump(mode="json") for step in job.steps]
+    def builders(self) -> tuple[str, ...]:
+        """The workers that build, each once."""
+        return tuple(dict.fromkeys(name for job in self.build_jobs for name in job.runs_on))
+
+    def build_job_of(self, key: str) -> BuildJob:
+        """The job that builds a repository; of one that is no longer watched, the first one's."""
+        watched = self.watch(key) or self.watches[0]
+        own = (job for job in self.build_jobs if job.repository == watched.name)
+        others = (job for job in self.build_jobs if job.repository is None)
+        return next(chain(own, others))
+
+    def build_digest_of(self, key: str) -> str:
+        """What tells apart the ways in which a repository's kernels are built."""
+        return self.build_digest_by(self.build_job_of(key))
+
+    def build_digest_by(self, job: BuildJob) -> str:
+        """What tells a job from others that build otherwise: SHA-256, in hexadecimal."""
+        steps = [step.as_written for step in job.steps]
         text = json.dumps([steps, dict(self.env), dict(job.env)], sort_keys=True, default=str)
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    @property
+    @cached_property
     def bench_jobs(self) -> tuple[BenchJob, ...]:
         """The jobs that measure, in the file's order, each knowing its testbeds."""
         return tuple(
-            job.on({word: self._pool(word) for word in job.words})
+            job.on({word: self._pool(word) for word in job.words}, self._measured_by(job))
             for job in self.jobs.values()
             if isinstance(job, BenchJob)
         )
+
+    def _measured_by(self, job: BenchJob) -> tuple[str, ...]:
+        """The keys of the repositories whose kernels a job measures, be it behind a gate."""
+        builds = {
+            need
+            for name in job.needs
+            for need in (name, *getattr(self.jobs[name], "needs", ()))
+            if isinstance(self.jobs[need], BuildJob)
+        }
+        return tuple(one.key for one in self.watches if self.build_job_of(one.key).name in builds)
 
     def workloads_on(self, testbed: str) -> tuple[str, ...]:
         """What may be measured on a testbed, in the file's order; nothing where there is none."""

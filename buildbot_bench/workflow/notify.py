@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
+    Field,
     StringConstraints,
     ValidationError,
     WithJsonSchema,
@@ -19,12 +21,26 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.workflow.fields import GITHUB_PATTERN, Model, Name, Site
 from buildbot_bench.workflow.relations import Problem, nearest, require
 
+GitHubName = Annotated[str, StringConstraints(pattern=GITHUB_PATTERN)]
+
+
+class GitHubRepository(Model):
+    """Where another repository's commits get a status and a comment."""
+
+    repository: GitHubName
+    """OWNER/NAME."""
+    token_secret: Name | None = None
+    """Its own token's secret, where the first repository's does not let in."""
+
 
 class GitHub(Model):
     """Where a culprit's commit gets a status and a comment."""
 
-    repository: Annotated[str, StringConstraints(pattern=GITHUB_PATTERN)]
-    """OWNER/NAME."""
+    repository: GitHubName
+    """OWNER/NAME of the first repository."""
+    repositories: dict[Name, GitHubRepository] = Field(default_factory=dict)
+    """Of the others, by their names in bench.yml's `repositories`; the farm tells GitHub nothing
+    of commits to those that are not here."""
     token_secret: Name
     """The name of the Buildbot secret that holds a token which may write statuses and comments."""
     api: Site = "https://api.github.com"
@@ -33,6 +49,16 @@ class GitHub(Model):
     """Give the commit a status."""
     comment: bool = True
     """Comment on the commit."""
+
+    def of(self, key: str) -> GitHub | None:
+        """What sites hear of a repository, by what its branches have in front; None: nothing."""
+        if not key:
+            return self
+        if key not in self.repositories:
+            return None
+        own = self.repositories[key]
+        told = {"repository": own.repository, "token_secret": own.token_secret or self.token_secret}
+        return self.model_copy(update=told)
 
 
 class Phabricator(Model):
@@ -79,7 +105,7 @@ class Digest(Model):
 
 
 class Notify(Model):
-    """Which sites are told of a culprit, once; improvements and doubts are told to none of them.
+    """Which sites hear of a culprit, once; none of them hears of improvements and doubts.
 
     Other keys are those of sites that installed packages add (see buildbot_bench.extensions).
     """
@@ -97,7 +123,12 @@ class Notify(Model):
     @property
     def sites(self) -> dict[str, Model]:
         """The settings of each site that is named, by its key."""
-        said = {"github": self.github, "phabricator": self.phabricator, **(self.model_extra or {})}
+        return self.sites_of("")
+
+    def sites_of(self, key: str) -> dict[str, Model]:
+        """Those that hear of a repository's commits; `key` is what its branches have in front."""
+        github = self.github.of(key) if self.github else None
+        said = {"github": github, "phabricator": self.phabricator, **(self.model_extra or {})}
         return {name: settings for name, settings in said.items() if settings is not None}
 
     @model_validator(mode="after")
@@ -117,6 +148,20 @@ class Notify(Model):
                 found.append(Problem(place=("notify", name), message=str(error)))
         require(iter(found))
         return self
+
+
+def notify_problems(notify: Notify, repositories: Sequence[str]) -> Iterator[Problem]:
+    """Whether `notify` names repositories that are watched, but for the first."""
+    if notify.github is None:
+        return
+    for name in notify.github.repositories:
+        place = ("notify", "github", "repositories", name)
+        if repositories[:1] == [name]:
+            message = "is the first repository: notify.github.repository is its own"
+            yield Problem(place=place, message=message, of_key=True)
+        elif name not in repositories:
+            message = f"is not in 'repositories'{nearest(name, repositories)}"
+            yield Problem(place=place, message=message, of_key=True)
 
 
 def _settings(name: str, said: object) -> Model:

@@ -35,7 +35,9 @@ def outline(job: BuildJob | BenchJob) -> JobOutline:
             builds=False, needs=job.needs, runs_on=job.runs_on, matrix=job.strategy.matrix
         )
     uploads = (i for i, step in enumerate(job.steps) if isinstance(step, UploadStep))
-    return JobOutline(builds=True, runs_on=job.runs_on, uploads=tuple(uploads))
+    return JobOutline(
+        builds=True, runs_on=job.runs_on, uploads=tuple(uploads), repository=job.repository
+    )
 
 
 def relation_problems(data: Any) -> Iterator[Problem]:
@@ -50,7 +52,8 @@ def relation_problems(data: Any) -> Iterator[Problem]:
     testbeds = {
         name: value for name, value in _mapping(_at(data, "testbeds")).items() if _is_name(name)
     }
-    yield from job_problems(jobs)
+    repositories = [name for name in _mapping(_at(data, "repositories")) if _is_name(name)]
+    yield from job_problems(jobs, repositories)
     labels = {
         name: _understood(_NAMES, _at(value, "labels")) or () for name, value in testbeds.items()
     }
@@ -86,6 +89,7 @@ def _outline_of(job: Any) -> JobOutline:
             builds=True,
             runs_on=_understood(_NAMES, _at(job, "runs-on")),
             uploads=_uploads(_at(job, "steps")),
+            repository=_repository(_at(job, "steps")),
         )
     return JobOutline(
         builds=False,
@@ -121,6 +125,14 @@ def _uploads(steps: Any) -> tuple[int, ...] | None:
     return found if found or not unclear else None
 
 
+def _repository(steps: Any) -> str | None:
+    """The repository that a job's checkout names."""
+    named = (
+        (_at(_at(step, "with"), "repository") for step in steps) if isinstance(steps, list) else ()
+    )
+    return next((_understood(_NAME, name) for name in named if name is not None), None)
+
+
 def _understood(adapter: TypeAdapter[Value], value: Any) -> Value | None:
     if value is None:
         return None
@@ -131,7 +143,7 @@ def _understood(adapter: TypeAdapter[Value], value: Any) -> Value | None:
 
 
 def _at(mapping: Any, key: str) -> Any:
-    """What stands behind a key; where it is missing, behind the one that is nearest to it."""
+    """The value of a key; where it is missing, behind the one that is nearest to it."""
     keys = _mapping(mapping)
     if key in keys:
         return keys[key]

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in the words of bench.yml; it knows no line and no file."""
+"""What pydantic found wrong, in the words of bench.yml; it needs no line and no file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def problems(error: ValidationError) -> Iterator[Problem]:
         place, of_key = _place(detail["loc"]), detail["type"] == "extra_forbidden"
         match detail:
             case {"type": "value_error", "ctx": {"error": RelationError() as relation}}:
-                yield from relation.problems
+                yield from (one for one in relation.problems if one.place not in misspelt)
             case {"type": "missing"} if place in misspelt:
                 continue
             case {"type": "too_short", "input": given} if given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import combinations
@@ -17,7 +17,7 @@ Place = tuple[str | int, ...]
 class Problem:
     """One thing that is wrong, and the keys that lead to it from the top of the file.
 
-    `of_key`: the last key itself is wrong, and not what stands behind it. `mark` is the line and
+    `of_key`: the last key itself is wrong, and not its value. `mark` is the line and
     the column within a long text, both from 1, where they are known better than by the keys.
     """
 
@@ -39,7 +39,8 @@ class RelationError(ValueError):
 class JobOutline:
     """Of a job what others have to do with; None: what the file says there cannot be understood.
 
-    `uploads` are the numbers of the steps that keep an artefact.
+    `uploads` are the numbers of the steps that keep an artefact. `repository` is the one that a
+    job builds; None: each that no other job builds.
     """
 
     builds: bool
@@ -47,6 +48,7 @@ class JobOutline:
     runs_on: tuple[str, ...] | None = None
     matrix: Matrix | None = None
     uploads: tuple[int, ...] | None = None
+    repository: str | None = None
 
     @property
     def measured(self) -> dict[str, tuple[str, ...]]:
@@ -66,7 +68,7 @@ class JobOutline:
 
     @property
     def workloads(self) -> tuple[str, ...] | None:
-        """All that is measured, on whatever testbed."""
+        """All that is measured, on any testbed."""
         if self.matrix is None or self.runs_on is None:
             return None
         return tuple(dict.fromkeys(name for names in self.measured.values() for name in names))
@@ -76,7 +78,7 @@ Outlines = Mapping[str, JobOutline]
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """`; did you mean 'matrix'?` or, when nothing is near, what there is."""
+    """`; did you mean 'matrix'?` or, when nothing is near, all of them."""
     if matches := get_close_matches(word, known, n=1, cutoff=0.5):
         return f"; did you mean '{matches[0]}'?"
     return f"; known here: {', '.join(known)}" if known else ""
@@ -92,15 +94,16 @@ def require(problems: Iterator[Problem]) -> None:
         raise RelationError(found)
 
 
-def job_problems(jobs: Outlines) -> Iterator[Problem]:
-    """Whether there is one build job and each measuring job needs it, or a gate that does."""
+def job_problems(jobs: Outlines, repositories: Sequence[str] = ()) -> Iterator[Problem]:
+    """Whether each repository has one build job, and measuring jobs need one, or a gate that does.
+
+    `repositories` are the names of several; empty where there is one without a name.
+    """
     builds = [name for name, job in jobs.items() if job.builds]
     benches = [name for name, job in jobs.items() if not job.builds]
     if not builds:
         yield Problem(place=("jobs",), message="no job builds: one must have 'steps'")
-    for surplus in builds[1:]:
-        message = f"only one job may build, and '{builds[0]}' does already"
-        yield Problem(place=("jobs", surplus), message=message, of_key=True)
+    yield from _builder_problems({name: jobs[name].repository for name in builds}, repositories)
     if not benches:
         message = "no job measures: one must have 'needs', 'runs-on' and 'strategy'"
         yield Problem(place=("jobs",), message=message)
@@ -109,6 +112,32 @@ def job_problems(jobs: Outlines) -> Iterator[Problem]:
     for name, job in jobs.items():
         yield from _machine_problems(name, job)
     yield from _bench_problems(benches, jobs)
+
+
+def _builder_problems(
+    builders: Mapping[str, str | None], repositories: Sequence[str]
+) -> Iterator[Problem]:
+    """Whether each repository is built by one job; `builders` name the one that each builds."""
+    first: dict[str | None, str] = {}
+    for job, repository in builders.items():
+        where: Place = ("jobs", job)
+        if repository is not None and repository not in repositories:
+            known = nearest(repository, repositories) or ": 'repositories' names none"
+            message = f"there is no repository '{repository}'{known}"
+            yield Problem(place=(*where, "steps"), message=message, of_key=True)
+        elif repository in first:
+            what = "only one job may build" if repository is None else f"one builds '{repository}'"
+            message = f"{what}, and '{first[repository]}' does already"
+            yield Problem(place=where, message=message, of_key=True)
+        first.setdefault(repository, job)
+    unbuilt = [name for name in repositories if name not in first]
+    if None not in first and builders:
+        for name in unbuilt:
+            message = f"no job builds '{name}': add one that checks out with {{repository: {name}}}"
+            yield Problem(place=("repositories", name), message=message, of_key=True)
+    elif repositories and not unbuilt and None in first:
+        message = "builds nothing: each repository has a job of its own"
+        yield Problem(place=("jobs", first[None]), message=message, of_key=True)
 
 
 def _machine_problems(name: str, job: JobOutline) -> Iterator[Problem]:

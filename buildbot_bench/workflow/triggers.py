@@ -14,11 +14,11 @@ from pydantic import (
     model_validator,
 )
 
-from buildbot_bench.core.branches import is_literal, selected_branches
+from buildbot_bench.core.branches import is_literal, repository_of, selected_branches
 from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.workflow.fields import (
-    PLAIN_BRANCH_PATTERN,
+    ANY_BRANCH_PATTERN,
     BranchPattern,
     Model,
     OneOrMore,
@@ -27,6 +27,17 @@ from buildbot_bench.workflow.fields import (
 )
 
 MOST_SCHEDULES = 50
+
+
+def something_is_taken(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The patterns.
+
+    Raises:
+        ValueError: All of them take back.
+    """
+    if all(pattern.startswith("!") for pattern in patterns):
+        raise ValueError("takes nothing: a pattern without '!' must come first")
+    return patterns
 
 
 class Push(Model):
@@ -57,9 +68,7 @@ class Push(Model):
     @field_validator("branches", "paths", "paths_ignore")
     @classmethod
     def _something_is_taken(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        if all(pattern.startswith("!") for pattern in patterns):
-            raise ValueError("takes nothing: a pattern without '!' must come first")
-        return patterns
+        return something_is_taken(patterns)
 
 
 def _is_pattern(branch: str) -> bool:
@@ -98,8 +107,9 @@ class Schedule(Model):
 
     cron: Cron
     """GitHub's five fields, in UTC: '0 3 * * *' is each night at three."""
-    branch: Annotated[str, StringConstraints(pattern=PLAIN_BRANCH_PATTERN)] | None = None
-    """The branch; the first of on.push.branches unless it is named."""
+    branch: Annotated[str, StringConstraints(pattern=ANY_BRANCH_PATTERN)] | None = None
+    """The branch; the first of on.push.branches unless it is named. A branch of another repository
+    than the first is `ports:main`."""
 
 
 class Concurrency(Model):
@@ -128,13 +138,19 @@ class Triggers(Model):
         """The branches whose history is read, be it that their pushes are measured or not."""
         if self.push is not None:
             return self.push
-        named = dict.fromkeys(one.branch or Push().branches[0] for one in self.schedule)
+        named = dict.fromkeys(
+            one.branch or Push().branches[0]
+            for one in self.schedule
+            if not repository_of(one.branch or "")
+        )
         return Push(branches=tuple(named)) if named else Push()
 
     @model_validator(mode="after")
     def _scheduled_branches_are_followed(self) -> Self:
         for schedule in self.schedule:
-            if schedule.branch and not self.followed.watched([schedule.branch]):
+            if not schedule.branch or repository_of(schedule.branch):
+                continue  # whose branches bench.yml names elsewhere
+            if not self.followed.watched([schedule.branch]):
                 raise ValueError(
                     f"'push' does not take the branch '{schedule.branch}' of 'schedule'"
                 )

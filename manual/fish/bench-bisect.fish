@@ -51,17 +51,18 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --cancel --farm --follow --mark --min-effect --password-file --patience --priority --release --testbed --user --with --workload
+set -g _shtab_bench_bisect_opts_with_value --artefact --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
 
 complete -c bench-bisect -n _shtab_bench_bisect_using -s h -l help -d 'show this help message and exit'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l version -d 'print the version and end'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l repository -x -d 'whose revisions are meant (default: the farm'"'"'s first); ports:main says it, too'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l testbed -x -d 'where to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l workload -x -d 'what to measure (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l priority -xka "low normal high" -d 'its share of a testbed that others want, too (normal); high takes the role bench'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l priority -xka "low normal high" -d 'its share of a testbed that others also use (normal); high needs the role bench'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l with -x -d 'a commit to apply to each revision that it fits and that lacks it'
 complete -c bench-bisect -n _shtab_bench_bisect_using -s n -l dry-run -d 'print the forecast and start nothing'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l no-wait -d 'print the search'"'"'s number and do not wait for it'
@@ -71,8 +72,31 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l cancel -x -d 'end it wi
 complete -c bench-bisect -n _shtab_bench_bisect_using -l mark -x -d 'say of its report that the change was expected, is noise, was fixed by a revision, or is to be measured again; withdrawn takes that back'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l list -d 'show the newest ones'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l release -x -d 'end a testbed'"'"'s quarantine instead'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l false-alarm -d 'with --release: nothing was wrong, what was measured meanwhile counts'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l false-alarm -d 'with --release: nothing was wrong, the measurements in quarantine count'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l farm -x -d '$BENCH_FARM, else http://localhost:8010'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l user -x -d 'who asks (default: $BENCH_USER, or the login kept for the farm)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l password-file -x -d 'its first line (default: $BENCH_PASSWORD_FILE)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l patience -x -d 'how long a followed farm may be away, as 90s, 15m, 2h (default: 15m)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l local -d 'search this repository here'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l build -x -d 'for sh, in a fresh worktree'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l run -x -d 'words, as a shell splits them'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l shell -d 'give --run to sh'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'what is measured: see below (default: wall)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l unit -x -d 'of the value, as MB/s'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l lower-is-better -d lower_is_better
+complete -c bench-bisect -n _shtab_bench_bisect_using -l higher-is-better -d higher_is_better
+complete -c bench-bisect -n _shtab_bench_bisect_using -l exact -d 'the value is counted, and repeats'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l artefact -x -d 'what the run needs of what is built, a pattern (default: all); may be repeated'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l warm-up -x -d 'runs not counted'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l cpus -x -d 'pin the run to them'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l timeout -x -d 'of a run (default 10m)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l disk -x -d 'what a run may write, as 500M (default 4G)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l build-timeout -x -d '(default 1h)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l workflow -x -d 'the bench.yml that says it (default: the one in the repository'"'"'s top)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l testbeds -x -d 'testbeds.toml (default: beside bench.yml)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l jobs -x -d 'build N ahead while one measures, on a machine with processors to spare'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l cache -x -d 'for builds that are kept, as 500M or 8G (default 8G)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l markdown -d 'for a pull request'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l html -x -d 'also as one page with its plots'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l skip -x -d 'do not measure it, or those of A..B; may be repeated'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'merges count as one commit each: so it is always'

@@ -51,20 +51,21 @@ function _shtab_bench_compare_using
 end
 
 set -g _shtab_bench_compare_commands
-set -g _shtab_bench_compare_opts_with_value --approve --cancel --extend --farm --follow --images --label --min-effect --output --password-file --patience --priority --reject --testbed --user --workload -n
+set -g _shtab_bench_compare_opts_with_value --approve --artefact --build --build-timeout --cache --cancel --cpus --disk --extend --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
 
 complete -c bench-compare -e
 complete -c bench-compare -f
 
 complete -c bench-compare -n _shtab_bench_compare_using -s h -l help -d 'show this help message and exit'
 complete -c bench-compare -n _shtab_bench_compare_using -l version -d 'print the version and end'
+complete -c bench-compare -n _shtab_bench_compare_using -l repository -x -d 'whose revisions are meant (default: the farm'"'"'s first); ports:main says it, too'
 complete -c bench-compare -n _shtab_bench_compare_using -l testbed -x -d 'a testbed to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l workload -x -d 'a workload to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l label -x -d 'call a variant so, everywhere; may be given for each'
 complete -c bench-compare -n _shtab_bench_compare_using -s n -x -d 'boots of each one'"'"'s first image (5), and the most of a further one, which gets two or more, as boots vary; +N beside --extend: so many more'
-complete -c bench-compare -n _shtab_bench_compare_using -l images -x -d 'images of each at most (16; up to 24): two below 10 %, more while the verdict needs them; with 1 luck with layout is not told from a change'
+complete -c bench-compare -n _shtab_bench_compare_using -l images -x -d 'images of each at most (16; up to 24): two below 10 %, more while the verdict needs them; with 1, luck with layout looks like a change'
 complete -c bench-compare -n _shtab_bench_compare_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'
-complete -c bench-compare -n _shtab_bench_compare_using -l priority -xka "low normal high" -d 'its share of a testbed that others want, too (normal); high takes the role bench'
+complete -c bench-compare -n _shtab_bench_compare_using -l priority -xka "low normal high" -d 'its share of a testbed that others also use (normal); high needs the role bench'
 complete -c bench-compare -n _shtab_bench_compare_using -l no-wait -d 'print the comparison'"'"'s number and do not wait for it'
 complete -c bench-compare -n _shtab_bench_compare_using -l follow -x -d 'come back to a comparison'
 complete -c bench-compare -n _shtab_bench_compare_using -l cancel -x -d 'end it without an answer'
@@ -79,3 +80,25 @@ complete -c bench-compare -n _shtab_bench_compare_using -l farm -x -d '$BENCH_FA
 complete -c bench-compare -n _shtab_bench_compare_using -l user -x -d 'who asks (default: $BENCH_USER, or the login kept for the farm)'
 complete -c bench-compare -n _shtab_bench_compare_using -l password-file -x -d 'its first line (default: $BENCH_PASSWORD_FILE)'
 complete -c bench-compare -n _shtab_bench_compare_using -l patience -x -d 'how long a followed farm may be away, as 90s, 15m, 2h (default: 15m)'
+complete -c bench-compare -n _shtab_bench_compare_using -l local -d 'search this repository here'
+complete -c bench-compare -n _shtab_bench_compare_using -l build -x -d 'for sh, in a fresh worktree'
+complete -c bench-compare -n _shtab_bench_compare_using -l run -x -d 'words, as a shell splits them'
+complete -c bench-compare -n _shtab_bench_compare_using -l shell -d 'give --run to sh'
+complete -c bench-compare -n _shtab_bench_compare_using -l value -x -d 'what is measured: see below (default: wall)'
+complete -c bench-compare -n _shtab_bench_compare_using -l unit -x -d 'of the value, as MB/s'
+complete -c bench-compare -n _shtab_bench_compare_using -l lower-is-better -d lower_is_better
+complete -c bench-compare -n _shtab_bench_compare_using -l higher-is-better -d higher_is_better
+complete -c bench-compare -n _shtab_bench_compare_using -l exact -d 'the value is counted, and repeats'
+complete -c bench-compare -n _shtab_bench_compare_using -l artefact -x -d 'what the run needs of what is built, a pattern (default: all); may be repeated'
+complete -c bench-compare -n _shtab_bench_compare_using -l with -x -d 'a commit to apply where it fits'
+complete -c bench-compare -n _shtab_bench_compare_using -l warm-up -x -d 'runs not counted'
+complete -c bench-compare -n _shtab_bench_compare_using -l cpus -x -d 'pin the run to them'
+complete -c bench-compare -n _shtab_bench_compare_using -l timeout -x -d 'of a run (default 10m)'
+complete -c bench-compare -n _shtab_bench_compare_using -l disk -x -d 'what a run may write, as 500M (default 4G)'
+complete -c bench-compare -n _shtab_bench_compare_using -l build-timeout -x -d '(default 1h)'
+complete -c bench-compare -n _shtab_bench_compare_using -l workflow -x -d 'the bench.yml that says it (default: the one in the repository'"'"'s top)'
+complete -c bench-compare -n _shtab_bench_compare_using -l testbeds -x -d 'testbeds.toml (default: beside bench.yml)'
+complete -c bench-compare -n _shtab_bench_compare_using -l jobs -x -d 'build N ahead while one measures, on a machine with processors to spare'
+complete -c bench-compare -n _shtab_bench_compare_using -l cache -x -d 'for builds that are kept, as 500M or 8G (default 8G)'
+complete -c bench-compare -n _shtab_bench_compare_using -l html -x -d 'also as one page with its plots'
+complete -c bench-compare -n _shtab_bench_compare_using -l dry-run -d 'tell what it would take; build and run nothing'

@@ -51,7 +51,7 @@ function _shtab_bench_import_using
 end
 
 set -g _shtab_bench_import_commands
-set -g _shtab_bench_import_opts_with_value --db --epoch --master --testbed --workflow --workload
+set -g _shtab_bench_import_opts_with_value --db --epoch --master --repository --testbed --workflow --workload
 
 complete -c bench-import -e
 complete -c bench-import -f
@@ -61,6 +61,7 @@ complete -c bench-import -n _shtab_bench_import_using -l version -d 'print the v
 complete -c bench-import -n _shtab_bench_import_using -l workflow -x -d bench.yml
 complete -c bench-import -n _shtab_bench_import_using -l master -x -d 'the master'"'"'s directory, started once before'
 complete -c bench-import -n _shtab_bench_import_using -l db -x -d 'its database (default: its state.sqlite)'
+complete -c bench-import -n _shtab_bench_import_using -l repository -x -d 'which of bench.yml'"'"'s repositories was measured (default: the first one)'
 complete -c bench-import -n _shtab_bench_import_using -l testbed -x -d 'which of the farm'"'"'s it was measured on'
 complete -c bench-import -n _shtab_bench_import_using -l workload -x -d 'what the archive calls CFG is the farm'"'"'s WORKLOAD; the same name needs no saying'
 complete -c bench-import -n _shtab_bench_import_using -l epoch -x -d 'one epoch for all, as that of the lab today (default: one for each directory)'

@@ -60,7 +60,7 @@ def test_a_tree_whose_fast_path_is_another_is_told(workshop):
 
 
 def test_the_farm_that_docs_show_is_one_and_its_builds_take_the_users_words(workshop):
-    shown = load(CHECKOUT / "docs" / "freebsd-vm.yml")
+    shown = load(CHECKOUT / "docs" / "tutorial" / "freebsd-vm.yml")
     tried = load(bisecting.plan_of(workshop).workflow)
     assert list(shown.testbeds) == list(tried.testbeds) == ["freebsd-exact"]
     (run,) = [step.run for step in tried.build_job.steps if hasattr(step, "run")]

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-# As many queries as an idle cycle asks on the farm of docs/load.md, and some to spare.
+# As many queries as an idle cycle asks on the farm of docs/explanation/load.md, and some to spare.
 MOST_QUERIES = 70
 
 

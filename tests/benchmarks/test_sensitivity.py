@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import sensitivity
 from benchmarks.worlds.runs import BY_NAME
-from buildbot_bench.core.model import constants
+from buildbot_bench.core.model import constant_sources, constants
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,18 @@ from buildbot_bench.core.model import constants
         (0.5, 0.5, "probability", 1 / 3),
         (3, 0.5, "boots", 2),
         (1, 0.5, "boots", 1),
+        ((1.0, 5.0), 2.0, "standard deviations", (2.0, 10.0)),
     ],
 )
 def test_a_share_stays_a_share_and_a_count_a_count(value, factor, unit, scaled):
     assert sensitivity.scaled(value, factor, unit) == pytest.approx(scaled)
+
+
+@pytest.mark.parametrize("name", [constant.name for constant in constant_sources.TABLE])
+def test_each_constant_of_the_model_has_another_value(name):
+    (unit,) = (one.unit for one in constant_sources.TABLE if one.name == name)
+    value = getattr(constants, name)
+    assert sensitivity.scaled(value, 2.0, unit) != value
 
 
 def test_the_rows_are_there():
@@ -30,10 +38,10 @@ def test_the_rows_are_there():
 
 
 def test_each_constant_is_halved_and_doubled_where_the_searches_run(tmp_path, capsys):
-    before = constants.FAR_REACH
-    args = ["--only=FAR_REACH", "--replicates=1", "--jobs=1", f"--out={tmp_path}"]
+    before = constants.EFFECT_SCALES
+    args = ["--only=EFFECT_SCALES", "--replicates=1", "--jobs=1", f"--out={tmp_path}"]
     assert sensitivity.main(args) == 0
-    assert capsys.readouterr().out.count("FAR_REACH") == 2
-    assert before == constants.FAR_REACH
+    assert capsys.readouterr().out.count("EFFECT_SCALES") == 2
+    assert before == constants.EFFECT_SCALES
     (constant,) = json.loads((tmp_path / "sensitivity.json").read_text())["constants"]
     assert [moved["factor"] for moved in constant["moved"]] == [0.5, 2.0]

@@ -72,7 +72,7 @@ def test_a_file_that_is_no_configuration_is_who_wrote_its(builder, capsys):
     mine = builder.home / "MINE"
     mine.write_text("include GENERIC\nthe fastest kernel\n")
     assert builder.build(f"--kernconf={mine}") == USAGE
-    assert "syntax error; mend the file that --kernconf names" in capsys.readouterr().err
+    assert "syntax error; fix the file that --kernconf names" in capsys.readouterr().err
 
 
 def test_every_line_is_kept_and_the_stages_with_their_times_are_shown(builder, capsys):

@@ -1,4 +1,4 @@
-"""A disk whose power can be cut, for tests of what has to be on it by then."""
+"""A disk whose power can be cut; what of chaos's faults this machine cannot make."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.demo.processes import free_port
 from tests.chaos.disk import FarmDisk, disk_in
+from tests.chaos.packet_loss import PacketLoss
 
 
-def _lacks() -> str:
+def _lacks_disk() -> str:
     with tempfile.TemporaryDirectory() as home:
         disk = disk_in(Path(home))
         disk.remove()
     return disk.lacks
 
 
-# A machine that has no loop device, or lets nobody use it, lacks nothing that the farm needs: its
-# tests are left out, and not skipped, which would fail on the integration machine.
-LACKS = _lacks()
-collect_ignore = ["test_power_cuts.py"] if LACKS else []
+# A machine that has no loop device or packet filter, or lets nobody use it, lacks nothing that the
+# farm needs: its tests are left out, and not skipped, which would fail on the integration machine.
+LACKS = {
+    "test_power_cuts.py": _lacks_disk(),
+    "test_packet_loss.py": PacketLoss(free_port()).lacks,
+}
+collect_ignore = [name for name, why in LACKS.items() if why]
 
 
-def pytest_report_header() -> str:
-    return f"power cuts are not tested: {LACKS}" if LACKS else "power cuts are tested"
+def pytest_report_header() -> list[str]:
+    return [f"{name} is left out: {why}" for name, why in LACKS.items() if why]
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ judges nothing.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -23,9 +23,11 @@ from buildbot_bench.demo.processes import Child, answers
 from tests.chaos import stacks
 from tests.chaos.clock import WallClock
 from tests.chaos.disk import FarmDisk
+from tests.chaos.packet_loss import PacketLoss
 from tests.chaos.post import Post
 from tests.chaos.relay import Relay
 from tests.chaos.truth import FIRST, LEVEL, RANGE, WORKLOAD, Truth
+from tests.databases import closed_database, postgresql_server
 from tests.e2e.checks import place_of
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.slow_ssh import git_environment
@@ -35,6 +37,8 @@ _PUSHED_LATER = 20
 _BLAST_S, _BUILD_S = 0.4, 0.2
 _QUIET_S = 300.0
 _GONE_S = 30.0
+# What ends by itself, of a full disk or a bad bench.yml, would cost seconds at each look.
+_BETWEEN_STARTS_S = 5.0
 
 
 class ChaosFarm(ReplayFarm):
@@ -49,6 +53,7 @@ class ChaosFarm(ReplayFarm):
         self.transport.mkdir()
         self.clock = WallClock(home)
         self._idle: set[str] = set()
+        self._next_start_s: dict[str, float] = {}
         self._locking: sa.Connection | None = None
         self._pushed = len(truth.steps) - _PUSHED_LATER
         directory = disk.root / "farm"
@@ -67,8 +72,10 @@ class ChaosFarm(ReplayFarm):
         )
         super().__init__(directory, truth.history, shape)
         self.relay = Relay(self.local.plan.pb_port)
+        self.loss = PacketLoss(self.relay.port)
         workflow = self.local.plan.workflow
         self._whole = workflow.read_text().replace(f"[{WORKLOAD}]", f"[{WORKLOAD}, {LEVEL}]")
+        self._wanted = self._whole
         workflow.write_text(self._whole)
         self._surround()
 
@@ -92,14 +99,18 @@ class ChaosFarm(ReplayFarm):
         """Leave no process and no server behind."""
         self.kill_all()
         self.database.dispose()
+        if not self.loss.lacks:
+            self.loss.stop()
         self.relay.stop()
         self.post.stop()
 
     def supervise(self) -> None:
         """Start again what ended; what cannot start now is started at the next look."""
+        self._write_what_is_wanted()
         for name, child in self.children.items():
-            if child.running:
+            if child.running or time.monotonic() < self._next_start_s.get(name, 0.0):
                 continue
+            self._next_start_s[name] = time.monotonic() + _BETWEEN_STARTS_S
             if name == "master":
                 (self.directory / "master" / "twistd.pid").unlink(missing_ok=True)
             with suppress(BenchError, OSError):
@@ -111,6 +122,7 @@ class ChaosFarm(ReplayFarm):
 
     def kill(self, name: str) -> None:
         self._idle.add(name)
+        self._next_start_s.pop(name, None)
         super().kill(name)
 
     def has_worked(self, name: str) -> bool:
@@ -159,12 +171,20 @@ class ChaosFarm(ReplayFarm):
         for old, new in replaced:
             assert old in text, old
             text = text.replace(old, new)
-        partial = self.home / "bench.yml.partial"
-        partial.write_text(text)
+        self._wanted = text
+        self._write_what_is_wanted()
+
+    def _write_what_is_wanted(self) -> None:
+        """Write bench.yml unless it is so; on a full disk, and after a power cut, once more."""
         workflow = self.local.plan.workflow
-        with suppress(OSError):  # a full disk
-            shutil.copyfile(partial, workflow.with_suffix(".partial"))
-            workflow.with_suffix(".partial").replace(workflow)
+        partial = workflow.with_suffix(".partial")
+        try:
+            if workflow.read_text(errors="replace") == self._wanted:
+                return
+            partial.write_text(self._wanted)
+            partial.replace(workflow)
+        except OSError:
+            return
         master = self.local.master
         if self.answers() and master.process is not None:
             master.process.send_signal(signal.SIGHUP)
@@ -188,6 +208,12 @@ class ChaosFarm(ReplayFarm):
         if self._locking is not None:
             self._locking.close()
             self._locking = None
+
+    def close_database(self) -> Callable[[], None]:
+        """Let nobody into the database, and all who are in it out; what lets them in again."""
+        closed = ExitStack()
+        closed.enter_context(closed_database(postgresql_server(), self._db_url))
+        return closed.close
 
     def _tip(self) -> str:
         return f"r{FIRST + RANGE * self._pushed}"

@@ -39,3 +39,9 @@ class Fault:
     strike: Callable[[Target, random.Random], Struck | None]
     kills: bool = False
     missing: Callable[[ChaosFarm], str] = lambda _farm: ""
+
+
+def no_server(farm: ChaosFarm) -> str:
+    """Why no database server can be struck here; nothing where there is one."""
+    is_sqlite = farm.database.dialect.name == "sqlite"
+    return "SQLite has no server that could hang up or be away" if is_sqlite else ""

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from buildbot_bench.demo.on_disk import lab_states, processes
-from tests.chaos.farm import ChaosFarm
-from tests.chaos.faults import Fault, Struck, Target
+from tests.chaos.faults import Fault, Struck, Target, no_server
 from tests.e2e.lab_processes import followers, runner_of
 
 _CONNECTIONS = """\
@@ -88,11 +87,6 @@ def _drop_connection(target: Target, chance: random.Random) -> Struck | None:
     return Struck(what=f"connection {pid}") if ended else None
 
 
-def _no_connections(farm: ChaosFarm) -> str:
-    is_sqlite = farm.database.dialect.name == "sqlite"
-    return "SQLite has no connections that could be dropped" if is_sqlite else ""
-
-
 def _cut_power(target: Target, _chance: random.Random) -> Struck | None:
     farm = target.farm
     if not all(map(farm.has_worked, farm.children)):
@@ -116,7 +110,7 @@ KILLS = (
         weight=20,
         strike=_drop_connection,
         kills=True,
-        missing=_no_connections,
+        missing=no_server,
     ),
     Fault(name="power cut", weight=2, strike=_cut_power, kills=True),
 )

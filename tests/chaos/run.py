@@ -26,8 +26,11 @@ FAULTS = (*KILLS, *SURROUNDINGS)
 _LONGEST_PAUSE_S = 1.0
 _MOST_AT_ONCE = 6  # a fault and kills at the same moment, where they find something to hit
 _BETWEEN_CHECKS = 50  # such moments
-_NOTHING_TO_HIT_S = 3.0  # another fault comes instead
+# Another fault comes instead. A job is there again when a master that was killed has started: who
+# waits less kills masters and workers instead of jobs, and has the machine start them all the time.
+_NOTHING_TO_HIT_S = 20.0
 _LOOK_S = 0.2
+_BETWEEN_ASKS_S = 1.0
 _PROGRESS = (
     "SELECT (SELECT count(*) FROM bench_iteration)"
     " + (SELECT count(*) FROM bench_image WHERE state = 'built')"
@@ -60,6 +63,7 @@ class Run:
     plan: Plan
     say: Callable[[str], None]
     ledger: Ledger = field(default_factory=Ledger)
+    _ask_at_s: float = 0.0
     _going_on: list[tuple[float, Fault, Callable[[], object]]] = field(default_factory=list)
 
     def strike_and_check(self) -> Ledger:
@@ -140,7 +144,8 @@ class Run:
         with suppress(*_ASIDE):
             if self.ledger.look(self.target.farm.value(_PROGRESS), time.monotonic()):
                 self.target.farm.note_work()
-            if self.target.farm.answers():
+            if time.monotonic() >= self._ask_at_s and self.target.farm.answers():
+                self._ask_at_s = time.monotonic() + _BETWEEN_ASKS_S
                 self.target.demand.keep()
 
     def _undo(self, *, before_s: float) -> None:

@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 
 from tests.chaos.farm import ChaosFarm
-from tests.chaos.faults import Fault, Struck, Target
+from tests.chaos.faults import Fault, Struck, Target, no_server
 from tests.chaos.relay import Relay
 from tests.chaos.truth import LEVEL
 
 _SHORT_S, _LONG_S = 2.0, 8.0
 _HOUR_S = 3600
+_LOST_PERCENT = 5, 50
 
 
 def _fill_disk(target: Target, chance: random.Random) -> Struck:
@@ -24,6 +25,11 @@ def _lock_database(target: Target, chance: random.Random) -> Struck:
     farm = target.farm
     farm.lock_database()
     return Struck(what="by another program", lasts_s=_some(chance), undo=farm.unlock_database)
+
+
+def _close_database(target: Target, chance: random.Random) -> Struck:
+    undo = target.farm.close_database()
+    return Struck(what="it lets nobody in", lasts_s=2 * _some(chance), undo=undo)
 
 
 def _stop_clock(target: Target, chance: random.Random) -> Struck:
@@ -68,6 +74,13 @@ def _hasten(relay: Relay) -> None:
     relay.delay_s = 0.0
 
 
+def _lose_packets(target: Target, chance: random.Random) -> Struck:
+    loss = target.farm.loss
+    percent = chance.randint(*_LOST_PERCENT)
+    loss.lose(percent)
+    return Struck(what=f"{percent} % each way", lasts_s=2 * _some(chance), undo=loss.stop)
+
+
 def _fail_mail(target: Target, chance: random.Random) -> Struck:
     post = target.farm.post
     how = chance.choice((post.stop, post.refuse, post.drop))
@@ -98,6 +111,10 @@ def _no_clock(farm: ChaosFarm) -> str:
     return farm.clock.lacks
 
 
+def _no_loss(farm: ChaosFarm) -> str:
+    return farm.loss.lacks
+
+
 def _no_disk(farm: ChaosFarm) -> str:
     return farm.disk.lacks
 
@@ -105,12 +122,14 @@ def _no_disk(farm: ChaosFarm) -> str:
 SURROUNDINGS = (
     Fault(name="full disk", weight=3, strike=_fill_disk, missing=_no_disk),
     Fault(name="database locked", weight=3, strike=_lock_database),
+    Fault(name="database away", weight=3, strike=_close_database, missing=no_server),
     Fault(name="clock stands", weight=2, strike=_stop_clock, missing=_no_clock),
     Fault(name="clock set forward", weight=2, strike=_set_clock(1), missing=_no_clock),
     Fault(name="clock set back", weight=2, strike=_set_clock(-1), missing=_no_clock),
     Fault(name="network drops", weight=4, strike=_drop_network),
     Fault(name="network holds", weight=3, strike=_hold_network),
     Fault(name="network delays", weight=3, strike=_delay_network),
+    Fault(name="network loses packets", weight=3, strike=_lose_packets, missing=_no_loss),
     Fault(name="mail server fails", weight=4, strike=_fail_mail),
     Fault(name="git server fails", weight=3, strike=_fail_git),
     _rewrite("good bench.yml", ("name: Replay", "name: Replayed"), back=False),

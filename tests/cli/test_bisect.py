@@ -96,6 +96,29 @@ def test_cancelled_search_leaves_no_answer(farm: FakeFarm, bisect: Bisect, capsy
     assert capsys.readouterr().out == "search 7 was cancelled\n"
 
 
+def test_a_search_that_has_ended_cannot_be_cancelled_and_says_how_it_ended(
+    bisect: Bisect, capsys: Capture
+) -> None:
+    assert bisect(*RANGE) == 0
+    capsys.readouterr()
+    assert bisect("--cancel", "7") == 0
+    assert capsys.readouterr().out == "nothing to cancel: search 7 found what changed\n"
+    assert bisect("--cancel", "7", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"searchid": 7, "state": "found"}
+
+
+def test_a_search_that_was_cancelled_is_not_cancelled_again(
+    farm: FakeFarm, bisect: Bisect, capsys: Capture
+) -> None:
+    farm.hold_after = 2
+    bisect(*RANGE, "--no-wait")
+    bisect("--cancel", "7")
+    bisect("--follow", "7")
+    capsys.readouterr()
+    assert bisect("--cancel", "7") == 3
+    assert capsys.readouterr().out == "nothing to cancel: search 7 was cancelled\n"
+
+
 def test_list_shows_the_newest_first(
     farm: FakeFarm, bisect: Bisect, capsys: Capture, golden: Golden
 ) -> None:
@@ -115,8 +138,8 @@ def test_list_shows_the_newest_first(
         (("nonsense", "r1"), "no revision 'nonsense' in this repository; the oldest is r311848"),
         (("r313448", "r311848"), "r313448 does not come before r311848"),
         ((*RANGE, "--testbed", "apu9"), "no testbed 'apu9'; this farm has replay"),
-        (("--follow", "99"), "the farm knows no such search"),
-        (("--cancel", "99"), "the farm knows no such search"),
+        (("--follow", "99"), "the farm has no such search"),
+        (("--cancel", "99"), "the farm has no such search"),
     ],
 )
 def test_wrong_question_is_one_line_and_status_2(
@@ -216,15 +239,13 @@ def test_mark_is_taken_and_said(farm: FakeFarm, bisect: Bisect, capsys: Capture)
     assert [mark["kind"] for mark in farm.searches[7].marks] == ["fixed", "again"]
 
 
-@pytest.mark.parametrize(
-    ("said", "becomes"), [((), "stays unused"), (("--false-alarm",), "counts")]
-)
+@pytest.mark.parametrize(("said", "becomes"), [((), "stay unused"), (("--false-alarm",), "count")])
 def test_a_testbed_is_released(
     farm: FakeFarm, bisect: Bisect, capsys: Capture, said: tuple[str, ...], becomes: str
 ) -> None:
     farm.quarantined = {"replay"}
     assert bisect("--release", "replay", *said) == 0
-    told = f"replay is released; what was measured in quarantine {becomes}\n"
+    told = f"replay is released; its measurements in quarantine {becomes}\n"
     assert capsys.readouterr().out == told
     assert (farm.quarantined, bool(farm.trusted)) == (set(), bool(said))
 
@@ -303,7 +324,13 @@ def test_a_farm_that_is_restarted_while_it_clones_is_waited_for(
 def test_who_waits_for_a_clone_may_leave(
     farm: FakeFarm, bisect: Bisect, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    farm.not_yet = CLONING * 1000
+    control = farm.control
+
+    def cloning(path: str, method: str, params: dict[str, object]) -> object:
+        farm.not_yet = list(CLONING)  # without an end, however late the signal comes
+        return control(path, method, params)
+
+    farm.control = cloning  # type: ignore[method-assign, assignment]
     main_thread = threading.main_thread().ident
     timer = threading.Timer(0.5, signal.pthread_kill, (main_thread, signal.SIGINT))
     timer.start()

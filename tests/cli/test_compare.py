@@ -47,6 +47,19 @@ def test_answer_goes_to_stdout_and_progress_to_stderr(compare: Compare, capsys: 
     assert progress[0].endswith("1 of 3 boots  measuring \ufffd[31mr4")
 
 
+def test_a_farm_that_runs_commands_counts_runs(
+    compare: Compare, capsys: Capture, farm: ComparisonFarm
+) -> None:
+    farm.besides = {"nouns": {"iteration": "run", "built": "build", "place": "machine"}}
+    assert compare(*PAIR) == 0
+    first, *progress = capsys.readouterr().err.splitlines()
+    assert first.startswith("comparison 3: r4+VIMAGE against r4, 3 runs, about 30 min")
+    assert " 1 of 3 runs  measuring " in progress[0]
+    assert compare("--list") == 0
+    heading, _ = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["ID", "STATE", "BEGUN", "VARIANTS", "RUNS", "BY", "OUTCOME"]
+
+
 @pytest.mark.parametrize(
     ("form", "answer"), [("--markdown", MARKDOWN), ("--json", json.dumps(REPORT, indent=2) + "\n")]
 )
@@ -181,6 +194,15 @@ def test_a_cancelled_comparison_leaves_no_answer(compare: Compare, capsys: Captu
     )
 
 
+def test_a_comparison_that_has_ended_cannot_be_cancelled_and_says_how_it_ended(
+    compare: Compare, capsys: Capture
+) -> None:
+    assert compare(*PAIR) == 0
+    capsys.readouterr()
+    assert compare("--cancel", "3") == 0
+    assert capsys.readouterr().out == "nothing to cancel: comparison 3 done\n"
+
+
 def test_what_awaits_approval_is_shown_harmlessly_and_then_decided(
     farm: ComparisonFarm, compare: Compare, capsys: Capture
 ) -> None:
@@ -239,10 +261,10 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
         (("r4", "r5", "-n", "+5"), "-n +5 goes with --extend ID only; say -n 5"),
         (("r4", "r5", "-n", "many"), "'many' is no number of boots; as in -n 10, or -n +5"),
         (("--extend", "3", "--testbed", "apu"), "--testbed goes with BASE NEW only"),
-        (("--extend", "99", "-n", "+5"), "the farm knows no such comparison; `bench-compare"),
+        (("--extend", "99", "-n", "+5"), "the farm has no such comparison; `bench-compare"),
         (("r4", "r4+vimage"), "'vimage' is no change of a kernel"),
         (("r4", "r4+file:gone.patch"), "cannot read the patch gone.patch: No such file"),
-        (("--follow", "99"), "the farm knows no such comparison; `bench-compare --list`"),
+        (("--follow", "99"), "the farm has no such comparison; `bench-compare --list`"),
         (("--follow", "3", "-n", "5"), "-n goes with BASE NEW or --extend ID only"),
         (("r4", "r5", "--json", "--markdown"), "not allowed with"),
     ],

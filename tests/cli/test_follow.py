@@ -127,7 +127,7 @@ def test_who_comes_late_reads_all_probes_in_order_and_the_suspects_of_now() -> N
 def test_refusal_ends_the_waiting() -> None:
     class Forgetful(Rehearsal):
         def probes(self, search_id: int) -> list[dict[str, Any]]:
-            raise UsageError("the farm knows no such search")
+            raise UsageError("the farm has no such search")
 
     with pytest.raises(UsageError):
         follow(Forgetful(away=[]), 7, LineDisplay(StringIO()), Clock().pace())

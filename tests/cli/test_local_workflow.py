@@ -134,7 +134,6 @@ def test_the_workflow_and_the_testbeds_may_lie_elsewhere(project: Path, tmp_path
         (("--cpus", "1"), "--cpus goes with --run"),
         (("--run", "x", "--workload", "count"), "--workload goes without --build and --run"),
         (("--build", "make"), "--run is missing"),
-        (("--dry-run",), "--dry-run does not go with --local"),
     ],
 )
 def test_what_cannot_be_is_named(arguments: tuple[str, ...], complaint: str, project) -> None:
@@ -155,9 +154,11 @@ def test_a_workflow_that_measures_by_no_command_is_refused(project: Path) -> Non
         task(project)
 
 
-def test_a_comparison_has_no_page() -> None:
-    with pytest.raises(UsageError, match="use --markdown or --json"):
-        parse_local_compare(["--local", "a", "b", "--run", "x", "--html", "y"], images=4)
+def test_where_the_answer_goes_and_a_forecast_are_not_typed_again() -> None:
+    words = ["--local", "a", "b", "--run", "x", "--html", "y", "--dry-run", "--markdown"]
+    options = parse_local_compare(words, images=4)
+    assert (options.html, options.dry_run) == (Path("y"), True)
+    assert options.typed == ("--run", "x")
 
 
 @pytest.mark.parametrize("asked", [bisects_here, compares_here])

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Callable
 
 import pytest
 
+from tests import terminal
 from tests.fakes.farm import FakeFarm
 from tests.fakes.rehearsal import TEXT, Probe
 
@@ -97,33 +92,15 @@ def test_terminal_without_unicode_is_no_traceback(
 
 
 def in_a_terminal(*arguments: str, interrupt_at: bytes | None = None) -> tuple[int, str, str]:
-    """Run the command with a terminal as its stderr: status, stdout, what the terminal got."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    environ = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=slave, env=environ
-    )
-    os.close(slave)
-    seen, interrupted, deadline_s = b"", False, time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline_s:
-        try:
-            seen += os.read(master, 65536)
-        except OSError:  # Linux's end of file on a terminal whose other side is closed
-            break
-        if interrupt_at and interrupt_at in seen and not interrupted:
-            interrupted = True
-            process.send_signal(signal.SIGINT)
-    os.close(master)
-    out, _ = process.communicate(timeout=DEADLINE_S)
-    return process.returncode, out.decode(), seen.decode()
+    return terminal.in_a_terminal((*COMMAND, *arguments), interrupt_at=interrupt_at)
 
 
 def test_terminal_shows_range_probes_and_suspects(farm: FakeFarm) -> None:
     status, out, seen = in_a_terminal(*RANGE, "--farm", farm.url, "--poll", "0.3s")
     assert (status, out) == (0, TEXT)
     picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
-    for part in ("1600 commits", "●", "█", "540123 pps", "(r311848, r311849]", "-25.6 %", "to go"):
+    shown = ("1,600 commits", "●", "█", "540,123 pps", "(r311848, r311849]", "-25.6 %", "to go")
+    for part in shown:
         assert part in picture
     assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l")  # the cursor is shown again
 
@@ -131,7 +108,7 @@ def test_terminal_shows_range_probes_and_suspects(farm: FakeFarm) -> None:
 def test_interrupt_restores_the_terminal(farm: FakeFarm) -> None:
     farm.hold_after = 2
     status, out, seen = in_a_terminal(
-        *RANGE, "--farm", farm.url, "--poll", "0.05s", interrupt_at=b"540300 pps"
+        *RANGE, "--farm", farm.url, "--poll", "0.05s", interrupt_at=b"540,300 pps"
     )
     assert (status, out) == (130, "")
     assert seen.rindex("bench-bisect --follow 7") > seen.rindex("\x1b[?25h")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from buildbot_bench.cli.answers import (
@@ -14,8 +16,14 @@ from buildbot_bench.cli.answers import (
 )
 from buildbot_bench.cli.exits import exit_status
 from buildbot_bench.cli.range_bar import range_bar
-from buildbot_bench.cli.wording import hours_text, percent, remaining_text, result_text
+from buildbot_bench.cli.wording import (
+    hours_text,
+    remaining_text,
+    result_text,
+    what_is_searched,
+)
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.figures import sureness
 from tests.fakes.rehearsal import STORY, FakeSearch, forecast
 
 QUESTION = {"old": "r311848", "new": "r313448"}
@@ -35,16 +43,23 @@ def rehearsed(done: int) -> tuple[RemoteSearch, list[RemoteProbe]]:
     return read_search(fake.as_json()), [read_probe(raw) for raw in fake.probes_as_json()]
 
 
+def test_a_breakage_is_told_as_what_its_testbed_does() -> None:
+    search, _ = rehearsed(0)
+    broken = replace(search, kind="boot")
+    assert what_is_searched(broken).startswith("what does not boot ")
+    assert what_is_searched(replace(broken, iteration="run")).startswith("what does not run ")
+
+
 def probe(**changes: object) -> RemoteProbe:
     raw = {"probeid": 1, "serial": 1, "label": "r1", "position": 1, "image": 0, "state": "done"}
     return read_probe({**raw, "unit": "pps", **changes})
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.99999, "99 %"), (0.93, "93 %"), (0.29, "29 %"), (1.0, "100 %")]
+    ("share", "text"), [(0.99999, "99 %"), (0.93, "93 %"), (0.29, "29 %"), (1.0, "99 %")]
 )
 def test_probability_is_rounded_down(share: float, text: str) -> None:
-    assert percent(share) == text
+    assert sureness(share) == text
 
 
 @pytest.mark.parametrize(
@@ -56,8 +71,8 @@ def test_time_is_said_in_the_unit_that_fits(hours: float, text: str) -> None:
 
 
 def test_result_is_the_value_or_the_reason_for_none() -> None:
-    assert result_text(probe(values=[540123.0])) == "540123 pps"
-    assert result_text(probe(values=[1.0, 9000.0, 8000.0])) == "8000 pps (median of 3)"
+    assert result_text(probe(values=[540123.0])) == "540,123 pps"
+    assert result_text(probe(values=[1.0, 9000.0, 8000.0])) == "8,000 pps (median of 3)"
     assert result_text(probe(values=[0.1234567])) == "0.1235 pps"
     assert result_text(probe(failure="does not compile")) == "does not compile"
     assert result_text(probe(state="lost")) == "lost"
@@ -67,7 +82,7 @@ def test_remaining_cost_counts_down_and_then_stops_promising() -> None:
     search, _ = rehearsed(done=4)
     assert remaining_text(search).endswith("about 36 iterations and 81 min to go")
     assert "longer than most" in remaining_text(with_iterations(45))
-    assert "longer than 9 searches in 10" in remaining_text(with_iterations(51))
+    assert "longer than 9 of 10 searches" in remaining_text(with_iterations(51))
 
 
 def with_iterations(done: int) -> RemoteSearch:
@@ -108,5 +123,5 @@ def test_every_final_state_has_a_status_and_no_other_has() -> None:
     "change", [{"hours": None}, {"images": {"median": float("nan"), "p90": 1}}, {"old": "r1"}]
 )
 def test_answer_that_makes_no_sense_is_an_infrastructure_error(change: dict[str, object]) -> None:
-    with pytest.raises(InfraError, match="says of a forecast is not understood"):
+    with pytest.raises(InfraError, match="answer about a forecast is not understood"):
         read_forecast({**forecast(QUESTION), **change})

@@ -170,11 +170,11 @@ def test_cancelled_search_ends_without_an_answer(farm: FarmUnderTest) -> None:
     with farm.member() as client:
         search_id = start_a_long_one(farm, client)
         answer = post(client, f"{SEARCHES}/{search_id}", "cancel", {})
-        assert answer.json()["result"] == {}
+        assert answer.json()["result"] == {"state": "cancelling"}
         last = farm.wait(client, search_id, lambda search: search["state"] in FINAL)
         assert last["state"] == "cancelled"
         again = post(client, f"{SEARCHES}/{search_id}", "cancel", {})
-        assert again.json()["result"] == {}
+        assert again.json()["result"] == {"state": "cancelled"}
 
 
 def test_report_is_marked_and_the_marks_stay_beside_each_other(farm: FarmUnderTest) -> None:
@@ -295,4 +295,4 @@ def test_bench_bisect_finds_the_culprit(farm: FarmUnderTest, tmp_path: Path) -> 
     assert json.loads(done.stdout)["kind"] == "culprit"
     assert "forecast" in done.stderr
     # A farm that measured the range before asks for nothing again.
-    assert "  probe 1  " in done.stderr or " known already and not repeated" in done.stderr
+    assert "  probe 1  " in done.stderr or "The search reuses " in done.stderr

@@ -209,4 +209,4 @@ def test_without_a_single_commit_no_file_is_named_and_with_one_that_meets_none_i
 
 
 def test_one_side_is_none():
-    assert explain(Captures(old=capture("main 1"))).missing == "there is no capture of both sides"
+    assert explain(Captures(old=capture("main 1"))).missing == "one side has no capture"

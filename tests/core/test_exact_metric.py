@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from buildbot_bench.core import ministat
+from buildbot_bench.core.evidence import SearchTerms, policy_of
 from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Suspicion, judge
 from buildbot_bench.core.model import COUNTED, learn
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack, compare_symbols
@@ -16,6 +20,7 @@ from buildbot_bench.core.report import compose
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,
     KNOWN_METRICS,
+    PPS,
     Iteration,
     Sample,
 )
@@ -45,7 +50,13 @@ SCATTERED = (3596.88, 3596.85, 3596.45)  # FreeBSD 13.1, three boots of one imag
 EVEN = learn([counted(0, *[BEFORE] * 4)])
 
 
-def search(
+def search(levels: Sequence[float], **how: Any) -> tuple[Answer, int]:
+    """As `searched`, with how many boots it took."""
+    answer, taken = searched(levels, **how)
+    return answer, len(taken)
+
+
+def searched(
     levels: Sequence[float],
     *,
     untestable: frozenset[int] = frozenset(),
@@ -54,8 +65,8 @@ def search(
     sigma_run: float = EVEN.sigma_run,
     scatter: float = 0.0,
     seed: int = 0,
-) -> tuple[Answer, int]:
-    """Search over levels whose boots scatter; the answer, and how many boots it took.
+) -> tuple[Answer, list[Measurement]]:
+    """Search over levels whose boots scatter; the answer, and the boots it took.
 
     `across` are positions with the kernel of the one before the untestable one before them.
     """
@@ -80,10 +91,11 @@ def search(
                 sigma_build=COUNTED.sigma_build,
                 images=False,
                 layout=False,
+                counted=True,
             ),
         )
         if isinstance(step, Answer):
-            return step, len(taken)
+            return step, taken
         if step.position in untestable:
             broken.add(step.position)
             continue
@@ -207,6 +219,39 @@ def test_boots_that_scatter_as_they_always_did_are_no_steps():
     assert max(measured for _, measured in answers) <= 37
 
 
+@pytest.mark.parametrize("culprit", [1, 2, 31, 63, 64])
+@pytest.mark.parametrize("scatter", [0.0, 2e-5])
+def test_of_what_is_counted_a_second_run_confirms_the_first_and_no_third_is_made(culprit, scatter):
+    levels = [BEFORE] * culprit + [BEFORE * 1.01] * (65 - culprit)
+    answer, taken = searched(levels, min_effect=0.005, sigma_run=3e-5, scatter=scatter)
+    assert [(step.old, step.new) for step in answer.steps] == [(culprit - 1, culprit)]
+    runs = Counter(one.position for one in taken)
+    assert runs[culprit - 1] == runs[culprit] == 2
+    assert max(runs.values()) == 2
+
+
+def test_ends_that_count_the_same_are_each_confirmed_once():
+    answer, taken = searched([BEFORE] * 65, min_effect=0.005)
+    assert not answer.reproduced
+    assert Counter(one.position for one in taken) == {0: 2, 64: 2}
+
+
+def test_counts_that_do_not_repeat_are_run_as_often_as_others():
+    levels = [BEFORE] * 20 + [BEFORE * 1.01] * 45
+    for seed in range(5):
+        answer, taken = searched(levels, min_effect=0.005, sigma_run=3e-3, scatter=3e-3, seed=seed)
+        assert [(step.old, step.new) for step in answer.steps] == [(19, 20)]
+        runs = Counter(one.position for one in taken)
+        assert max(runs[19], runs[20]) > 2
+
+
+def test_a_policy_of_counts_asks_for_two_values_and_one_of_what_varies_for_three():
+    terms = SearchTerms(error=0.01, min_effect=0.005)
+    of_counts = policy_of(terms, [counted(0, BEFORE)], first=0, images=False)
+    of_rates = policy_of(terms, [replace(counted(0, BEFORE), metric=PPS)], first=0, images=False)
+    assert (of_counts.values_that_prove, of_rates.values_that_prove) == (2, 3)
+
+
 def test_one_kernel_on_both_sides_of_an_untestable_commit_is_one_level():
     levels = [BEFORE] * 8 + [AFTER] * 3
     across = {"untestable": frozenset({5}), "across": frozenset({6})}
@@ -238,10 +283,30 @@ def test_a_report_says_what_a_count_cannot_see_and_doubts_no_missing_spread():
     assert report.headline is not None
     assert report.headline.regression
     (note,) = report.headline.contrast.notes
-    assert note.startswith("counted, not timed")
-    assert "hardware has the last word" in note
-    assert "(where lower is better) rose by 0.5%" in report.summary[0]
-    assert "from 792.5 to 796.5 instructions/packet" in report.summary[0]
+    assert note.startswith("this is a count, not a time")
+    assert "Confirm it on hardware." in note
+    told = "execute 0.5 % more instructions per packet (792.5 → 796.5)."
+    assert told in report.summary[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome", "told"),
+    [
+        ((AFTER, AFTER), "passed", " and all new ones lie above the old ones."),
+        ((AFTER, BEFORE), "failed", " and not all new ones lie above the old ones."),
+        ((AFTER,), "not made", "The proof needs 2 of each."),
+    ],
+)
+def test_both_sides_of_a_count_are_proved_by_two_values_that_lie_apart(more, outcome, told):
+    report = compose(
+        range=reports.history(2),
+        answer=reports.answer(reports.step(0, 1, AFTER / BEFORE - 1)),
+        samples=[counted(0, BEFORE, BEFORE), counted(1, *more)],
+        setting=replace(reports.SETTING, metric=INSTRUCTIONS_PER_PACKET, min_effect=0.001),
+    )
+    (check,) = (check for check in report.checks if check.name == "both sides proved")
+    assert check.outcome.value == outcome
+    assert check.detail.endswith(told)
 
 
 def capture(event: str, **counts: int) -> Profile:
@@ -257,3 +322,35 @@ def test_a_function_that_does_more_takes_nothing_from_the_others_when_all_is_cou
     assert (same.name, same.delta, same.beyond_chance) == ("route_lookup", 0.0, False)
     sampled = [replace(each, event="cycles") for each in (old, new)]
     assert all(change.delta for change in compare_symbols(*sampled))
+
+
+def test_counts_of_which_one_side_repeats_wholly_are_compared_without_a_warning():
+    # A real search of thirty commits: what valgrind counted of a checksum.
+    counts = (
+        *((0, 1586627422.0), (29, 2320630617.0), (15, 1586627417.0), (22, 2320630596.0)),
+        *((18, 2320630591.0), (16, 1586627405.0), (17, 1586627401.0), (17, 1586627401.0)),
+        (18, 2320630572.0),
+    )
+    taken = [
+        Measurement(position=at, value=value, at_s=float(second))
+        for second, (at, value) in enumerate(counts)
+    ]
+    evidence = Evidence(
+        measurements=tuple(taken),
+        untestable=frozenset(),
+        built=frozenset(at for at, _ in counts),
+        same_as_previous=frozenset(),
+    )
+    policy = SearchPolicy(
+        higher_is_better=False,
+        sigma_run=2.25e-5,
+        sigma_build=1e-6,
+        far_share=0.0,
+        images=False,
+        layout=False,
+        counted=True,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = plan(29, evidence, COSTS, policy)
+    assert [(step.old, step.new) for step in answer.steps] == [(17, 18)]

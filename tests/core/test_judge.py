@@ -196,7 +196,9 @@ def test_a_change_of_three_percent_that_one_image_alone_has_is_called_layout(see
     farm.boot(31, times=5)
     verdict = farm.settle(31)
     assert isinstance(verdict, Nothing)
-    assert "is one image's layout, not the code: in another order it is " in verdict.reason
+    assert (
+        "is the layout of one image, not the code. In another link order it is " in verdict.reason
+    )
     assert {image for position, image in farm.boots if position == 31} == {0, 1, 2}
     farm.boot(32)
     assert isinstance(farm.settle(32), Nothing)

@@ -92,7 +92,7 @@ def test_what_was_marked_is_no_alarm_any_more(said: Said) -> None:
 def test_the_reason_names_who_said_so() -> None:
     farm = dropping()
     verdict = look(farm, AT, marked(farm, Said.NOISE))
-    assert verdict.reason.endswith("which was marked noise by ann: both levels count as one")
+    assert verdict.reason.endswith("which was marked as noise by ann: both levels count as one")
 
 
 @pytest.mark.parametrize("said", list(Said))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from email import message_from_bytes, policy
+from html import unescape
 from pathlib import Path
 from statistics import fmean
 
@@ -26,10 +28,36 @@ from tests.fakes.reports import history
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mail"
 HEADLINE = re.compile(
-    r"(?P<verb>fell|rose) by (?P<size>[\d.]+)% \(95% interval (?P<low>[+-][\d.]+)% to "
-    r"(?P<high>[+-][\d.]+)%\), from (?P<old>[\d.]+) to (?P<new>[\d.]+) "
+    r"(?P<verb>lowered|raised)?(?: the [^%]{,80} by)? (?P<size>[\d.]+) %"
+    r"(?: (?P<way>slower|faster|more|fewer)[^%(]*)? "
+    r"\((?P<old>[\d.,]+) → (?P<new>[\d.,]+)[^)]*\)\. "
+    r"The 95 % interval is (?P<low>[+-][\d.]+) % to (?P<high>[+-][\d.]+) %\."
 )
+NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+MINISTAT = re.compile(
+    rf"^x +\d+ +{NUMBER} +{NUMBER} +{NUMBER} +{NUMBER} +\S+\n"
+    rf"\+ +\d+ +{NUMBER} +{NUMBER} +{NUMBER} +{NUMBER} +\S+\n"
+    rf"Difference at [\d.]+% confidence\n\s+{NUMBER} \+/- \S+\n\s+{NUMBER}% ",
+    re.MULTILINE,
+)
+COST = re.compile(
+    r" (?P<old>[\d.,]+)(?: ?%)? +(?P<new>[\d.,]+)(?: ?%)? +(?P<change>[+-][\d.,]+)$", re.MULTILINE
+)
+GOLDEN_MAILS = sorted(path for path in GOLDEN.iterdir() if path.suffix != ".json")
 positive = st.floats(min_value=1.0, max_value=1e9)
+
+
+def said(mail: Path) -> str:
+    """What a reader sees of a golden mail, whatever its form: text, HTML, Markdown, or both."""
+    if mail.suffix == ".eml":
+        message = message_from_bytes(mail.read_bytes(), policy=policy.default)
+        parts = [part for part in message.walk() if part.get_content_maintype() == "text"]
+        return "\n".join(seen(part.get_content(), part.get_content_subtype()) for part in parts)
+    return seen(mail.read_text(encoding="utf-8"), mail.suffix[1:])
+
+
+def seen(text: str, form: str) -> str:
+    return unescape(re.sub(r"<[^<>]*>", "", text)) if form == "html" else text
 
 
 def sample(position: int, image: int, *values: float) -> Sample:
@@ -98,18 +126,47 @@ def test_the_interval_keeps_its_relative_width_around_the_printed_change(old, ra
     assert (1 + change.high) / (1 + change.low) == pytest.approx((1 + step.high) / (1 + step.low))
 
 
-@pytest.mark.parametrize("mail", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("mail", GOLDEN_MAILS, ids=lambda path: path.name)
 def test_each_percentage_of_a_golden_mail_is_that_of_the_levels_printed_beside_it(mail):
-    text = " ".join(mail.read_text(encoding="utf-8").split())
+    text = " ".join(said(mail).split())
     for found in HEADLINE.finditer(text):
-        old, new = float(found["old"]), float(found["new"])
+        old, new = (float(found[side].replace(",", "")) for side in ("old", "new"))
         change = 100 * (new / old - 1)
         assert abs(change) == pytest.approx(float(found["size"]), abs=0.06)
-        assert (change < 0) == (found["verb"] == "fell")
+        assert (change < 0) == bool({found["verb"], found["way"]} & {"lowered", "slower", "fewer"})
         assert float(found["low"]) <= change + 0.06
         assert float(found["high"]) >= change - 0.06
 
 
 def test_the_golden_mails_have_headlines_to_recompute():
-    texts = (" ".join(mail.read_text(encoding="utf-8").split()) for mail in GOLDEN.glob("*.txt"))
-    assert sum(len(HEADLINE.findall(text)) for text in texts) >= 5
+    for form in ("txt", "html", "md", "eml"):
+        texts = (" ".join(said(mail).split()) for mail in GOLDEN.glob(f"*.{form}"))
+        assert sum(len(HEADLINE.findall(text)) for text in texts) >= 5, form
+
+
+@pytest.mark.parametrize("mail", GOLDEN_MAILS, ids=lambda path: path.name)
+def test_each_block_of_a_golden_mail_has_the_difference_of_its_own_averages(mail):
+    for figures in MINISTAT.findall(said(mail)):
+        *_, old = map(float, figures[:4])
+        *_, new = map(float, figures[4:8])
+        difference, percent = map(float, figures[8:])
+        assert difference == pytest.approx(new - old, rel=1e-4, abs=abs(old) * 2e-6)
+        assert percent == pytest.approx(100 * difference / old, rel=1e-3, abs=1e-6)
+
+
+def test_the_golden_mails_have_blocks_to_recompute_in_each_form():
+    for form in ("txt", "html", "md", "eml"):
+        blocks = (MINISTAT.findall(said(mail)) for mail in GOLDEN.glob(f"*.{form}"))
+        assert sum(map(len, blocks)) >= 5, form
+
+
+@pytest.mark.parametrize("name", ["counted.txt", "profiled.txt"])
+def test_each_change_of_a_table_of_costs_is_that_of_its_two_figures(name):
+    found = list(COST.finditer(said(GOLDEN / name)))
+    assert len(found) >= 5
+    for row in found:
+        figures = row["old"], row["new"], row["change"]
+        old, new, change = (float(figure.replace(",", "")) for figure in figures)
+        # Each of the three is rounded by itself.
+        rounding = 0.016 if all("." in figure for figure in figures) else 1.6
+        assert change == pytest.approx(new - old, abs=rounding)

@@ -30,13 +30,13 @@ def test_there_is_no_precision_before_somebody_judged():
 
 
 def test_the_record_is_a_sentence():
-    assert so_far(TrackRecord()).startswith("Nobody has said yet")
+    assert so_far(TrackRecord()).startswith("No report of this farm has been reviewed yet.")
     assert so_far(TrackRecord(right=11, wrong=1)) == (
-        "Of 12 named so far that people judged, 11 were real (92%, 95% interval 65% to 99%)."
+        "People reviewed 12 reports of this farm: 11 were right (92 %, 95 % interval 65 % to 99 %)."
     )
 
 
 def test_an_opinion_names_who_said_it_and_harms_nobody():
     hostile = Opinion(kind="fixed", author="\u202eann\n", at_s=1.0, fixed_by="r1\x1b[2J")
     assert "\x1b" not in said(harmless_opinion(hostile))
-    assert said(Opinion(kind="noise", author="ann", at_s=1.0)) == "noise, not a change, says ann"
+    assert said(Opinion(kind="noise", author="ann", at_s=1.0)) == "ann marked it as noise."

@@ -54,7 +54,7 @@ def test_too_few_boots_have_a_difference_and_no_interval_and_it_says_why():
     found = held([sample(1, FAST)], [sample(2, (90.0,))])
     assert found.difference == pytest.approx(-0.1)
     assert (found.low, found.high, found.contrast.ministat) == (None, None, "")
-    assert found.contrast.notes == ("r2 has 1 value: Student's t needs 3",)
+    assert found.contrast.notes == ("r2 has 1 value. Student's t needs 3.",)
 
 
 @pytest.mark.parametrize("old", [(0.0,), (0.0, 0.0, 0.0)])

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from buildbot_bench.cli.ci import outcome_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import AppliedFix, Report, ReportKind, compose, kind_of
-from buildbot_bench.core.report.words import sureness
+from buildbot_bench.core.report.words import standing, sureness
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer, Slope, SlopePart
 from tests.fakes import reports
@@ -36,7 +38,7 @@ def test_largest_sure_regression_is_the_headline():
 
 def test_subject_names_commit_change_testbed_and_certainty():
     subject = composed(answer(step(0, 1, -0.25588, 0.9962))).subject
-    assert subject == "[bench] r311849 (a1b2c3d4e6): forwarding -25.6% on apu2 [99% sure]"
+    assert subject == "[bench] r311849 (a1b2c3d4e6): forwarding -25.6 % on apu2 [99 % sure]"
 
 
 def test_a_rise_is_the_regression_of_a_metric_where_lower_is_better():
@@ -44,7 +46,8 @@ def test_a_rise_is_the_regression_of_a_metric_where_lower_is_better():
     found = answer(step(0, 1, -0.3), step(1, 2, 0.1))
     report = composed(found, setting=replace(SETTING, metric=latency))
     assert report.headline.new.label == "r311850"
-    assert "(where lower is better) rose by 10.0%" in report.summary[0]
+    assert "raised the latency of forwarding on apu2 by 10.0 %" in report.summary[0]
+    assert "Lower is better." in report.summary[0]
 
 
 def test_a_sure_improvement_alone_is_answered_but_not_mailed():
@@ -65,7 +68,13 @@ def test_a_step_is_named_when_its_probability_reaches_what_was_asked(probability
 
 @pytest.mark.parametrize(
     ("probability", "told"),
-    [(1.0, "99%"), (0.99999, "99%"), (0.989999, "98%"), (0.29, "29%"), (0.004, "less than 1%")],
+    [
+        (1.0, "99 %"),
+        (0.99999, "99 %"),
+        (0.989999, "98 %"),
+        (0.29, "29 %"),
+        (0.004, "less than 1 %"),
+    ],
 )
 def test_certainty_is_rounded_down_and_never_whole(probability, told):
     assert sureness(probability) == told
@@ -75,7 +84,7 @@ def test_ends_that_do_not_differ_are_not_reproduced_and_shown():
     report = reports.not_reproduced()
     assert report.kind is ReportKind.NOT_REPRODUCED
     assert report.headline is None
-    assert "does not differ" in report.summary[0]
+    assert "do not differ" in report.summary[0]
     assert not report.ends.comparison.significant
     assert not report.mailable
 
@@ -142,7 +151,7 @@ def test_nothing_is_borrowed_across_a_part_where_a_step_may_lie():
     report = composed(answer(step(4, 5, -0.25), unresolved=((0, 4),)), n=5, values=values)
     held = report.headline.contrast
     assert (held.comparison, held.ministat) == (None, "")
-    assert held.notes == ("r311852 has 1 value: Student's t needs 3",)
+    assert held.notes == ("r311852 has 1 value. Student's t needs 3.",)
 
 
 def test_values_of_all_images_count_and_those_of_other_metrics_do_not():
@@ -177,9 +186,9 @@ def test_the_commands_to_repeat_name_range_testbed_and_workload():
 @pytest.mark.parametrize(
     ("left_out", "told"),
     [
-        ((), "c255761 was applied to 3 revisions of those that were built; the others have it."),
-        (("r1", "r2"), "it does not fit r1, r2, which were built without it."),
-        (tuple(f"r{n}" for n in range(10)), "r7 and 2 more, which were built without it."),
+        ((), "The search applied c255761 to 3 revisions. The others contain it."),
+        (("r1", "r2"), "It does not apply to r1, r2: these were built without it."),
+        (tuple(f"r{n}" for n in range(10)), "r7 and 2 more: these were built without it."),
     ],
 )
 def test_a_fix_that_was_applied_is_told_and_repeated(left_out, told):
@@ -187,6 +196,11 @@ def test_a_fix_that_was_applied_is_told_and_repeated(left_out, told):
     report = composed(answer(step(1, 2, -0.25)), setting=replace(SETTING, carried=fix))
     assert report.summary[1].endswith(told)
     assert all("--with c255761" in command for command in report.reproduce[:-1])
+
+
+def test_two_builds_of_a_revision_have_a_fix_once():
+    fix = AppliedFix.of_builds(40 * "c", applied=["a", "b", "a"], left_out=["r3", "r2", "r3"])
+    assert (fix.fix, fix.applied, fix.left_out) == (ABBREVIATION_LENGTH * "c", 2, ("r3", "r2"))
 
 
 def test_commands_of_the_caller_replace_them():
@@ -239,7 +253,8 @@ def test_a_report_holds_no_text_that_is_not_plain():
 
 
 def test_levels_are_told_in_the_metrics_unit():
-    assert "from 1000 to 750 pps" in composed(answer(step(0, 1, -0.25))).summary[0]
+    told = composed(answer(step(0, 1, -0.25))).summary[0]
+    assert "25.0 % slower (1,000 → 750 packets per second)" in told
 
 
 def test_a_slope_is_mailed_as_that_and_names_nobody():
@@ -248,9 +263,9 @@ def test_a_slope_is_mailed_as_that_and_names_nobody():
     assert report.mailable
     assert report.headline is None
     assert report.subject == (
-        "[bench] r311848 to r311856: forwarding -6.1% on apu2, little by little [slope]"
+        "[bench] r311848 to r311856: forwarding -6.1 % on apu2, little by little [slope]"
     )
-    assert "none of them changed 2.0% by itself" in report.summary[0]
+    assert "No single commit changed it by 2 % or more." in report.summary[0]
 
 
 def test_a_slope_that_made_it_faster_is_not_mailed():
@@ -264,3 +279,33 @@ def test_a_step_that_is_not_separated_from_layout_is_suspected_not_found():
     report = composed(answer(replace(step(0, 1, -0.04), separated=False)))
     assert report.kind is ReportKind.INCONCLUSIVE
     assert report.headline is None
+
+
+def test_a_step_beside_the_headline_that_student_cannot_tell_is_suspected():
+    two = LEVELS | {2: (900.0, 903)}
+    found = answer(step(0, 1, -0.25), step(1, 2, 0.2, 0.998))
+    (other,) = composed(found, values=two).other_steps
+    assert standing(other) == "suspected, 99 % likely, not proved by boots of both sides"
+    (other,) = composed(found).other_steps
+    assert standing(other) == "99 % sure"
+
+
+def test_a_step_that_the_search_had_no_boots_left_to_prove_is_no_culprit():
+    report = composed(answer(replace(step(0, 1, -0.25), proved=False)))
+    assert report.kind is ReportKind.INCONCLUSIVE
+    assert report.headline is None
+
+
+@pytest.mark.parametrize("probability", [0.99, 0.99915, 0.9999999, 1.0])
+def test_one_number_says_everywhere_how_sure_the_culprit_is(probability):
+    report = composed(answer(step(0, 1, -0.25, probability)))
+    said = to_json(report)["headline"]["probability"]
+    assert said == 0.99
+    assert report.subject.endswith(f"[{100 * said:.0f} % sure]")
+    assert f"is {100 * said:.0f} % sure" in report.summary[1]
+    assert outcome_of(report, "").outputs["probability"] == f"{said}"
+    assert sureness(probability) == sureness(said) == f"{100 * said:.0f} %"
+
+
+def test_less_than_one_percent_is_not_called_none():
+    assert sureness(0.004) == "less than 1 %"

@@ -10,12 +10,14 @@ from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.report import (
     Context,
     ControlRecord,
+    ProbeRecord,
     Report,
     SeriesSamples,
     compose,
     replay_stages,
     runners_up,
 )
+from buildbot_bench.core.report.both_sides import cost
 from buildbot_bench.core.report.stages import MOST_STAGES
 from buildbot_bench.core.report.words import reach as reach_in_words
 from buildbot_bench.core.sample import Iteration
@@ -56,8 +58,8 @@ def test_a_finding_of_which_all_is_proven_has_no_disclaimer():
 
 def test_what_is_not_proven_is_named_before_anything_else():
     assert reports.broken_range().disclaimer == (
-        "Not all is proven: images agree (not made), setup alike (failed), "
-        "still present (not made); see the checks."
+        "3 of 5 checks did not pass: images agree (not made), setup alike (failed), "
+        "still present (not made)."
     )
 
 
@@ -95,12 +97,12 @@ def test_a_change_in_the_wrong_direction_proves_nothing():
 def test_one_image_on_a_side_may_be_a_matter_of_layout():
     report = composed(more=samples({0: FIVE}, image=1))
     assert outcome(report, "images agree") == "not made"
-    assert detail(report, "images agree").startswith("2 images before and 1 after the step")
+    assert detail(report, "images agree").startswith("2 builds before and 1 after the step")
 
 
 def test_a_job_that_makes_no_other_image_is_named():
     assert "cannot relink" not in detail(composed(), "images agree")
-    assert detail(composed(one_order=True), "images agree").endswith("; the job cannot relink")
+    assert detail(composed(one_order=True), "images agree").endswith(" The job cannot relink.")
 
 
 def test_images_agree_when_each_shows_the_change_against_each():
@@ -111,7 +113,7 @@ def test_images_agree_when_each_shows_the_change_against_each():
 def test_an_image_of_the_culprit_without_the_change_refutes_it():
     report = composed(more=samples({1: FIVE}, image=1))
     assert outcome(report, "images agree") == "failed"
-    assert "between any two of them at least +0.0%" in detail(report, "images agree")
+    assert "two of them differ by +0.0 % only" in detail(report, "images agree")
 
 
 def test_revisions_of_one_level_are_images_of_it_too():
@@ -130,18 +132,18 @@ def test_the_newest_revision_tells_whether_the_step_is_still_there(newest, told)
 def test_a_tip_with_too_few_boots_says_nothing():
     report = composed(n=1, later=tuple(samples({7: LESS[:2]})))
     assert outcome(report, "still present") == "not made"
-    assert detail(report, "still present") == "r311855 has 2 boots"
+    assert detail(report, "still present") == "r311855 has 2 boots only."
 
 
 def test_the_culprit_itself_is_no_proof_that_the_step_is_still_there():
     report = composed(n=1)
-    assert detail(report, "still present") == "nothing newer than r311849 was measured"
+    assert detail(report, "still present") == "No revision after r311849 was measured."
 
 
 def test_other_steps_on_the_way_to_the_tip_may_be_why_the_level_is_low():
     report = reports.iflib()
     assert outcome(report, "still present") == "not made"
-    assert "3 other steps between had a part in it" in detail(report, "still present")
+    assert "3 other steps lie between." in detail(report, "still present")
 
 
 DAY_S = 86400.0
@@ -151,10 +153,10 @@ WELL = ControlRecord(label="r1", rounds=9, spread=0.0042, every_s=DAY_S, last_go
 @pytest.mark.parametrize(
     ("control", "told", "words"),
     [
-        (WELL, "passed", "r1 within 0.4% of its level in 9 rounds"),
-        (replace(WELL, held=True), "failed", "the testbed is in quarantine, for r1 is off its"),
-        (replace(WELL, rounds=1), "not made", "the level of r1 is not known yet"),
-        (replace(WELL, last_good_s=7 * DAY_S), "not made", "r1 was measured last 72.0 h before"),
+        (WELL, "passed", "The control image r1 stayed within 0.4 % of its level in 9 rounds."),
+        (replace(WELL, held=True), "failed", "The testbed is in quarantine: r1 is off its"),
+        (replace(WELL, rounds=1), "not made", "The level of r1 is not known yet."),
+        (replace(WELL, last_good_s=7 * DAY_S), "not made", "r1 was last measured 72.0 h before"),
     ],
 )
 def test_the_control_image_tells_whether_the_lab_was_well(control, told, words):
@@ -194,7 +196,7 @@ def test_what_only_one_side_tells_is_a_difference():
     old, new = images(DROP)
     report = composed(images=(old, replace(new, facts=frozenset({("dut", "AMD GX-412TC")}))))
     assert [(fact.name, fact.new) for fact in report.setup] == [
-        ("system", "(not told)"),
+        ("system", "(not reported)"),
         ("dut", "AMD GX-412TC"),
         ("control image", "none"),
     ]
@@ -282,9 +284,23 @@ def test_cost_counts_boots_failures_and_the_images_that_were_booted():
 
 def test_the_next_candidate_is_told_with_its_probability():
     (candidate,) = reports.iflib().candidates
-    assert (candidate.first.label, candidate.last.label) == ("r311850", "r312903")
+    assert (candidate.first.label, candidate.last.label) == ("r311850", "r311850")
     unlikely = Suspect(old=1, new=2, probability=0.0001, effect=0.0)
-    assert composed(runners_up=(unlikely,)).candidates == ()
+    assert composed(runners_up={1: (unlikely,)}).candidates == ()
+
+
+def test_a_thousand_commits_that_hardly_come_into_question_are_no_candidate():
+    stretch = Suspect(old=1, new=1055, probability=0.0085, effect=-0.03)
+    assert composed(runners_up={1: (stretch,)}).candidates == ()
+
+
+def test_a_boot_that_never_began_did_not_fail():
+    made = ProbeRecord(serial=1, label="r1", value=1.0, duration_s=60.0)
+    failed = ProbeRecord(serial=2, label="r1", failure="no traffic", duration_s=60.0)
+    waiting = ProbeRecord(serial=3, label="r2", failure="cancelled", made=False)
+    spent = cost([made, failed, waiting], [])
+    assert (spent.boots, spent.failed, spent.lab_s) == (2, 1, 120.0)
+    assert cost([waiting], []) is None
 
 
 def evidence(values) -> Evidence:
@@ -326,12 +342,20 @@ def test_of_a_long_search_some_stages_are_replayed_the_last_among_them():
     assert stages[-1].at_s == len(many) - 1
 
 
-def test_the_runner_up_is_the_likeliest_place_that_the_answer_does_not_name():
+def test_the_runner_up_lies_beside_the_step_and_changes_the_same_way():
     found = answer(step(5, 6, -0.25))
-    (place,) = runners_up(16, evidence(HALVED), POLICY, found)
-    assert (place.old, place.new) != (5, 6)
-    assert place.probability < 0.05
+    places = runners_up(16, evidence(HALVED), POLICY, found)[6]
+    assert {(place.old, place.new) for place in places} <= {(4, 5), (6, 8)}
+    assert all(place.effect < 0 and place.probability < 0.05 for place in places)
+    odds = [place.probability for place in places]
+    assert odds == sorted(odds, reverse=True)
+
+
+def test_a_change_far_off_is_another_step_and_no_runner_up():
+    far = [*HALVED, (12, 748.0), (14, 748.0), (13, 690.0), (13, 752.0)]
+    places = runners_up(16, evidence(far), POLICY, answer(step(5, 6, -0.25)))[6]
+    assert all(place.new <= 8 for place in places)
 
 
 def test_nothing_is_next_before_two_revisions_are_measured():
-    assert runners_up(16, evidence(HALVED[:1]), POLICY, answer()) == ()
+    assert runners_up(16, evidence(HALVED[:1]), POLICY, answer()) == {}

@@ -22,7 +22,7 @@ DROPS = {
     2: (80.0, 81.0, 79.0),
     3: (72.0, 73.0, 71.0),
 }
-SENTENCES = ("r7 was marked noise by ann.",)
+SENTENCES = ("r7 was marked as noise by ann.",)
 
 
 def report(*steps, **known):
@@ -49,7 +49,7 @@ def test_an_expected_step_is_not_the_culprit_of_another_drop():
 
 def test_an_expected_step_alone_is_told_as_known_and_mailed_to_nobody():
     told = report(BOTH[0], expected={1: "ann"})
-    assert told.summary[1].endswith("It is known: ann marked it as expected.")
+    assert told.summary[1].endswith("ann marked this change as expected.")
     assert not told.mailable
     assert report(BOTH[0]).mailable
 
@@ -66,11 +66,11 @@ def test_a_doubtful_step_is_no_known_one():
 
 @pytest.mark.parametrize("render", [report_text, report_html, report_markdown])
 def test_each_form_of_a_report_tells_marks_and_known_steps(render):
-    text = render(report(*BOTH, expected={1: "ann"}, marked=SENTENCES))
-    assert "What people said of this series" in text
-    assert "marked noise by ann" in text
-    assert "known: expected, says ann" in text
-    assert "What people said" not in render(report(*BOTH))
+    text = " ".join(render(report(*BOTH, expected={1: "ann"}, marked=SENTENCES)).split())
+    assert "Marks on this series" in text
+    assert "marked as noise by ann" in text
+    assert "marked as expected by ann" in text
+    assert "Marks on" not in render(report(*BOTH))
 
 
 def test_the_spread_is_told_with_and_without_the_mark():
@@ -82,8 +82,8 @@ def test_the_spread_is_told_with_and_without_the_mark():
     spread = (NOISE, replace(NOISE, sigma_build=0.008))
     told = describe_marks(marks, {7: "r7", 9: "r9"}, spread, workload="fw", testbed="apu2")
     noise, expected = told
-    assert noise.startswith("r7 was marked noise by ann; the spread of builds learnt of fw on apu2")
-    assert noise.endswith(" is 0.80 % with it, 0.50 % without.")
+    assert noise.startswith("r7 was marked as noise by ann. The spread of builds of fw on apu2 is")
+    assert noise.endswith(" is 0.80 % with it and 0.50 % without it.")
     assert expected == (
-        "r9 was marked expected by bob: its level is what later commits are held against."
+        "r9 was marked as expected by bob. Later commits are compared with its level."
     )

@@ -39,13 +39,17 @@ def test_the_counts_of_the_whole_range_are_told_with_the_culprits_own() -> None:
         ("neither", 1260),
     ]
     assert touched.reasons == (
-        "340 of 1600 commits touch what the kernel is built from; 20 what forwarding executes.",
         (
-            "41% of the search's prior lay on the 20 that touch what runs, 19% on the 320 that"
-            " touch what else is built, and 39% on the 1260 that touch neither; half of it is"
-            " spread evenly."
+            "340 of 1,600 commits change files that the kernel is built from."
+            " 20 of them change code that forwarding executes."
         ),
-        "r311849 touches what forwarding executes.",
+        (
+            "The search began with this suspicion: 41 % on the 20 commits that change executed"
+            " code, 19 % on the 320 commits that change other built files, and 39 % on the 1,260"
+            " commits that change neither."
+        ),
+        "Half of the suspicion is the same for each commit.",
+        "r311849 changes code that forwarding executes.",
     )
 
 
@@ -60,12 +64,13 @@ def test_without_captures_nothing_is_said_of_what_runs() -> None:
     touched = report(prior("sys/a.c", "README.md", "bin/cat.c")).touched
     assert touched is not None
     assert touched.reasons == (
-        "1 of 3 commits touches what the kernel is built from.",
+        "1 of 3 commits changes files that the kernel is built from.",
         (
-            "67% of the search's prior lay on the one that touches what is built, and 33% on the"
-            " 2 that touch neither; half of it is spread evenly."
+            "The search began with this suspicion: 67 % on the one commit that changes built files,"
+            " and 33 % on the 2 commits that change neither."
         ),
-        "r311849 touches what the kernel is built from.",
+        "Half of the suspicion is the same for each commit.",
+        "r311849 changes files that the kernel is built from.",
     )
 
 
@@ -73,7 +78,7 @@ def test_a_culprit_that_touches_nothing_of_the_kernel_is_to_be_looked_at_twice()
     touched = report(prior("sys/a.c", "README.md", "sys/a.c"), culprit=2).touched
     assert touched is not None
     assert touched.reasons[-1] == (
-        "r311850 touches nothing that the kernel is built from: look twice."
+        "r311850 changes none of the files that the kernel is built from. Check it twice."
     )
 
 

@@ -139,8 +139,8 @@ def test_a_day_means_its_end_and_a_time_itself_in_utc() -> None:
     ("text", "understood"),
     [
         ("v1..v2", "a range has two ends: name them one by one"),
-        ("main:sys/kern", "what stands behind ':' is a file or a message"),
-        (":/fix", "what stands behind ':' is a file or a message"),
+        ("main:sys/kern", "the text after ':' is a file or a message"),
+        (":/fix", "the text after ':' is a file or a message"),
         ("main^2", "leaves the first-parent history; a merge is one commit here, and ^2 one"),
         ("main@{1}", "'1' of 'main@{1}' is no date; write main@{2026-01-31}, in UTC"),
         ("main@{yesterday}", "'yesterday' of 'main@{yesterday}' is no date"),

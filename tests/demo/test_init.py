@@ -71,6 +71,24 @@ def test_its_workflow_and_its_testbeds_belong_together(init, farm, lab):
     assert "see `bench-lab check" not in done.stdout
 
 
+def test_it_may_watch_several_repositories(init, farm):
+    src, fork = "https://example.org/git?p=src.git", "ssh://example.org/fork.git"
+    status, said, _ = init("--repository", f"src={src}", "--repository", f"fork={fork}")
+    assert status == 0
+    assert f"measures {src}, {fork}" in said
+    workflow = load(farm / "bench.yml")
+    assert [(one.key, one.name, one.url) for one in workflow.watches] == [
+        ("", "src", src),
+        ("fork", "fork", fork),
+    ]
+    assert not (farm / "src").exists()
+
+
+def test_a_url_with_an_equals_sign_is_no_name(init, farm):
+    assert init("--repository", "https://example.org/git?p=src.git")[0] == 0
+    assert load(farm / "bench.yml").repository == "https://example.org/git?p=src.git"
+
+
 def test_without_options_there_is_a_history_to_measure(init, farm):
     status, said, _ = init()
     assert status == 0
@@ -127,6 +145,8 @@ def test_what_is_in_the_way_is_named_and_stays(init, farm, name):
         (["--database=mysql://localhost/bench"], "names neither sqlite nor"),
         (["--database=postgresql://bench:secret@localhost/bench"], "into ~/.pgpass"),
         (["--lab=command"], "say --repository"),
+        (["--repository=a=/a", "--repository=/b"], "each needs a name"),
+        (["--repository=a=/a", "--repository=a=/b"], "two are called a"),
         (["--port=9988", "--pb-port=9989", "--masters=2"], "--port and --pb-port meet"),
         (["--user=a b"], "--user: 'a b' is no user's name"),
         (["--url=http://a'b/"], '--url: "http://a\'b/" has a character'),

@@ -12,7 +12,7 @@ import pytest
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.scenario import _verdict, _watch
 
-SUBJECT = "[bench] r311849 (a1b2c3d4e6): forwarding -25.6% on embedded [99% sure]"
+SUBJECT = "[bench] r311849 (a1b2c3d4e6): forwarding -25.6 % on embedded [99 % sure]"
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_mail_that_names_another_commit_does_not(mails, capsys, named):
 
 
 def test_a_mail_about_suspects_of_which_it_is_the_first_does_not(mails):
-    arrives(mails, "[bench] r311849 to r311853 (one of 4): forwarding -25.0% on embedded")
+    arrives(mails, "[bench] r311849 to r311853 (one of 4): forwarding -25.0 % on embedded")
     assert verdict(mails) == 1
 
 

@@ -16,6 +16,7 @@ LONGEST = (
     "test_access_farm",
     "test_several_masters",
     "test_one_incident",
+    "test_kept_farm",
     "test_slope_and_layout",
     "test_restarts",
     "test_broken_branch",

@@ -1,4 +1,4 @@
-"""A farm whose master.cfg says what docs/access.md shows, and whose workers connect by TLS."""
+"""A farm with the master.cfg of docs/how-to/access.md, whose workers connect by TLS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fakes.oauth_sites import SECRET
 from tests.readme import CHECKOUT
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-DOCS = (CHECKOUT / "docs" / "access.md").read_text(encoding="utf-8")
+DOCS = (CHECKOUT / "docs" / "how-to" / "access.md").read_text(encoding="utf-8")
 _CONFIGFILE = re.compile(r"^configfile\s*=.*$", re.MULTILINE)
 _NGINX = """\
 user {user};
@@ -44,7 +44,7 @@ http {{
 
 
 def example(language: str, word: str) -> str:
-    """The example of docs/access.md in which a word stands."""
+    """The example of docs/how-to/access.md in which a word stands."""
     blocks = re.findall(rf"```{language}\n(.*?)```", DOCS, re.DOTALL)
     (block,) = [block for block in blocks if word in block]
     return block
@@ -107,7 +107,7 @@ class GuardedFarm(ReplayFarm):
 
 @contextmanager
 def reverse_proxy(directory: Path, farm_url: str, password_file: Path) -> Iterator[str]:
-    """A real nginx before a farm, as docs/access.md has it; its URL."""
+    """A real nginx before a farm, as docs/how-to/access.md has it; its URL."""
     assert NGINX is not None
     directory.mkdir()
     port = free_port()

@@ -137,6 +137,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(farm: GuardedFarm) -> N
             "/api/v2/builders",
             "/api/v2/none",
             "/plugins/bench/badge.svg",
+            "/plugins/bench/glossary.html",
             "/plugins/bench/flamegraph/1.svg",
             "/plugins/bench/ui.js",
             "/plugins/none",
@@ -155,7 +156,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(farm: GuardedFarm) -> N
 
 
 def github(sites: OAuthSites) -> str:
-    """What docs/access.md shows, with a server of our own in place of github.com."""
+    """What docs/how-to/access.md shows, with a server of our own in place of github.com."""
     block = example("python", "GitHubAuth")
     return block.replace(
         'Secret("github.oauth")', f'Secret("github.oauth"), serverURL="{sites.url}"'
@@ -302,4 +303,4 @@ def test_a_master_that_others_reach_believes_no_header(farm: GuardedFarm) -> Non
         check=False,
     )
     assert done.returncode == 1
-    assert "RemoteUserAuth believes a header that anybody can send" in done.stdout + done.stderr
+    assert "RemoteUserAuth trusts a header that anybody can send" in done.stdout + done.stderr

@@ -182,7 +182,7 @@ def test_the_pages_show_what_broke_and_that_it_is_over(farm: ReplayFarm, tmp_pat
         page.wait("document.querySelector('.strip') && document.querySelector('.facts')")
         facts = page.run("document.querySelector('.facts').innerText")
         assert "what does not build" in facts
-        assert f"well again since r{MENDED}" in facts
+        assert f"works again since r{MENDED}" in facts
         assert "all testbeds" in facts
         page.wait(f"document.body.innerText.includes('r{NOT_BUILT} broke it')")
         keep(page, "breakage")
@@ -192,5 +192,5 @@ def test_the_pages_show_what_broke_and_that_it_is_over(farm: ReplayFarm, tmp_pat
         page.resize()
         page.open(f"{farm.url}#/bench/reports")
         page.wait(f"document.body.innerText.includes('does not build since r{NOT_BUILT}')")
-        page.wait(f"document.body.innerText.includes('(well again since r{MENDED})')")
+        page.wait(f"document.body.innerText.includes('(works again since r{MENDED})')")
         assert page.complaints == []

@@ -16,9 +16,9 @@ from tests.readme import block_with, of, run
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 SEARCHES = "SELECT count(*) FROM bench_search"
-MARKS = [command for command in of("bench-bisect") if "--mark" in command]
+MARKS = [command for command in of("bench-bisect") if "--mark" in command.split()]
 # Those of virtual machines are asked by tests/vm, those without a farm by test_local_bisect.py.
-ELSEWHERE = {"--local", "--mark", "--testbed"}
+ELSEWHERE = {"--local", "--mark", "--print-completion", "--testbed"}
 ASKS = [command for command in of("bench-bisect") if not ELSEWHERE & {*command.split()}]
 # Those that were published are asked for by tests/e2e/test_published.py.
 COMPARES = [

@@ -57,7 +57,7 @@ def test_the_mail_that_closes_it_stands_in_its_thread(farm: ReplayFarm, inbox: I
     assert "[bench] forwarding on replay is back at its level since " in str(closing["Subject"])
     assert closing["In-Reply-To"] == found["Message-ID"]
     assert closing["References"].split()[-1] == found["Message-ID"]
-    assert f"what r{SLOW} brought is over." in flowing(closing)
+    assert f"The incident of r{SLOW} is over." in flowing(closing)
 
 
 def test_the_record_says_closed_with_its_commits(farm: ReplayFarm) -> None:

@@ -25,6 +25,7 @@ pytestmark = [
 PATIENCE_S = 240.0
 FIRST, CULPRIT, LAST = 700000, 700002, 700004
 UNIT = "instructions"
+OF_KERNELS = re.compile(r"\b(boot(s|ed)?|kernels?|packets?)\b", re.IGNORECASE)
 MAKEFILE = """\
 all: bench
 \tmkdir -p pack && cp bench words.txt pack && tar -C pack -cf bench.tar bench words.txt
@@ -137,12 +138,27 @@ def test_the_culprit_is_mailed_in_the_unit_of_the_command(scene: Scene) -> None:
     assert f"r{CULPRIT} (" in str(mail["Subject"])
     assert "count +" in str(mail["Subject"])
     text = flowing(mail)
-    assert "The instruction count of count on runner (where lower is better) rose by" in text
-    assert f" {UNIT}, since r{CULPRIT}" in text
+    assert f"r{CULPRIT} raised the instruction count of count on runner by " in text
+    assert f" {UNIT}). The 95 % interval is" in text
+    assert "Lower is better." in text
     assert "counter" in text
     assert "'s build differs from" in text
-    assert re.search(r"\d+ runs .*took .* of the machine", text)
+    assert re.search(r"\d+ runs .*took .* of machine time", text)
+    told = " ".join(
+        part.get_content() for part in mail.walk() if part.get_content_maintype() == "text"
+    )
+    assert not OF_KERNELS.search(told)
     (search,) = farm.rows("SELECT unit, higher_is_better, state FROM bench_search")
     assert (search["unit"], bool(search["higher_is_better"])) == (UNIT, False)
     (metric,) = farm.rows("SELECT * FROM bench_metric")
     assert (metric["unit"], bool(metric["exact"])) == (UNIT, True)
+
+
+def test_the_verdict_and_the_search_are_told_of_runs(scene: Scene) -> None:
+    farm = scene.farm
+    scene.inbox.wait_for(farm, f"r{CULPRIT}", PATIENCE_S)
+    reasons = [row["verdict"] for row in farm.rows("SELECT verdict FROM bench_judgement")]
+    assert any("Fresh runs of both sides show it" in reason for reason in reasons)
+    assert not any(OF_KERNELS.search(reason) for reason in reasons)
+    (search,) = farm.get("searches")["searches"]
+    assert search["nouns"] == {"iteration": "run", "built": "build", "place": "machine"}

@@ -54,9 +54,9 @@ def test_a_culprit_is_found_and_the_report_counts_what_the_commits_touch(farm) -
     assert report["headline"]["new"]["label"] == CULPRIT
     classes = {one["touch"]: one["commits"] for one in report["touched"]["classes"]}
     assert classes == {"built": 2, "neither": 2}
-    counts, _, own = report["touched"]["reasons"]
-    assert counts == "2 of 4 commits touch what the kernel is built from."
-    assert own == f"{CULPRIT} touches what the kernel is built from."
+    counts, *_, own = report["touched"]["reasons"]
+    assert counts == "2 of 4 commits change files that the kernel is built from."
+    assert own == f"{CULPRIT} changes files that the kernel is built from."
 
 
 def test_commits_of_the_readme_were_not_asked_for_on_their_own_account(farm) -> None:
@@ -70,7 +70,7 @@ def test_commits_of_the_readme_were_not_asked_for_on_their_own_account(farm) -> 
     assert images(farm, LATEST) == 0
     told = {one["label"]: one["why"] for one in farm.get("noops")["views"]}
     assert LATEST in told
-    assert "touches nothing that the kernel of r3118" in told[LATEST]
+    assert "changes no file that the kernel of r3118" in told[LATEST]
 
 
 def test_a_person_may_ask_for_one_all_the_same(farm) -> None:

@@ -88,8 +88,10 @@ def test_one_search_finds_the_culprit_and_both_workloads_prove_it(farm, mail) ->
     assert {own["workload"], other["workload"]} == {"forwarding", OTHER}
     assert (own["standing"], other["standing"]) == ("found", "confirmed")
     assert other["low"] <= other["effect"] <= other["high"] < -0.1
-    alarms = farm.rows("SELECT search_id FROM bench_judgement WHERE state = 'regression'")
-    assert [alarm["search_id"] for alarm in alarms] == [search["id"]] * 2
+    # The lab may have come to the commits in between, and the culprit's own alarm joins as well.
+    alarms = farm.rows("SELECT * FROM bench_judgement WHERE state = 'regression'")
+    assert {alarm["search_id"] for alarm in alarms} == {search["id"]}
+    assert {alarm["workload"] for alarm in alarms} == {"forwarding", OTHER}
 
 
 def test_one_mail_shows_both(farm, mail) -> None:

@@ -52,31 +52,31 @@ CASES = [
         named="VIMAGE",
         place=(APU2, "fbsd12-head.r317849.VIMAGE"),
         boots=5,
-        said=("+1.45%", "better by Student's t"),
+        said=("+1.45 %", "better by Student's t"),
     ),
     Published(
         named="D8526",
         place=(C2558, "fbsd12-head.r299288.D8526"),
         boots=10,
-        said=("+32.49%", "better"),
+        said=("+32.49 %", "better"),
     ),
     Published(
         named="mbuf.patch",
         place=(C2558, "fbsd11-head.r295150.mbuf"),
         boots=10,
-        said=("+1.18%", "undecided, no difference proven", "No difference proven at 95.0%"),
+        said=("+1.18 %", "undecided, no difference proven", "No difference proven at 95.0%"),
     ),
     Published(
         named="D5330",
         place=(C2558, "fbsd10-stable.r295802.D5330"),
         boots=10,
-        said=("-9.04%", "worse, not separated from layout"),
+        said=("-9.04 %", "worse, not separated from layout"),
     ),
     Published(
         named="perf_netmap.patch",
         place=(APU2, "fbsd12-head.iflib"),
         boots=5,
-        said=("-25.59%", "-8.24%", "-6.22%", "-18.93%", "-9.13%", "-4.85%", "worse"),
+        said=("-25.59 %", "-8.24 %", "-6.22 %", "-18.93 %", "-9.13 %", "-4.85 %", "worse"),
     ),
 ]
 

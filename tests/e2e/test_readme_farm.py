@@ -138,13 +138,18 @@ def newcomer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Newcome
     end_processes_in(tmp_path.resolve())
 
 
+def assert_measured(probe: dict[str, Any]) -> None:
+    """A boot that gave no value, as other programs took all of the machine, was made again."""
+    assert len(probe["values"]) == ITERATIONS, probe
+    assert probe["failure"] is None or "the machine is overloaded" in probe["failure"]
+
+
 def test_a_farm_that_stays_builds_and_measures_what_is_pushed(newcomer: Newcomer) -> None:
     newcomer.type(block_with("create-master") + block_with("buildbot.tac"))
     for label in LABELS[:2]:
         newcomer.push(label)
         newcomer.wait(lambda known=label: newcomer.probe_of(known).get("state") == "done", label)
-        probe = newcomer.probe_of(label)
-        assert (probe["failure"], len(probe["values"])) == (None, ITERATIONS)
+        assert_measured(newcomer.probe_of(label))
     assert {path.name for path in (newcomer.home / "lab").iterdir()} >= {
         "artefacts",
         "state",
@@ -165,6 +170,5 @@ def test_a_forgotten_list_of_testbeds_is_told_and_can_be_brought(newcomer: Newco
     assert "name it by --testbeds FILE or BENCH_LAB_TESTBEDS" in why
     newcomer.type([forgotten])
     newcomer.wait(lambda: newcomer.probe_of(LABELS[0])["state"] == "done", "the measurement")
-    probe = newcomer.probe_of(LABELS[0])
-    assert (probe["failure"], len(probe["values"])) == (None, ITERATIONS)
+    assert_measured(newcomer.probe_of(LABELS[0]))
     assert newcomer.trouble() is None

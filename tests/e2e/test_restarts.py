@@ -98,6 +98,19 @@ def test_killed_builder_worker_builds_again(farm: ReplayFarm) -> None:
     assert farm.value("SELECT count(*) FROM bench_image WHERE state <> 'built'") == 0
 
 
+def test_what_ran_is_put_back_when_a_start_broke_off_before_that(farm: ReplayFarm) -> None:
+    search_id, _probe = search_until_blast(farm, "r312400", "r312410", blast_s=6)
+    farm.kill("master")
+    # As Buildbot leaves it when the database hangs up while it tidies up.
+    farm.change("UPDATE masters SET active = 0")
+    farm.resume("master")
+    farm.wait_for_search(search_id)
+    wait_until_idle(farm)
+    going_on = "SELECT count(*) FROM builds WHERE complete_at IS NULL"
+    farm.wait(lambda: farm.value(going_on) == 0, "the end of all builds")
+    assert_whole(farm)
+
+
 def test_cancelled_search_leaves_the_lab_at_once(farm: ReplayFarm) -> None:
     search_id, probe = search_until_blast(farm, "r312300", "r312310", blast_s=200)
     done = farm.bisect("--cancel", str(search_id))

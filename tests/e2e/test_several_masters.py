@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
 from buildbot_bench.core.operations import findings
 from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.plugin.masters.membership import BEAT_S, HOLD_S
 from tests.chaos.masters import Ledger, kill_through_a_search, what_contradicts
 from tests.chaos.several_masters import SeveralMasters
+from tests.databases import closed_database, postgresql_server
 from tests.e2e.checks import place_of
 from tests.e2e.inbox import Inbox
 from tests.e2e.replay_farm import Shape
@@ -51,6 +54,24 @@ def test_a_master_that_stood_still_does_not_go_on_as_a_second_broker(farm: Sever
     farm.wait(lambda: farm.answers(broker), "the one that stood still, or a new one")
     farm.wait(lambda: troubles(farm) == ["", ""], "two masters that live")
     assert farm.broker() == other
+
+
+def test_a_database_that_was_away_for_both_costs_neither_its_builds(
+    farm: SeveralMasters, database: str
+):
+    farm.wait(lambda: troubles(farm) == ["", ""], "two masters that live")
+    time.sleep(HOLD_S)  # from then on one may take what the other left
+    before = {name: one.master.process for name, one in farm.masters.items()}
+    broker = farm.wait_for_broker()
+    with closed_database(postgresql_server(), database):
+        time.sleep(HOLD_S + BEAT_S)  # both leases run out
+    farm.wait(lambda: troubles(farm) == ["", ""], "both leases renewed")
+    time.sleep(2 * BEAT_S)
+    assert farm.broker() == broker
+    assert troubles(farm) == ["", ""]
+    for name, one in farm.masters.items():
+        assert one.master.process is before[name]
+        assert one.master.running
 
 
 def test_a_router_that_goes_is_told_and_its_return_is_enough(farm: SeveralMasters):

@@ -161,11 +161,11 @@ def test_one_mail_tells_of_the_slope_and_of_its_parts(sloping: Scene) -> None:
     rest(farm)
     mail = sloping.inbox.only()
     subject, text = str(mail["Subject"]), plain(mail)
-    told = rf"\[bench\] r{FIRST} to r{SLOPE_END}: forwarding -2\d\.\d% on embedded, "
+    told = rf"\[bench\] r{FIRST} to r{SLOPE_END}: forwarding -2\d\.\d % on embedded, "
     assert re.fullmatch(told + r"little by little \[slope\]", subject), subject
-    assert "none of them changed 15.0% by itself" in " ".join(text.split())
+    assert "No single commit changed it by 15 % or more." in " ".join(text.split())
     parts = re.findall(
-        r"^  (-\d\S*%) \(95% interval .*\): r(\d+) to r(\d+) \(\d commit", text, re.MULTILINE
+        r"^  (-\d\S* %) \(95 % interval .*\): r(\d+) to r(\d+) \(\d commit", text, re.MULTILINE
     )
     assert parts[0][1] == str(FIRST)
     assert parts[-1][2] == str(SLOPE_END)
@@ -180,7 +180,7 @@ def test_the_judge_calls_the_luck_of_one_image_layout(padded: Scene) -> None:
     images = "SELECT DISTINCT ordinal FROM bench_image WHERE label = :label AND state = 'built'"
     built = {row["ordinal"] for row in padded.farm.rows(images, label=f"r{UNLUCKY}")}
     assert built >= {0, 1}
-    assert "one image's layout, not the code" in json.loads(judged["verdict"])["reason"]
+    assert "the layout of one image, not the code" in json.loads(judged["verdict"])["reason"]
 
 
 def test_nobody_gets_a_mail_about_layout(padded: Scene) -> None:

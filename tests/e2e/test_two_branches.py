@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.farm import USER
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import CHROMIUM, Page, chromium
 from tests.e2e.browsing import choose, keep, show
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, git, make_repository
@@ -93,22 +93,40 @@ def test_a_branch_point_is_compared_with_the_trunk_and_named_by_commands(farm: R
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_history_has_a_choice_of_the_branch(farm: ReplayFarm, tmp_path: Path) -> None:
-    labels = "document.querySelector('.plot svg').textContent"
     with chromium(tmp_path) as new_tab:
         page = new_tab()
-        show(page, farm, "history", "document.querySelector('.plot svg')")
+        show(page, farm, "history", _DRAWN)
         keep(page, "history-main")
-        assert f"r{SLOWER}" not in page.run(labels)
+        assert f"r{SLOWER}" not in walked(page)
         choose(page, "branch", BRANCH)
-        page.wait(f"document.querySelector('.plot svg') && {labels}.includes('r{SLOWER}')")
-        assert f"r{FORK}" in page.run(labels)
-        assert f"r{FORK + 1}" not in page.run(labels)
+        page.wait(f"{_DRAWN} && location.hash.endsWith('?branch=stable%2F12')")
+        page.wait("document.querySelector('.series h2 a').href.includes('stable')")
+        there = walked(page)
+        assert {f"r{FORK}", f"r{SLOWER}"} <= set(there)
+        assert f"r{FORK + 1}" not in there
         keep(page, "history-stable")
         assert page.run("location.hash").endswith("?branch=stable%2F12")
         page.run("document.querySelector('.series h2 a').click()")
         page.wait("document.querySelector('h1').textContent === 'replay · forwarding'")
-        page.wait(f"{labels}.includes('r{SLOWER}')")
+        page.wait(_DRAWN)
+        assert f"r{SLOWER}" in walked(page)
         assert page.complaints == []
+
+
+_CHART = "document.querySelector('.chart')"
+_DRAWN = "document.querySelector('.canvas[data-drawn]')"
+
+
+def walked(page: Page) -> list[str]:
+    """The labels of a chart's revisions, by walking along them with the arrow keys."""
+    page.run(f"{_CHART}.focus()")
+    page.press("Home")
+    page.wait(f"{_CHART}.ariaValueText.includes(':')")
+    found: list[str] = []
+    while (label := page.run(f"{_CHART}.ariaValueText").partition(":")[0]) not in found:
+        found.append(label)
+        page.press("ArrowRight")
+    return found
 
 
 def test_a_comparison_takes_names_of_branches(farm: ReplayFarm) -> None:

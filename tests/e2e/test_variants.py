@@ -199,7 +199,7 @@ def test_the_culprit_is_named_where_it_crashes_without_a_later_repair(settled: F
     assert steps_of(report) == [(COMMENT, SLOW, -1)]
     fix = settled.shas[REPAIR][:12]
     told = " ".join(report["summary"])
-    assert f"{fix} was applied to 1 revision" in told
-    assert f"it does not fit {BEFORE}" in told
+    assert f"The search applied {fix} to 1 revision." in told
+    assert f"It does not apply to {BEFORE}" in told
     patched = f"label = '{SLOW}+commit:{fix}'"
     assert settled.count(f"SELECT count(*) FROM bench_image WHERE state = 'built' AND {patched}")

@@ -1,4 +1,4 @@
-"""An HTTP server that shows what it is told to, as a farm's REST interface does to anybody."""
+"""An HTTP server that shows what it is asked to, as a farm's REST interface does to anybody."""
 
 from __future__ import annotations
 

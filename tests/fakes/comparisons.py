@@ -42,12 +42,14 @@ def _title(variants: list[str]) -> str:
 class ComparisonFarm(FakeFarm):
     """`comparison_outcome` is the state in which one ends; `away` what the site of reviews says.
 
-    In a `wary` one each comparison awaits approval, of which any user is capable.
+    In a `wary` one each comparison awaits approval, of which any user is capable. `besides` is what
+    a newer farm says, too.
     """
 
     comparison_outcome: str = "done"
     away: str = ""
     wary: bool = False
+    besides: Json = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=lambda: dict(FILES))
     comparisons: dict[int, FakeComparison] = field(default_factory=dict)
 
@@ -63,8 +65,11 @@ class ComparisonFarm(FakeFarm):
             )
             return self._announced(self.comparisons[comparison_id])
         if (match := re.fullmatch(r"comparisons/(\d+)", path)) and method == "cancel":
-            self._ab_test(int(match[1])).cancelled = True
-            return {}
+            ended = self._as_json(comparison := self._ab_test(int(match[1])))["state"]
+            if ended not in {"running", "awaiting approval"}:
+                return {"state": ended}
+            comparison.cancelled = True
+            return {"state": "cancelling"}
         if match and method == "extend":
             comparison = self._ab_test(int(match[1]))
             comparison.extensions.append(params)
@@ -97,11 +102,10 @@ class ComparisonFarm(FakeFarm):
             raise RefusalError(404, "not found while getting from <ComparisonEndpoint>")
         return self.comparisons[comparison_id]
 
-    @staticmethod
-    def _announced(comparison: FakeComparison) -> Json:
+    def _announced(self, comparison: FakeComparison) -> Json:
         title = _title(comparison.question["variants"])
         cost = {"boots": BOOTS, "hours": 0.5}
-        return {"comparisonid": comparison.comparison_id, "title": title, **cost}
+        return {"comparisonid": comparison.comparison_id, "title": title, **cost, **self.besides}
 
     def _as_json(self, comparison: FakeComparison) -> Json:
         ended = comparison.cancelled or comparison.rejected or comparison.looks > BOOTS
@@ -117,6 +121,7 @@ class ComparisonFarm(FakeFarm):
         )
         done = ended and state == "done"
         return {
+            **self.besides,
             "comparisonid": comparison.comparison_id,
             "state": state,
             "title": _title(comparison.question["variants"]),

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.sql import PooledStore, fetch_all
+from buildbot_bench.plugin.db.pooled import PooledStore
+from buildbot_bench.plugin.db.sql import fetch_all
 
 Row = TypeVar("Row")
 

@@ -1,4 +1,4 @@
-"""A driver whose boots go as a test says; it keeps the verbs that it was told."""
+"""A driver whose boots go as a test says; it keeps the verbs that it was given."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def upgrade_to(engine: sa.Engine, release: str) -> None:
 
 
 def fill(engine: sa.Engine, rows: dict[str, Rows]) -> None:
-    """Into the tables of the release before, on whatever database; parents come first."""
+    """Into the tables of the release before, on any database; parents come first."""
     tables = sa.MetaData()
     tables.reflect(engine)
     with engine.begin() as conn:

@@ -42,7 +42,7 @@ class FakeFarm:
     """A context manager; `users` empty makes an open farm. The other fields may be changed freely.
 
     `hold_after` is the number of probes after which a search that is started waits; `broken` is an
-    HTTP status that every request is answered with; a `mute` farm does what it is told to, but its
+    HTTP status that every request is answered with; a `mute` farm does what it is asked to, but its
     answer is lost. `not_yet` is said, one word after the other, to who asks or starts something.
     """
 
@@ -129,8 +129,10 @@ class FakeFarm:
         match = re.fullmatch(r"searches/(\d+)", path)
         if match and method == "cancel":
             search = self._search(int(match[1]))
-            search.cancelled = search.state == "running"
-            return {}
+            if search.state != "running":
+                return {"state": search.state}
+            search.cancelled = True
+            return {"state": "cancelling"}
         if match and method == "mark":
             return self._search(int(match[1])).mark(params, author="olivier")
         if path.startswith("testbeds/") and method == "release":

@@ -145,7 +145,7 @@ async def _measurements(past: Past) -> None:
     assert untestable is not None
     await past.probe(untestable, state="cancelled")
     await past.probe(2, state="issued", brid=500, issued_at=past.farm.now())
-    for reason in ("backfill", "confirm", "person", "schedule", "commit"):
+    for reason in ("backfill", "confirm", "person", "schedule", "workload", "commit"):
         await past.probe(3, reason=reason)
     await past.probe(4, state="done", judged=True)
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from buildbot_bench.core.report.broken_workload import (
+    BrokenWorkloadReport,
+    harmless_broken_workload,
+)
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
     QuarantineReport,
@@ -38,7 +42,7 @@ LEAPT = QuarantineReport(
     label="r311848",
     unit="pps",
     shift=-0.0498,
-    reason="the control image r311848 is off by -5.0%",
+    reason="the control image r311848 is off by -5.0 %",
     since_s=NOW_S - DAY_S,
     begun_at=NOW_S + 2,
     reference=622_512.4,
@@ -53,7 +57,7 @@ LEAPT = QuarantineReport(
     ),
     iterations=35,
     images=7,
-    searches=("search 12: [bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]",),
+    searches=("search 12: [bench] r311849 (a1b2c3d4e5): forwarding -25.6 % on apu2 [99 % sure]",),
     url="https://bench.example.org/#/bench/lab",
     operator="Lab Keeper <keeper@example.org>",
 )
@@ -98,7 +102,7 @@ def hostile() -> QuarantineReport:
 
 
 def week() -> WeeklyReport:
-    """One testbed is well, one is held, one has no control image."""
+    """One testbed works, one is held, one has no control image."""
     return harmless_week(
         WeeklyReport(
             farm="netlab",
@@ -146,3 +150,22 @@ def silence(**columns) -> SilenceReport:
         url="https://bench.example.org/#/bench/lab",
     )
     return harmless_silence(replace(report, **columns))
+
+
+def broken_workload(**columns) -> BrokenWorkloadReport:
+    """Two kernels that were measured before fail alike; a search waits."""
+    report = BrokenWorkloadReport(
+        farm="netlab",
+        testbed="apu2",
+        workload="forwarding",
+        first="r311848",
+        second="r311852",
+        stood_well=True,
+        reason="the receiver counted 0 packets",
+        worked_s=NOW_S - 2 * 3600,
+        fails_since_s=NOW_S - 1800,
+        output="igb1: link state changed to DOWN / ping: sendto: no route to host",
+        searches=(7,),
+        url="https://bench.example.org/#/bench/lab",
+    )
+    return harmless_broken_workload(replace(report, **columns))

@@ -22,7 +22,7 @@ class LatePool(DirectPool):
         return await super().do(function)
 
 
-class SickPool(DirectPool):
+class SickPool(LatePool):
     """Loses the connection at the next question after `fall_ill`, once."""
 
     _is_ill = False
@@ -33,5 +33,6 @@ class SickPool(DirectPool):
     async def do(self, function):
         if self._is_ill:
             self._is_ill = False
+            await task.deferLater(reactor, 0.001)
             raise ConnectionError("the database went away")
         return await super().do(function)

@@ -37,7 +37,7 @@ class ReadMeasurer:
 
 
 class SilentWatcher:
-    """Keeps what a person would have been told."""
+    """Keeps what a person would have read."""
 
     def __init__(self) -> None:
         self.notices: list[str] = []

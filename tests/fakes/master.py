@@ -14,7 +14,7 @@ from typing import Any
 from buildbot.process.properties import Properties
 from twisted.internet.task import Clock
 
-from buildbot_bench.plugin.db.sql import Pool
+from buildbot_bench.plugin.db.pooled import Pool
 from buildbot_bench.plugin.farm import SERVICE_NAME, bench_builder, profile_builder
 
 NOW_S = 1_800_000_000.0
@@ -39,6 +39,7 @@ class Request:
         return {
             "buildrequestid": self.brid,
             "buildsetid": self.brid,
+            "builderid": self.builder,
             "complete": self.complete,
             "claimed": self.claimed_by is not None,
             "claimed_by_masterid": self.claimed_by,
@@ -92,7 +93,7 @@ class FakeData:
 
 
 class FakeMaster:
-    """The master and its scheduler in one: both are only asked and told."""
+    """The master and its scheduler in one: both only take questions and orders."""
 
     masterid = US
 

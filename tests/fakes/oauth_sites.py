@@ -48,7 +48,7 @@ class OAuthSites:
         return f"{asked['redirect_uri']}?{urlencode(told)}"
 
     def token(self, form: dict[str, str]) -> dict[str, str] | None:
-        """An access token for a code; None when it is not to be had."""
+        """An access token for a code; None when there is none."""
         place, person = self._codes.pop(form.get("code", ""), ("", self.person))
         right = {"client_id": CLIENT, "client_secret": SECRET, "redirect_uri": place}
         right["grant_type"] = "authorization_code"

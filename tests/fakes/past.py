@@ -28,11 +28,17 @@ def boots(level: float, iterations: int = 5, *, series: int = 0) -> tuple[float,
 
 
 class Past:
-    """Writes rows as the broker and the steps would have; everything may be said otherwise."""
+    """Writes rows as the broker and the steps would have; everything may be said otherwise.
 
-    def __init__(self, farm: Farm, shas: Mapping[int, str]) -> None:
+    `facts` are what its testbeds report of each iteration, `unit` is what they measure in.
+    """
+
+    def __init__(self, farm: Farm, shas: Mapping[int, str], *, branch: str = "main") -> None:
+        self.facts: Mapping[str, str] = {}
+        self.unit = "pps"
         self.farm = farm
         self.shas = shas
+        self.branch = branch
         self._serial = count(1)
 
     async def commits(
@@ -51,7 +57,7 @@ class Past:
             )
             for position in positions
         ]
-        await self.farm.store.add_commits("main", rows)
+        await self.farm.store.add_commits(self.branch, rows)
 
     async def image(self, position: int, *, ordinal: int = 0, **columns) -> ImageRow:
         """One build of a revision; by default it is there, with a digest of its own."""
@@ -63,7 +69,7 @@ class Past:
             ordinal=ordinal,
             position=position,
             label=f"r{position}",
-            branch="main",
+            branch=self.branch,
             now=self.farm.now(),
         )
         changed = await self.farm.store.change_image(
@@ -73,7 +79,7 @@ class Past:
         return changed
 
     async def probe(self, image: ImageRow | int, **columns) -> ProbeRow:
-        """A request for iterations; by default a commit's, which nobody has issued yet."""
+        """A request for iterations; by default a commit's, not issued yet."""
         if isinstance(image, int):
             image = await self.image(image)
         serial = next(self._serial)
@@ -97,7 +103,7 @@ class Past:
         return changed
 
     async def measured(
-        self, image: ImageRow | int, values: Sequence[float], *, unit: str = "pps", **columns
+        self, image: ImageRow | int, values: Sequence[float], *, unit: str = "", **columns
     ) -> ProbeRow:
         """A probe that ended well, with these values, each measured after all that was before."""
         columns = {"state": "done", "iterations": len(values)} | columns
@@ -112,7 +118,7 @@ class Past:
         ordinal: int,
         value: float | None,
         *,
-        unit: str = "pps",
+        unit: str = "",
         log: str = "",
     ) -> None:
         """One iteration of a probe, a second after the one before; no value: it failed."""
@@ -120,12 +126,13 @@ class Past:
         await self.farm.store.add_iteration(
             probe=probe,
             ordinal=ordinal,
-            unit="" if value is None else unit,
+            unit="" if value is None else unit or self.unit,
             value=value,
             failure="no traffic" if value is None else None,
             at_s=self.farm.now(),
             duration_s=2.0,
             log=log,
+            facts=self.facts,
         )
 
     async def lab_answers(
@@ -166,7 +173,7 @@ class Past:
         }
         given = {name: columns.pop(name) for name in list(columns) if name in asked}
         wanted = NewSearch(
-            branch="main",
+            branch=self.branch,
             workload=WORKLOAD,
             old_sha=self.shas[old],
             old_position=old,
@@ -213,6 +220,7 @@ class Past:
             "workload": WORKLOAD,
             "unit": "pps",
             "state": JudgementState.REGRESSION,
+            "branch": self.branch,
         }
         new_one = NewJudgement(
             old_sha=self.shas[old],

@@ -1,4 +1,4 @@
-"""The search that the fake farm plays, and its refusals; it knows no HTTP."""
+"""The search that the fake farm plays, and its refusals; it needs no HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STORY = (
         suspects=((311848, 311849, 0.9987, -0.256), (312648, 313448, 0.4, 0.022)),
     ),
 )
-TEXT = "r311849 changed forwarding on replay by -25.6 % [99% sure]\n"
+TEXT = "r311849 changed forwarding on replay by -25.6 % [99 % sure]\n"
 REPORT = {"kind": "culprit", "steps": [{"old": "r311848", "new": "r311849", "effect": -0.256}]}
 
 

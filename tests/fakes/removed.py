@@ -19,7 +19,7 @@ WAYS = {
     "renamed": ((("  apu:", "  apu2:"), ("runs-on: apu", "runs-on: apu2")), _NO_TESTBED),
     "not measured": (
         (("[forwarding]", "[ipfw]"),),
-        "testbed apu no longer measures forwarding: no job of bench.yml has it do so",
+        "testbed apu no longer measures forwarding: no job of bench.yml asks for it",
     ),
 }
 # The same with xeon, which goes on.

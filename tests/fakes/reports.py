@@ -13,6 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.links import NO_LINKS, links_of
 from buildbot_bench.core.profile import Profile, Stack
 from buildbot_bench.core.read_files import FileChange, ReadFiles
 from buildbot_bench.core.report import (
@@ -42,6 +43,7 @@ IFLIB = {
     1057: (586193.0, 581032.0, 587969.0, 588829.0, 584949.0),  # r312905
     1600: (502255.0, 505580.0, 508331.0, 506829.0, 508858.5),  # r313448
 }
+LINKS = links_of("https://cgit.freebsd.org/src")
 SETTING = Setting(
     testbed="apu2",
     workload="forwarding",
@@ -52,6 +54,7 @@ SETTING = Setting(
     search_id=7,
     url="https://bench.example.org/#/bench/searches/7",
     operator="Lab Keeper <keeper@example.org>",
+    links=LINKS,
 )
 HOSTILE = (
     "<script>alert('x')</script>\r\nBcc: everyone@example.org\r\n\r\n\x1b]0;owned\x07\x1b[2J"
@@ -203,7 +206,7 @@ def besides() -> Context:
             for position, each in IFLIB.items()
             for _ in each
         ),
-        runners_up=(Suspect(old=1, new=1055, probability=0.0021, effect=-0.03),),
+        runners_up={1: (Suspect(old=1, new=2, probability=0.0021, effect=-0.03),)},
         control=CONTROL,
         prior=touching(),
     )
@@ -265,6 +268,32 @@ def of_command(metric: Metric, old: float, new: float) -> Report:
     )
 
 
+def of_two_commands(metric: Metric) -> Report:
+    """A command that became slower twice; the smaller step was not proved on both sides."""
+    values = {
+        0: (98.4, 98.1, 98.6, 98.4, 98.3),
+        1: (93.4, 93.6, 93.1, 93.3, 93.5),
+        5: (93.5, 93.3),
+        6: (90.1,),
+    }
+    said = {"command": "./bench-compress corpus.tar", "randomised": "the size of the environment"}
+    return compose(
+        range=history(6, _1={"subject": "compress: look twice"}),
+        answer=answer(step(0, 1, -0.051), step(5, 6, -0.036, probability=0.97)),
+        samples=[replace(one, metric=metric) for one in samples(values)],
+        setting=replace(
+            SETTING,
+            testbed="runner",
+            workload="compress",
+            metric=metric,
+            item=ItemUnderTest.COMMAND,
+        ),
+        probes=log(values),
+        no_ops={3},
+        known=Context(images=images(values, **said)),
+    )
+
+
 def of_local(metric: Metric) -> Report:
     """What `bench-bisect --local` says where the build does not heed BENCH_IMAGE."""
     values = {0: (98.4, 98.1, 98.6, 98.4, 98.3), 1: (93.4, 93.6, 93.1, 93.3, 93.5)}
@@ -285,6 +314,7 @@ def of_local(metric: Metric) -> Report:
             url=None,
             operator="",
             item=ItemUnderTest.COMMAND,
+            links=NO_LINKS,
         ),
         probes=log(values, r311851="the build ended with status 2"),
         untestable={3: "the build ended with status 2"},
@@ -304,7 +334,7 @@ def proven() -> Report:
     """All that can be checked was checked, and passed; nothing else is measured on the farm."""
     values = {0: (1000.0, 1004, 996, 1001, 999), 1: (748.0, 752, 750, 751, 749)}
     newest = {2: (751.0, 750, 749)}
-    return compose(
+    report = compose(
         range=history(1, _1={"parent_sha": revision(0).sha}),
         answer=answer(step(0, 1, -0.25)),
         samples=[*samples(values), *samples(values, image=1)],
@@ -316,6 +346,7 @@ def proven() -> Report:
             control=CONTROL,
         ),
     )
+    return replace(report, reviews=("D8526",))
 
 
 def broken_range() -> Report:
@@ -386,7 +417,7 @@ def profiled(data: Path) -> Report:
 
 
 def unprofiled() -> Report:
-    """The captures that were wanted could not be had."""
+    """The captures that were wanted could not be made."""
     values = {0: (1000.0, 1004, 996), 1: (748.0, 752, 750)}
     idle = "r311848: 94.3% of 224953 samples are idle"
     return compose(
@@ -429,7 +460,7 @@ def not_reproduced() -> Report:
     values = {0: IFLIB[0], 3: (623001.0, 625377.5, 622944.5, 626110.0, 624020.5)}
     return compose(
         range=history(3),
-        answer=answer(reproduced=False, reason="the ends do not differ by what matters"),
+        answer=answer(reproduced=False, reason="the ends do not differ enough"),
         samples=samples(values),
         setting=SETTING,
         probes=log(values),
@@ -465,7 +496,7 @@ def slope() -> Report:
         answer=answer(
             slopes=(Slope(whole=whole, parts=parts),),
             odd_images=(OddImage(position=4, image=0, effect=-0.0408),),
-            reason="the ends differ, but no commit by itself changes as much as is searched for",
+            reason="the ends differ, but no single commit changes enough",
         ),
         samples=samples(values),
         setting=SETTING,

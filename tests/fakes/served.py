@@ -1,6 +1,6 @@
 """A farm's REST face and its pages over HTTP, by Buildbot's own resources, without a master.
 
-Whoever asks is known as `ann` and may do everything. Connections end with the test's reactor.
+A client is known as `ann` and may do everything. Connections end with the test's reactor.
 """
 
 from __future__ import annotations

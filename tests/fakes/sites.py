@@ -17,28 +17,33 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "s3cret-token"
-SHA = re.compile(r"/repos/owner/src/(statuses|commits)/([0-9a-f]{40})(/comments)?")
+SHA = re.compile(r"/repos/(owner/src|ann/fork)/(statuses|commits)/([0-9a-f]{40})(/comments)?")
+TOKENS = {"owner/src": TOKEN, "ann/fork": "another-t0ken"}
 
 
 @dataclass
 class Sites:
-    """`broken` is an HTTP status for every request, with those `headers`.
+    """`broken` is an HTTP status for every request, with those `headers`; `heard` is of GitHub.
 
     A `deaf` site acts, but its answer is lost.
     """
 
     statuses: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     comments: dict[str, list[str]] = field(default_factory=dict)
+    heard: list[tuple[str, str]] = field(default_factory=list)
     broken: int | None = None
     deaf: bool = False
     headers: dict[str, str] = field(default_factory=dict)
     url: str = ""
 
-    def github(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+    def github(self, method: str, path: str, body: Any, bearer: str) -> tuple[int, Any]:
         match = SHA.fullmatch(path)
         if match is None:
             return 404, {"message": "Not Found"}
-        kind, sha, _ = match.groups()
+        repository, kind, sha, _ = match.groups()
+        if bearer != TOKENS[repository]:
+            return 401, {"message": "Bad credentials"}
+        self.heard.append((repository, kind))
         if kind == "statuses":
             assert body["state"] in {"error", "failure", "pending", "success"}
             if len(body["description"]) > 140:
@@ -83,10 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif path.startswith("/api/"):
             form = {name: values[0] for name, values in parse_qs(raw.decode()).items()}
             status, answer = 200, sites.conduit(path.removeprefix("/api/"), form)
-        elif self.headers["Authorization"] != f"Bearer {TOKEN}":
-            status, answer = 401, {"message": "Bad credentials"}
         else:
-            status, answer = sites.github(method, path, json.loads(raw or b"null"))
+            bearer = str(self.headers["Authorization"]).removeprefix("Bearer ")
+            status, answer = sites.github(method, path, json.loads(raw or b"null"), bearer)
         if sites.deaf and method == "POST" and "search" not in path:
             self.close_connection = True
             return

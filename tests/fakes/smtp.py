@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 
 
 class Postmaster:
-    """Answers what it was told to, and keeps what it took.
+    """Answers what it was set to, and keeps what it took.
 
     `recipients` maps an address to the answer it gets instead of 250; `data` answers a message.
     `silent` never answers a message at all; `forgetful` takes it and says no word more; `dropping`

@@ -33,7 +33,7 @@ def failing_after_100_packets(how: str) -> tuple[Edit, ...]:
 
 
 def need_machine() -> None:
-    """Skip a test where no virtual machine can be had, and say why."""
+    """Skip a test where no virtual machine can run, and say why."""
     if shutil.which(PROGRAM) is None:
         pytest.skip(f"there is no {PROGRAM}: install qemu-system-x86")
     command = "cc -m32 -ffreestanding -nostdlib -static -no-pie -Wl,-e,main -x c - -o /dev/null"

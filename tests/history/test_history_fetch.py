@@ -200,3 +200,19 @@ def test_a_remote_that_stands_still_is_left(
     monkeypatch.setenv("GIT_SSH_COMMAND", str(transport))
     with pytest.raises(InfraError, match="took more than 2 s"):
         MirrorHistory(mirror, "ssh://example.org/src").fetch(timeout_s=2)
+
+
+def test_a_shallow_clone_is_a_history_that_begins_where_it_was_cut(
+    mirror: Path, origin: Path, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut"
+    git(tmp_path, "clone", "-q", "--bare", "--depth", "3", origin.as_uri(), str(cut))
+    subjects = git(origin, "log", "-3", "--format=%s", "main").splitlines()
+    history = MirrorHistory(mirror, str(cut))
+    history.fetch()
+    assert [history.resolve(f"main~{n}").subject for n in range(3)] == subjects
+    with pytest.raises(UsageError):
+        history.resolve("main~3")
+    git(cut, "fetch", "-q", "--unshallow", origin.as_uri())
+    history.fetch()
+    assert [history.resolve(f"main~{n}").subject for n in range(3)] == subjects

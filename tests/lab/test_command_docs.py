@@ -1,6 +1,5 @@
-"""What docs/commands.md shows can be written so, and it names every key and every preset."""
+"""What the page on measuring a command shows can be written so; every key and preset is there."""
 
-import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -8,13 +7,16 @@ from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.workflow import load
+from tests.readme import blocks
 
-PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "measure-a-command.md").read_text(
+    encoding="utf-8"
+)
 HEAD = "name: Docs\nrepository: src\non: {push: {branches: [main]}}\n"
 
 
 def block(language):
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    (found,) = blocks(language, "docs/how-to/measure-a-command.md")
     return found
 
 

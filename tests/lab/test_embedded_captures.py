@@ -47,6 +47,18 @@ def test_a_real_kernel_is_seen_to_send_and_to_receive(kernel, tmp_path):
     assert any(chain[-3:] == ("main", "netif_send", "sendmmsg") for chain in chains)
 
 
+def test_short_blasts_are_repeated_until_there_are_samples_enough(kernel, tmp_path):
+    settings = EmbeddedSettings(profile_s=0.4)  # one gives some 30 samples at the most
+    driver = EmbeddedDriver(settings, tmp_path)
+    driver.install(kernel, sha256(kernel))
+    try:
+        driver.boot()
+        capture = driver.capture("forwarding")
+    finally:
+        driver.shutdown()
+    assert capture.samples > 50
+
+
 def test_a_kernel_that_dies_as_it_is_sampled_is_a_fault_of_the_lab(tmp_path):
     kernel = misbehaving_kernel(tmp_path, "DIE")
     driver = EmbeddedDriver(EmbeddedSettings(profile_s=0.5), tmp_path / "home")

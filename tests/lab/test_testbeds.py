@@ -156,7 +156,7 @@ def test_a_workloads_directory_says_what_testbeds_toml_does_not(load, tmp_path):
         ("firewal = 'pf'", r"sets/pf/workload\.toml: unknown key 'firewal'.*did you mean"),
         ("configs = 'x'", r"sets/pf/workload\.toml: unknown key 'configs'"),
         ("ready = 'ping'", r"sets/pf/workload\.toml: ready: 'ping' is not a list"),
-        ("ready = ", r"sets/pf/workload\.toml: Invalid value .*; mend it; .*workloads\.pf names"),
+        ("ready = ", r"sets/pf/workload\.toml: Invalid value .*; fix it; .*workloads\.pf names"),
     ],
 )
 def test_a_mistake_in_a_workloads_directory_is_named_there(load, tmp_path, text, message):

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report import Outcome, ReportKind
-from buildbot_bench.local.bench import MAX_FRUITLESS
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
@@ -131,8 +131,8 @@ def test_a_build_that_heeds_no_image_is_told_so(ask, bench_for):
     (check,) = (one for one in report.checks if one.name == "images agree")
     assert check.outcome is Outcome.NOT_MADE
     assert check.detail == (
-        "the link order was not varied (one: the build does not heed BENCH_IMAGE); "
-        "randomised for each run: nothing"
+        "The link order was not varied (one: the build does not heed BENCH_IMAGE); "
+        "randomised for each run: nothing."
     )
     assert "images agree (not made)" in report.disclaimer
 
@@ -147,7 +147,7 @@ def test_without_a_build_no_images_are_said_to_agree(ask, bench_for):
 def test_the_report_speaks_of_runs_and_builds(ask, bench_for):
     report, _ = run(ask, bench_for)
     told = report_text(report)
-    assert re.search(r"\d+ runs took [\d.]+ \w+ of the machine", told)
+    assert re.search(r"\d+ runs took [\d.]+ \w+ of machine time", told)
     assert not re.search(r"\b(boot(s|ed)?|kernels?|lab|line rate|control image)\b", told)
 
 

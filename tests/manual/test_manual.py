@@ -10,10 +10,10 @@ import pytest
 
 from buildbot_bench import commands
 from manual.__main__ import HOME, generated
-from manual.parsers import parsers
+from manual.parsers import local_parsers, parsers
 from manual.roff import page
 
-PARSERS = parsers()
+PARSERS, LOCAL = parsers(), local_parsers()
 GROFF = shutil.which("groff")
 
 
@@ -32,7 +32,11 @@ def test_what_is_kept_is_what_the_parsers_say():
     made = generated()
     stale = [str(path) for path, text in made.items() if (HOME / path).read_text() != text]
     assert stale == [], "run `make manual`"
-    kept = {path.relative_to(HOME) for path in HOME.glob("*/*") if path.suffix != ".pyc"}
+    kept = {
+        path.relative_to(HOME)
+        for path in HOME.glob("*/*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"}
+    }
     assert kept == set(made)
 
 
@@ -49,6 +53,15 @@ def test_each_option_is_on_its_page(command):
     text = page(PARSERS[command], []).replace("\\-", "-")
     assert options(PARSERS[command])
     assert [one for one in options(PARSERS[command]) if f"\\fB{one}\\fR" not in text] == []
+
+
+@pytest.mark.parametrize("command", LOCAL)
+def test_each_option_without_a_farm_is_on_its_page_with_how_it_is_called(command):
+    text = page(PARSERS[command], [], LOCAL[command]).replace("\\-", "-")
+    _, _, section = text.partition('.SH "WITHOUT A FARM"')
+    assert options(LOCAL[command]) > {"--build", "--run", "--value"}
+    assert [one for one in options(LOCAL[command]) if f"\\fB{one}\\fR" not in section] == []
+    assert f"{command} --local" in text.partition(".SH DESCRIPTION")[0]
 
 
 @pytest.mark.skipif(GROFF is None, reason="there is no groff")
@@ -82,6 +95,8 @@ def test_bash_takes_its_completion(command):
         ("bench-farm init --mast", ["--masters"]),
         ("bench-farm init --lab q", ["qemu"]),
         ("bench-bisect --rel", ["--release"]),
+        ("bench-bisect --local --bui", ["--build", "--build-timeout"]),
+        ("bench-compare --lo", ["--local", "--lower-is-better"]),
     ],
 )
 def test_bash_completes_commands_options_and_choices(words, completed):

@@ -1,6 +1,7 @@
-"""A report on a command speaks of its own unit, and says which way is better."""
+"""A report on a command speaks of its own unit and of runs, and says which way is better."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -8,12 +9,14 @@ from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.message import compose_message
 from buildbot_bench.render.pictures import pictures_of
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
 SPEED = reports.of_command(Metric(name="value", unit="MB/s"), 98.4, 93.4)
 TIME = reports.of_command(Metric(name="time", unit="s", higher_is_better=False), 2.04, 2.31)
+SLOWER_TWICE = reports.of_two_commands(Metric(name="value", unit="MB/s"))
 LOCAL = reports.of_local(Metric(name="value", unit="MB/s"))
 MADE = {"command-speed": SPEED, "command-time": TIME, "command-local": LOCAL}
 
@@ -26,8 +29,8 @@ def test_mails_of_both_directions_read_as_agreed(name, golden):
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (SPEED, "The value of compress on runner fell by 5.1%"),
-        (TIME, "The time of compress on runner (where lower is better) rose by 13.2%"),
+        (SPEED, "r311849 lowered the value of compress on runner by 5.1 %"),
+        (TIME, "r311849 raised the time of compress on runner by 13.2 %"),
     ],
 )
 def test_the_first_sentence_says_what_became_worse_and_nothing_of_packets(report, words):
@@ -40,6 +43,22 @@ def test_the_first_sentence_says_what_became_worse_and_nothing_of_packets(report
         assert "pps" not in told
         assert not re.search(r"\b(boot(s|ed)?|kernels?|lab)\b", told)
     assert "compress" in report.subject
+
+
+def test_the_whole_mail_of_a_farm_reads_as_agreed(golden):
+    mail = compose_message(
+        SLOWER_TWICE,
+        sender="Buildbot Bench <bench@example.org>",
+        recipients=["library@example.org"],
+        reply_to=None,
+        message_id="<bench.search.12.1795220184@example.org>",
+        date=datetime(2026, 11, 21, 0, 16, 24, tzinfo=UTC),
+    )
+    golden("mail/command.eml", mail.as_bytes().decode("ascii").replace("\r\n", "\n"))
+    for form in ("plain", "html"):
+        told = " ".join(mail.get_body((form,)).get_content().split())
+        assert not re.search(r"\b(boot(s|ed)?|kernels?|lab)\b", told)
+        assert "not proved by runs of both sides" in told
 
 
 def test_a_local_report_is_told_in_all_its_forms(golden):

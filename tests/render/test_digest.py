@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 
 import pytest
 
 from buildbot_bench.core.legible import display_width
+from buildbot_bench.core.links import Links
 from buildbot_bench.render.digest import digest_html, digest_text
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.message import compose_digest
@@ -33,14 +35,15 @@ def test_digest_reads_as_agreed(golden):
 
 def test_digest_names_the_branch_of_one_of_several():
     report = reports.of_branch()
-    first = "stable/14: r311849 (a1b2c3d4e6): forwarding -25.6% on apu2 [99% sure]"
+    first = "stable/14: r311849 (a1b2c3d4e6): forwarding -25.6 % on apu2 [99 % sure]"
     mail = compose_digest([report], ENVELOPE)
     assert mail["Subject"] == f"[bench] 1 improvement: {first}"
-    assert "forwarding on apu2 (stable/14)" in " ".join(digest_text([report]).split())
+    told = " ".join(digest_text([report]).split())
+    assert "On branch stable/14, r311849 made forwarding on apu2" in told
 
 
 def test_digest_counts_its_improvements_in_its_subject():
-    first = "r311849 (a1b2c3d4e6): forwarding +23.3% on apu2 [99% sure]"
+    first = "r311849 (a1b2c3d4e6): forwarding +23.3 % on apu2 [99 % sure]"
     assert compose_digest(BOTH[:1], ENVELOPE)["Subject"] == f"[bench] 1 improvement: {first}"
     mail = message_from_bytes(compose_digest(BOTH, ENVELOPE).as_bytes(), policy=policy.default)
     assert mail["Subject"] == f"[bench] 2 improvements: {first} and 1 more"
@@ -52,8 +55,9 @@ def test_digest_belongs_to_no_incident():
 
 @pytest.mark.parametrize("report", BOTH)
 def test_digest_fits_a_terminal_but_for_addresses(report):
+    page = report.setting.links.commit(report.headline.new.sha)
     for line in digest_text([report]).splitlines():
-        assert display_width(line) <= WIDTH or report.setting.url in line, line
+        assert display_width(line) <= WIDTH or report.setting.url in line or page in line, line
 
 
 def test_no_stranger_writes_html_into_the_digest():
@@ -76,3 +80,19 @@ def test_a_digest_of_undecided_searches_alone_says_so():
     assert "found no improvement" in digest_text([reports.inconclusive()])
     for line in digest_text(WITH_UNDECIDED[2:]).splitlines():
         assert display_width(line) <= WIDTH or "http" in line, line
+
+
+def test_the_digest_links_each_commit_and_its_search():
+    report = reports.improvement()
+    (culprit,) = report.headline.suspects
+    page = report.setting.links.commit(culprit.sha)
+    assert page in digest_text([report])
+    html = digest_html([report])
+    for address in (page, report.setting.links.diff(culprit.sha), report.setting.url):
+        assert f'href="{address}"' in html.replace("&amp;", "&")
+
+
+def test_no_stranger_makes_an_address_of_the_digest():
+    hostile = replace(reports.SETTING, links=Links(commit_url="javascript:alert('{commit}')"))
+    report = replace(reports.improvement(), setting=replace(hostile, url="javascript:alert(1)"))
+    assert "href" not in digest_html([report])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.farm_mails import (
+    broken_workload_html,
+    broken_workload_mail_text,
+    compose_broken_workload,
     compose_quarantine,
     compose_silence,
     compose_week,
@@ -70,10 +76,56 @@ def test_a_testbed_that_never_measured_is_told_without_a_last_boot():
     assert "last boot" not in silence_text(report)
 
 
+def test_a_testbed_that_runs_commands_is_told_of_runs_and_its_machine():
+    lab = replace(labs.leapt(), item=ItemUnderTest.COMMAND)
+    silence = labs.silence(item=ItemUnderTest.COMMAND, connected=True)
+    assert lab.summary.endswith("Its build is unchanged, so the machine changed.")
+    assert "  average  runs\n" in quarantine_text(lab)
+    assert "<th>runs</th>" in quarantine_html(lab)
+    assert "\n  last run       2026-" in silence_text(silence)
+    assert "Check the machine and the builds." in silence.worker_line
+    told = [
+        quarantine_text(lab),
+        quarantine_html(lab),
+        silence_text(silence),
+        silence_html(silence),
+    ]
+    for written in told:
+        assert not re.search(r"\b(boots?|kernels?|cables|NIC)\b", written)
+
+
 def test_no_stranger_writes_html_into_a_mail_about_silence():
     report = labs.silence(farm=labs.HOSTILE, trouble=labs.HOSTILE, worker=labs.HOSTILE)
     assert "<script" not in silence_html(report)
     assert not any(character in silence_text(report) for character in "\x1b\x07\u202e")
+
+
+def test_a_broken_workload_reads_as_agreed(golden):
+    report = labs.broken_workload()
+    golden("mail/workload.txt", broken_workload_mail_text(report))
+    golden("mail/workload.html", broken_workload_html(report))
+    content = compose_broken_workload(report, ENVELOPE).as_bytes().decode("ascii")
+    golden("mail/workload.eml", content.replace("\r\n", "\n"))
+    subject = "[bench] forwarding is broken on apu2: r311848 and r311852 fail alike"
+    assert compose_broken_workload(report, ENVELOPE)["Subject"] == subject
+
+
+def test_two_ends_that_never_worked_are_told_without_a_last_value():
+    report = labs.broken_workload(stood_well=False, worked_s=None, searches=tuple(range(1, 9)))
+    text = " ".join(broken_workload_mail_text(report).split())
+    assert "They are the two ends of a search." in text
+    assert "Searches 1, 2, 3, 4, 5 and 3 others wait." in text
+    assert "last value" not in text
+
+
+def test_no_stranger_writes_html_into_a_mail_about_a_workload():
+    hostile = dict.fromkeys(("farm", "workload", "first", "reason", "output"), labs.HOSTILE)
+    report = labs.broken_workload(**hostile)
+    assert "<script" not in broken_workload_html(report)
+    text = broken_workload_mail_text(report)
+    assert not any(character in text for character in "\x1b\x07\u202e")
+    for line in text.splitlines():
+        assert display_width(line) <= WIDTH or report.url in line, line
 
 
 @pytest.mark.parametrize("lab", [labs.leapt(), labs.silent(), labs.hostile()])

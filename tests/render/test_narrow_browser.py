@@ -17,6 +17,16 @@ pytestmark = [
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NARROW = 400
+WHOLE_MAILS = (
+    "culprit",
+    "profiled",
+    "suspects",
+    "hostile",
+    "breakage",
+    "digest",
+    "recovery",
+    "workload",
+)
 # Words of the wide tables that stand on more than one line.
 BROKEN_WORDS = words(".scrolls :is(th, td)", "new Set(lines.map(({ top }) => top)).size > 1")
 SMALLEST_LETTERS = """
@@ -44,7 +54,7 @@ def test_tables_of_a_mail_scroll_by_themselves_and_keep_their_words_whole(page, 
     assert page.run(BROKEN_WORDS) == []
 
 
-@pytest.mark.parametrize("name", ["culprit", "profiled", "suspects", "hostile"])
+@pytest.mark.parametrize("name", WHOLE_MAILS)
 def test_a_mail_is_no_wider_than_the_screen(page, name):
     show(page, GOLDEN / "mail" / f"{name}.html")
     assert page.run("document.documentElement.scrollWidth") <= NARROW

@@ -125,7 +125,7 @@ def test_an_svg_loads_nothing_and_runs_nothing(kind):
 
 def test_every_revision_stands_under_its_box_and_a_change_above_it():
     told = texts(drawn("distribution"))
-    assert {"r311848", "r311849", "r312904", "-25.6%", "forwarding on apu2"} <= set(told)
+    assert {"r311848", "r311849", "r312904", "-25.6 %", "forwarding on apu2"} <= set(told)
 
 
 def test_medians_are_told_from_zero_for_both_images_and_each_workload():
@@ -214,7 +214,7 @@ def test_dollar_signs_are_no_formula():
 def test_a_culprits_mail_has_the_boots_and_the_search_in_pictures_and_in_words():
     boots, search = pictures_of(reports.iflib())
     assert (boots.name, search.name) == ("distribution.png", "search.png")
-    assert "r311848 median 624596; r311849 median 465402" in boots.alternative
+    assert "r311848 median 624,596; r311849 median 465,402" in boots.alternative
     assert search.alternative == (
         "The search of r311848 to r313448: 25 measurements left 4 commits of 1600 under suspicion"
     )

@@ -73,7 +73,7 @@ def test_half_a_percent_is_found_exactly(bisect: Ask) -> None:
     assert (small["old"]["label"], small["new"]["label"]) == ("r320002", SLIGHTLY_SLOWER)
     assert small["effect"] == pytest.approx(0.005, abs=0.002)
     assert (large["old"]["label"], large["new"]["label"]) == ("r320007", SLOWER)
-    assert "counted, not timed" in " ".join(small["contrast"]["notes"])
+    assert "a count, not a time" in " ".join(small["contrast"]["notes"])
     assert skipped(report) & {PANICS, HANGS}
 
 

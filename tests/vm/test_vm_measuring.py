@@ -65,11 +65,12 @@ def test_the_order_of_linking_changes_no_instruction(kernels, tmp_path):
 
 
 def test_a_slow_kernel_forwards_fewer_packets_per_second(kernels, tmp_path):
-    rates = [
-        max(blast.values["pps"] for blast in blasts(SAMPLED, kernel, tmp_path, boots=3))
-        for kernel in (kernels(), kernels(SLOWER))
-    ]
-    assert rates[1] < 0.9 * rates[0]
+    # In turns: what else the machine does slows both down.
+    old, new = kernels(), kernels(SLOWER)
+    order = (old, new, new, old) * 2
+    rates = [(kernel, blasts(SAMPLED, kernel, tmp_path)[0].values["pps"]) for kernel in order]
+    best = [max(pps for kernel, pps in rates if kernel == one) for one in (old, new)]
+    assert best[1] < 0.9 * best[0]
 
 
 def test_a_lab_may_lie_in_a_directory_of_any_name(kernels, tmp_path):

@@ -251,3 +251,11 @@ def test_a_digests_time_is_one_of_the_day(complaints: Complaints, written: str) 
 def test_a_digests_day_is_one_of_the_week(complaints: Complaints) -> None:
     (complaint,) = complaints(SMALLEST + "notify:\n  digest:\n    day: noday\n")
     assert complaint.startswith("bench.yml:17: notify.digest.day: ")
+
+
+def test_a_link_that_runs_a_script_is_refused_with_its_line(complaints: Complaints) -> None:
+    (complaint,) = complaints(SMALLEST + "links:\n  commit: javascript:x('{commit}')\n")
+    assert complaint == (
+        "bench.yml:16: links.commit: should be a URL that begins with http:// or https://, "
+        "not \"javascript:x('{commit}')\""
+    )

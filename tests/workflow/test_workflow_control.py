@@ -72,5 +72,5 @@ def test_a_testbed_that_no_job_measures_on_has_no_control(complaints: Complaints
 
 def test_an_owner_whom_no_mail_reaches_is_refused(complaints: Complaints) -> None:
     assert complaints(with_control("{revision: r1, owner: ann@example.org}", mail="")) == [
-        "bench.yml:16: testbeds.embedded.control.owner: cannot be told: the farm has no 'mail'"
+        "bench.yml:16: testbeds.embedded.control.owner: gets no mail: the farm has no 'mail'"
     ]

@@ -228,3 +228,17 @@ def test_later_pushes_drop_what_waits_only_where_the_file_says_so(read: Loader) 
     assert not read(SMALLEST).concurrency.cancel_in_progress
     said = "concurrency: {cancel-in-progress: true}\n"
     assert read(SMALLEST + said).concurrency.cancel_in_progress
+
+
+def test_links_are_stated_or_follow_from_the_repositorys_url(read: Loader) -> None:
+    at_github = SMALLEST.replace("repository: src", "repository: https://github.com/acme/src.git")
+    links = read(at_github + "links: {commit: 'https://git.example.org/c/{commit}'}\n")
+    assert links.pages_of_commits().commit("a1b2") == "https://git.example.org/c/a1b2"
+    assert links.pages_of_commits().review("#12") == "https://github.com/acme/src/pull/12"
+
+
+def test_a_workflow_equals_its_twin_whatever_was_asked_of_one(data: Path) -> None:
+    asked, twin = (load(data.parents[1] / "bench.yml") for _ in range(2))
+    assert asked.bench_jobs[0].cells
+    assert asked.watches
+    assert asked == twin

@@ -37,7 +37,9 @@ def test_the_schema_is_current(request: pytest.FixtureRequest) -> None:
 def test_the_schema_describes_the_keys_as_they_are_written() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     assert set(schema["properties"]) >= {"name", "repository", "on", "jobs", "testbeds", "mail"}
-    assert schema["required"] == ["name", "repository", "jobs"]
+    assert schema["required"] == ["name", "jobs"]
+    forms = [{"required": ["repository"]}, {"required": ["repositories"]}]
+    assert schema["oneOf"] == forms
     assert schema["additionalProperties"] is False
     bench = schema["$defs"]["BenchJob"]["properties"]
     assert set(bench) == {"needs", "runs-on", "strategy", "iterations", "timeout-minutes"}

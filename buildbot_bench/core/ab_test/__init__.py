@@ -1,5 +1,6 @@
 """Two to sixteen variants side by side, as a person asks for them: their order and the report."""
 
+from buildbot_bench.core.ab_test.alike import no_op, same_as, why_one_image
 from buildbot_bench.core.ab_test.directory import (
     GRAPH,
     BootLog,
@@ -85,13 +86,16 @@ __all__ = [
     "markdown",
     "more_images",
     "next_block",
+    "no_op",
     "of_newest_epoch",
     "outcome",
     "parts",
     "published_series",
     "recorded_boots",
     "result_files",
+    "same_as",
     "set_ups",
     "text",
     "title_of",
+    "why_one_image",
 ]

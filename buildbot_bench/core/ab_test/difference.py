@@ -79,7 +79,7 @@ class Difference:
 
 
 def run_noise(sides: Sequence[SideBoots], noise: Noise) -> tuple[float, float]:
-    """The standard deviation of boots of one image and its degrees of freedom: told and seen.
+    """The standard deviation of boots of one image and its degrees of freedom: learnt and seen.
 
     A boot further than three run noises from its image's median counts as that far.
     """

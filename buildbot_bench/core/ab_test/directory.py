@@ -30,7 +30,7 @@ class BootLog:
 
     `variant` counts from the base, which is 0; `ordinal` counts a variant's boots from 1. `log` has
     the logs of all its ends, as `join_logs` writes them; it is not `whole` when it does not give
-    the boot's value. `facts` are what the lab told of this boot.
+    the boot's value. `facts` are what the lab reported of this boot.
     """
 
     testbed: str
@@ -55,7 +55,7 @@ class Part:
 
     @property
     def measured(self) -> tuple[SeriesReport, ...]:
-        """The series that have values: what there is to draw."""
+        """The series that have values: all that can be drawn."""
         return tuple(series for series in self.series if series.is_measured)
 
 
@@ -111,7 +111,7 @@ def published_series(
 ) -> tuple[PublishedSeries, ...]:
     """What is published of a part, of all variants, the base first.
 
-    Facts are those of a variant's own boots, and the series' where no boot told any.
+    Facts are those of a variant's own boots, and the series' where no boot reported any.
     """
     labels = _labels(report)
     images = image_names(labels)

@@ -1,4 +1,4 @@
-"""How many images of each variant a comparison boots, and how often; it knows no testbed.
+"""How many images of each variant a comparison boots, and how often; it needs no testbed.
 
 All begin with their first images. Then each new variant is held against the base; where the verdict
 is undecided, within the luck of layout, or denied by an image, both get what it needs (`needed`),
@@ -40,7 +40,7 @@ class BootLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantPlan:
-    """What is to be booted of a variant; `lost` are the numbers of images that cannot be had."""
+    """What is to be booted of a variant; `lost` are the numbers of images that cannot be made."""
 
     boots: ImageBoots
     lost: frozenset[int] = frozenset()

@@ -77,7 +77,7 @@ class SeriesValues:
     none may, and nobody says why.
 
     `recorded` says of each variant how its boots were dealt from a recording: further ones cannot
-    be had, and the history of what was recorded, here and there, tells nothing. Empty: they were
+    be made, and the history of what was recorded, here and there, tells nothing. Empty: they were
     booted. `item` is what is measured.
     """
 

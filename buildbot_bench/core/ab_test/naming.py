@@ -1,4 +1,4 @@
-"""Which variants may stand in one comparison, and what they may be called; it knows no revision."""
+"""Which variants may stand in one comparison, and what they may be called; it needs no revision."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""How many images and boots tell a difference from luck, beforehand and on the way; no verdict.
+"""How many images and boots separate a difference from luck, beforehand and on the way; no verdict.
 
 Were no image far off, the difference of two sides of m images with n boots each would have the
 standard error
 
     s(m) = sqrt(2/m · (sigma_build² + sigma_run²/n))
 
-and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is told from
+and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is separated from
 nothing when d/s exceeds the quantile of `sure_at(m)`; what is read falls short of d in half of all
-comparisons, so FOUND_AT_FIRST of them are to be told by the first images: the least m with
+comparisons, so FOUND_AT_FIRST of them are to be separated by the first images: the least m with
 
     d >= (t(sure_at(m); nu) + z(FOUND_AT_FIRST)) · s(m).
 
@@ -53,7 +53,7 @@ def has_layout(noise: Noise) -> bool:
 
 
 def sure_at(images: int) -> float:
-    """How sure a sign must be on so many images of each side, if further ones can be had."""
+    """How sure a sign must be on so many images of each side, if further ones can be made."""
     return 1 - (1 - constants.LAST_LOOK_SURE) * min(1.0, images / constants.SURE_FROM)
 
 
@@ -86,10 +86,10 @@ def more_needed(
     confidence: float,
     images: bool,
 ) -> MoreOfEach | None:
-    """What would turn what was seen into a verdict; None if nothing that can be had would.
+    """What would turn what was seen into a verdict; None if nothing that can be made would.
 
-    `images` tells whether further ones can be had, and would help. If what is seen is a change it
-    is to be told from nothing; if it is less, from a change.
+    `images` tells whether further ones can be made, and would help. If what is seen is a change it
+    is to be separated from nothing; if it is less, from a change.
     """
     known = _updated(noise, seen, sides)
     boots = boots_of_image(known)
@@ -131,7 +131,7 @@ def next_of_each(needs: MoreOfEach, have: MoreOfEach) -> MoreOfEach:
 
 
 def _images(reach: float, noise: Noise, sure: float | None, found: float) -> int:
-    """The least number of images of each side at which `reach` is told; None is `sure_at`."""
+    """The least number of images of each side at which `reach` is separated; None is `sure_at`."""
     if reach <= 0:
         return MOST
     boots = boots_of_image(noise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange, Verdict
+from buildbot_bench.core.figures import fine_percent
 from buildbot_bench.core.legible import long_line
 
 _TOLD_FIRST = (
@@ -14,9 +15,9 @@ _TOLD_FIRST = (
 
 
 def outcome(report: AbTestReport) -> str:
-    """`forwarding +1.45% better, pf-statefull -2.40% worse`; empty when nothing was measured.
+    """`forwarding +1.45 % better, pf-statefull -2.40 % worse`; empty when nothing was measured.
 
-    Of several new variants `forwarding: 2 worse (most r311849 -25.60%), 1 undecided`.
+    Of several new variants `forwarding: 2 worse (most r311849 -25.60 %), 1 undecided`.
     """
     testbeds = {series.testbed for series in report.series}
     several = len(report.variants[1:]) > 1
@@ -56,4 +57,4 @@ def _counted(series: SeriesReport, changes: Sequence[VariantChange]) -> str:
 
 
 def _effect(change: VariantChange) -> str:
-    return "" if change.effect is None else f" {change.effect:+.2%}"
+    return "" if change.effect is None else f" {fine_percent(change.effect)}"

@@ -156,7 +156,7 @@ def _rows(named: Iterator[tuple[str, tuple[float, ...]]], *, missing: str = "") 
 
 
 def _info(image: str, workload: str, facts: Mapping[str, str]) -> str:
-    """The set-up as a file that sh(1) can read; its values are quoted, whatever they hold."""
+    """The set-up as a file that sh(1) can read; its values are quoted, no matter what they hold."""
     settings = {"IMAGE": image, "CFG": workload, "PKTGEN": "", "UNAME": facts.get("uname", "")}
     settings |= {f"FACT_{_variable(name)}": value for name, value in facts.items()}
     return "".join(f'{name}="{_SPECIAL.sub(_escaped, v)}"\n' for name, v in settings.items())

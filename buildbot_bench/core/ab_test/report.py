@@ -93,20 +93,20 @@ def _order(labels: Sequence[str], item: ItemUnderTest) -> str:
     """How the iterations of some variants alternate, in a sentence."""
     rows = passes(len(labels))
     there = ", ".join(labels[variant] for variant in rows[0])
-    begun = ", each round begun with another" if len(rows) > 1 else ""
+    begun = " Each round starts with another variant." if len(rows) > 1 else ""
     boots = f"{item.iteration.capitalize()}s"
-    return f"{boots} alternate: {there}, then the same backwards, and so on{begun}."
+    return f"{boots} alternate: {there}, then in reverse order, and so on.{begun}"
 
 
 def _drift(variants: int, iterations: int, item: ItemUnderTest) -> str:
     """What becomes of a drift of the lab that goes on evenly, in a sentence."""
     left = (variants - 1) / iterations if iterations % 2 else 0
     but = (
-        f"; as the number of each is odd, {left:.2g} {item.iteration}s of it may be left"
+        f" Each has an odd number of {item.iteration}s: a drift of {left:.2g} of them may remain."
         if left
         else ""
     )
-    return f"An even drift of the {item.place} falls on all alike{but}."
+    return f"A steady drift of the {item.place} affects all variants equally.{but}"
 
 
 def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms) -> SeriesReport:
@@ -200,8 +200,8 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
             when = "later" if late > 0 else "earlier"
             boots = count(round(abs(late)), values.item.iteration)
             yield (
-                f"{label} was {values.item.iterated} {boots} {when} than {labels[0]} on average: "
-                f"a drift of the {values.item.place} meanwhile is not cancelled"
+                f"on average, {label} was {values.item.iterated} {boots} {when} than {labels[0]}: "
+                f"a drift of the {values.item.place} may remain in the difference"
             )
 
 

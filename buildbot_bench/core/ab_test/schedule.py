@@ -1,4 +1,4 @@
-"""In which order the boots of two to sixteen variants alternate; it knows no kernel and no testbed.
+"""In which order the boots of two to sixteen variants alternate; it needs no kernel and no testbed.
 
 A pass boots each variant once; a round is a pass and the same pass backwards. So each variant
 stands in the middle of a round on average, and what drifts evenly in the lab, such as its

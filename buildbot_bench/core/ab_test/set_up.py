@@ -25,7 +25,7 @@ class PublishedVariant:
     """What is published of one variant on one testbed and workload.
 
     `image` is what it is called in file names, `values` are in the order measured, `facts` those
-    that the lab told of its own boots; `profile` is its capture, if there is one.
+    that the lab reported of its own boots; `profile` is its capture, if there is one.
     """
 
     label: str
@@ -50,7 +50,7 @@ class SetUpRow:
     """One fact of the lab under one workload; `workload` is empty when it is the same under all.
 
     `values` are those of each variant, the base's first, NOT_TOLD for a boot that did not tell, and
-    null for a variant of which nothing is told. It `differs` when the variants do not share it.
+    null for a variant of which nothing is reported. It `differs` when the variants do not share it.
     """
 
     name: str
@@ -60,7 +60,7 @@ class SetUpRow:
 
 
 def set_ups(all_series: Sequence[PublishedSeries]) -> tuple[SetUpRow, ...]:
-    """What the lab told of the variants' own boots, in the order told; equal rows once."""
+    """What the lab reported of the variants' own boots, in that order; equal rows once."""
     names = dict.fromkeys(
         name for series in all_series for variant in series.variants for name in variant.facts
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange
-from buildbot_bench.core.report.words import count, quantity, threshold
+from buildbot_bench.core.figures import count, fine_percent, quantity, threshold
 
 _COLUMNS = (
     *("testbed", "workload", "variant", "base", "new"),
@@ -16,15 +16,15 @@ _LEAST_P = 0.0001
 
 def text(report: AbTestReport) -> str:
     """The answer of bench-compare: a headline, one table, and ministat's blocks for each series."""
-    parts = [_headline(report), "\n".join([*_legend(report), *_method(report)])]
+    parts = [headline(report), "\n".join([*_legend(report), *_method(report)])]
     if report.detail:
         parts.append(report.detail)
-    all_series = _measured(report)
+    all_series = measured(report)
     if all_series:
         parts.append(_aligned([_COLUMNS, *_rows(all_series)]))
     for series in all_series:
         heading = f"{series.workload} on {series.testbed}"
-        images = _images(series, report)
+        images = image_lines(series, report)
         notes = [f"note: {note}" for note in series.notes]
         graphs = [f"{what}: {link}" for what, link in _flame_graphs(series)]
         blocks = "\n\n".join(series.ministat).splitlines()
@@ -34,9 +34,9 @@ def text(report: AbTestReport) -> str:
 
 def markdown(report: AbTestReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
-    all_series = _measured(report)
+    all_series = measured(report)
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(all_series)]
-    lines = [f"**{_headline(report)}**", ""]
+    lines = [f"**{headline(report)}**", ""]
     if legend := _legend(report):
         lines += [*(f"* {line}" for line in legend), ""]
     lines += [*_method(report), ""]
@@ -50,18 +50,29 @@ def markdown(report: AbTestReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(report: AbTestReport) -> list[SeriesReport]:
+def table(report: AbTestReport) -> tuple[tuple[str, ...], ...]:
+    """The one table: its headings, and a row for each new variant of each series."""
+    return (_COLUMNS, *_rows(measured(report)))
+
+
+def explanation(report: AbTestReport) -> tuple[str, ...]:
+    """What each variant is, in what order they were measured, and what was corrected for."""
+    return (*_legend(report), *_method(report))
+
+
+def measured(report: AbTestReport) -> list[SeriesReport]:
     """The series in which anything was measured; a detail says why the others have nothing."""
     return [series for series in report.series if not report.detail or series.is_measured]
 
 
-def _headline(report: AbTestReport) -> str:
+def headline(report: AbTestReport) -> str:
+    """What was compared, how often, and what counts as a change."""
     boots = f"{count(report.iterations, report.item.iteration)} of each"
     if report.images > 1:
         boots += f"'s first image, at most {report.images} images of each"
     return (
         f"{report.title}: {boots}, "
-        f"Student's t at {report.confidence:g}%, smallest relevant change "
+        f"Student's t at {report.confidence:g} %, smallest relevant change "
         f"{threshold(report.min_effect)}"
     )
 
@@ -96,8 +107,8 @@ def _figures(change: VariantChange) -> tuple[str, ...]:
     return (
         quantity(comparison.reference.mean),
         quantity(comparison.other.mean),
-        f"{comparison.difference_percent:+.2f}%",
-        f"+/- {comparison.error_percent:.2f}%",
+        fine_percent(comparison.difference_percent / 100),
+        f"+/- {comparison.error_percent:.2f} %",
         _p(change.p_value),
         _p(change.p_corrected),
         said,
@@ -110,7 +121,7 @@ def _p(value: float | None) -> str:
     return f"<{_LEAST_P}" if value < _LEAST_P else f"{value:.2g}"
 
 
-def _images(series: SeriesReport, report: AbTestReport) -> list[str]:
+def image_lines(series: SeriesReport, report: AbTestReport) -> list[str]:
     """How many images and boots each variant has, and their levels; none where one each is all."""
     if all(len(images) <= 1 for images in series.images):
         return []
@@ -132,7 +143,7 @@ def _blocks(all_series: Iterable[SeriesReport], report: AbTestReport) -> list[st
         for number, block in enumerate(series.ministat, start=1):
             part = f", part {number} of {len(series.ministat)}" if len(series.ministat) > 1 else ""
             lines += ["", f"{where}{part}:", "", "```", *block.splitlines(), "```"]
-        if images := _images(series, report):
+        if images := image_lines(series, report):
             lines += ["", images[0], "", *(f"- {line.strip()}" for line in images[1:-1])]
             lines += ["", images[-1]]
         if series.notes:

@@ -7,7 +7,7 @@ side's images denies it. There is *no difference of N % or more* when the interv
 ±min_effect. Where Student's t says different and the model's interval holds nothing, it is *within
 the luck of layout*; all else is *undecided*.
 
-Student's t stands beside each verdict. Where one image of a side is all that can be had and no
+Student's t stands beside each verdict. Where one image of a side is all that can be made and no
 history tells the luck of layout, the verdict is Student's, and not separated from layout.
 """
 
@@ -74,7 +74,7 @@ class WithinLayoutLuck:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undecided:
-    """It is not known yet. `needs`: what would tell; None if nothing that can be had does.
+    """It is not known yet. `needs`: what would tell; None if nothing that can be made does.
 
     `student` is set where Student alone is asked: which sign he proves, and `least`, a fraction,
     which the difference may reach or not.
@@ -93,7 +93,7 @@ SidesVerdict = Worse | Better | NoDifference | WithinLayoutLuck | Undecided
 class VerdictTerms:
     """What is asked: `min_effect` a fraction, `confidence` of intervals and of Student's t in %.
 
-    Without `layout` both sides boot the same images. `images`: further ones can be had; `boots`:
+    Without `layout` both sides boot the same images. `images`: further ones can be made; `boots`:
     further boots can, which of a recording is not so.
     """
 

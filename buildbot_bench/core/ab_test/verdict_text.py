@@ -44,7 +44,7 @@ def _needed(needs: MoreOfEach | None, item: ItemUnderTest) -> str:
 
 
 def _number(number: int, noun: str) -> str:
-    """`about 6 more boots`; where it is beyond what is told, `99 more boots or yet more`."""
+    """`about 6 more boots`; where it is beyond what is said, `99 more boots or yet more`."""
     return (
         f"{count(number, noun)} or yet more" if number >= MOST else f"about {count(number, noun)}"
     )

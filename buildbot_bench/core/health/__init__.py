@@ -11,17 +11,31 @@ from buildbot_bench.core.health.model import (
     Span,
 )
 from buildbot_bench.core.health.recovery import GOOD_ROUNDS, has_recovered
+from buildbot_bench.core.health.workload import (
+    Attempt,
+    BrokenWorkload,
+    Doubted,
+    Works,
+    broken_workload_text,
+    judge_workload,
+)
 
 __all__ = [
     "GOOD_ROUNDS",
+    "Attempt",
+    "BrokenWorkload",
     "Chart",
     "ChartPolicy",
+    "Doubted",
     "Point",
     "Round",
     "RoundSpread",
     "Signal",
     "Span",
+    "Works",
+    "broken_workload_text",
     "chart",
     "has_recovered",
+    "judge_workload",
     "learn_spread",
 ]

@@ -42,7 +42,7 @@ _WIDEST = 20.0  # of a gap: no testbed becomes faster by more than a factor of h
 
 
 def learn_spread(rounds: Sequence[Round], metric: Metric = PPS) -> RoundSpread:
-    """How far rounds stray while the testbed is well; rounds in which it was not are left out.
+    """How far rounds stray while the testbed works; rounds in which it was not are left out.
 
     It is the noise model's estimate with rounds for images: outliers and single leaps among them
     weigh little. Until the rounds tell, of which two weigh as much, CONTROL_SPREAD is assumed.

@@ -171,7 +171,7 @@ def _middle(old: int, new: int, hidden: Sequence[int], *, most: int) -> int | No
 
 
 def _ahead(known: _Known, old: int, new: int, middle: int, hidden: Sequence[int]) -> Iterable[int]:
-    """What will be tried after the middle, whichever way that goes, for spare builders."""
+    """What will be tried after the middle, no matter which way that goes, for spare builders."""
     sides = ((middle, new), (old, middle))
     quarters = [(low + high) // 2 for low, high in sides if high - low > 1]
     wanted = [p for p in quarters if p not in known.evidence.built and p not in hidden]
@@ -179,7 +179,7 @@ def _ahead(known: _Known, old: int, new: int, middle: int, hidden: Sequence[int]
 
 
 def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
-    """The trial that the proof of both sides lacks, why it cannot be had, or None."""
+    """The trial that the proof of both sides lacks, why it cannot be made, or None."""
     lost = known.policy.losses
     if not known.sure(known.trials(new, TrialOutcome.BROKEN)):
         if len(known.trials(new, TrialOutcome.LOST)) >= lost:
@@ -195,9 +195,11 @@ def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
         return None
     fails = [trial for trial in again if trial.outcome is TrialOutcome.BROKEN]
     if known.sure(fails):
-        return _unproven(new, f"what worked before does not any more: {fails[-1].reason}", old=old)
+        return _unproven(
+            new, f"a revision that worked before now fails: {fails[-1].reason}", old=old
+        )
     if sum(trial.outcome is TrialOutcome.LOST for trial in again) >= lost:
-        return _unproven(new, "the last that worked could not be tried again", old=old)
+        return _unproven(new, "the last working revision could not be tried again", old=old)
     return _measure(known, old)
 
 

@@ -1,7 +1,7 @@
 """Whether a step that was found on one series is on another: boots of both its sides decide.
 
 The step is *confirmed* when it is surely of the claimed direction, also if the build noise is
-wider than it is told, and at least half of what is relevant, and Student's t of the boots alone
+wider than is given, and at least half of what is relevant, and Student's t of the boots alone
 says so, too; *denied* when it is less than that half,
 and surely not relevant. What is sure allows for all LOOKS at the data by Bonferroni's bound.
 
@@ -28,6 +28,7 @@ from buildbot_bench.core.incident.contrast import (
     images_at,
     that_agree,
 )
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.judge import BEYOND_LAYOUT
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, SearchPolicy
@@ -36,7 +37,7 @@ LOOKS = (3, 5, 8, 12, 20)
 """Boots of each side after which it is looked: Student's least, then half as many more each time.
 Three show a step of 5 run noises, and nearly always one of 3."""
 
-_ONE_LAYOUT = "no second image can be had: it is not told from luck with layout"
+_ONE_LAYOUT = "no second image exists: luck with layout is possible"
 _MOSTLY = 0.5  # of the variance of a step: then another image tells more than boots of these
 _MOST_IMAGES = 5  # of a side; as core.judge.rounds has it
 _SHOWN = 0.5  # of the step: what shows more is nearer to the new level than to the old one
@@ -79,13 +80,20 @@ class Confirmation:
 
 
 def confirmation(
-    old: int, new: int, evidence: Evidence, policy: SearchPolicy, *, confidence: float = 95.0
+    old: int,
+    new: int,
+    evidence: Evidence,
+    policy: SearchPolicy,
+    *,
+    confidence: float = 95.0,
+    item: ItemUnderTest = ItemUnderTest.KERNEL,
 ) -> Wanted | Confirmation:
     """What is next on the way to know whether the step in (old, new] is on this series, too.
 
     `evidence` is that of this series, positions as `old` and `new`; of positions with the kernel
     of a side the boots count. `policy` is what is known of the series: `claimed` the effect of
     its alarm, `error` the accepted probability of a wrong verdict. `confidence` is Student's t's.
+    `item` is what the reason is about.
     Values that are not positive are passed over.
 
     Raises:
@@ -111,13 +119,14 @@ def confirmation(
         first = _first_boots(at, sides, two=True) or _disputed(at, sides, apart)
         if first:
             return Wanted(boots=first)
-    verdict = _judged(agreeing, step, policy, relinked=relinked, confidence=confidence)
+    boots = f"{item.iteration}s"
+    verdict = _judged(agreeing, step, policy, boots, relinked=relinked, confidence=confidence)
     if verdict is not None:
         return verdict
     if relinked and not policy.images and step.of_images > _MOSTLY:
         return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
     more = _more(at, sides, step, images=relinked and policy.images)
-    return more or _verdict(Standing.UNCLEAR, step, "more boots would not tell")
+    return more or _verdict(Standing.UNCLEAR, step, f"more {boots} would not decide it")
 
 
 def leaves_a_rest(found: Confirmation, low: float, high: float, min_effect: float) -> bool:
@@ -137,35 +146,42 @@ def _claimed(policy: SearchPolicy) -> float:
 
 
 def _judged(
-    sides: Sides, step: SeriesContrast, policy: SearchPolicy, *, relinked: bool, confidence: float
+    sides: Sides,
+    step: SeriesContrast,
+    policy: SearchPolicy,
+    boots: str,
+    *,
+    relinked: bool,
+    confidence: float,
 ) -> Confirmation | None:
-    """The verdict on sides whose images agree; None when boots do not tell yet."""
+    """The verdict on sides whose images agree; None when `boots`, so called, do not tell yet."""
     sign, relevant = math.copysign(1.0, _claimed(policy)), math.log1p(policy.min_effect)
     least, sure = relevant * _SHOWN, 1 - policy.error / len(LOOKS)
     if sign * step.delta < least and 1 - step.sure_above(relevant, sign) >= sure:
-        return _verdict(Standing.DENIED, step, "boots of both sides do not show it")
+        return _verdict(Standing.DENIED, step, f"{boots} of both sides do not show it")
     shown = sign * step.delta >= least and step.sure_above(0.0, sign) >= sure
     if not (shown and _is_significant(sides, confidence)):
         return None
     if not relinked:
-        return _verdict(Standing.CONFIRMED, step, "boots of both sides show it")
-    return _by_images(sides, step, policy, in_each=step.sure_above_in_each(0.0, sign) >= sure)
+        return _verdict(Standing.CONFIRMED, step, f"{boots} of both sides show it")
+    in_each = step.sure_above_in_each(0.0, sign) >= sure
+    return _by_images(sides, step, policy, boots, in_each=in_each)
 
 
 def _by_images(
-    sides: Sides, step: SeriesContrast, policy: SearchPolicy, *, in_each: bool
+    sides: Sides, step: SeriesContrast, policy: SearchPolicy, boots: str, *, in_each: bool
 ) -> Confirmation | None:
     """The verdict on a step that boots show; None when its images do not tell yet.
 
-    `in_each`: it is sure whatever of the build noises that are thought of is the true one.
+    `in_each`: it is sure with each build noise that is thought of.
     """
     alone = min(map(len, sides)) < constants.IMAGES_THAT_SHOW
     if alone and not policy.images:
         return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
     if alone or any(votes.contradicted for votes in step.votes):
-        return _verdict(Standing.DENIED, step, "each image shows something else: it is layout")
+        return _verdict(Standing.DENIED, step, "each image shows another level: it is layout")
     if in_each and all(votes.stands for votes in step.votes):
-        return _verdict(Standing.CONFIRMED, step, "boots of two images of each side show it")
+        return _verdict(Standing.CONFIRMED, step, f"{boots} of two images of each side show it")
     return None
 
 

@@ -1,4 +1,4 @@
-"""The step between two sides of some images each: its size, and how well boots tell it.
+"""The step between two sides of some images each: its size, and how well boots show it.
 
 With x the mean logarithm of a side, over images i of n_i boots each,
 
@@ -9,7 +9,7 @@ DF_KNOWN and DF_KNOWN_BUILD more degrees of freedom (the conjugate prior of a va
 et al., *Bayesian Data Analysis*, 3rd ed. 2013, 2.6). delta is then Student's t, with
 Satterthwaite's degrees of freedom.
 
-The build noise that is told may be too little. As in a search (core.search.noise_model), it is the
+The build noise that is given may be too little. As in a search (core.search.noise_model), it is the
 wider one with probability WIDER_WEIGHT before any image is seen; how far the images at hand lie
 apart then weighs the two, and the step is an average over both. It decides nothing.
 """
@@ -142,7 +142,7 @@ def _drawn_in(logs: list[float], sigma_run: float | None) -> tuple[float, ...]:
 def that_agree(side: Side, apart: float) -> Side:
     """The images of a side that lie no further than `apart` from the median one.
 
-    Of two no majority can be told, nor of two pairs: all stay.
+    Of two no majority can be found, nor of two pairs: all stay.
     """
     if len(side) < _MAJORITY:
         return side

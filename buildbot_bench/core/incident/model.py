@@ -75,11 +75,11 @@ class BreakagePolicy:
 class Ending(StrEnum):
     """What a search for a breakage came to.
 
-    `mended`: the new end works. `unproven`: the old end does not work any more either.
+    `unproven`: the old end does not work any more either.
     """
 
     BROKEN = "broken"
-    MENDED = "mended"
+    MENDED = "mended"  # the new end works
     UNPROVEN = "unproven"
 
 
@@ -89,7 +89,7 @@ class Breakage:
 
     `reason` is what the trial of `new` said; `hidden` are the positions between that could not be
     tried. `before` is the newest position before `old` that was broken, too, None without any:
-    then the branch was broken, mended and broken again. `detail` says in a sentence how it ended.
+    then the branch was broken, fixed and broken again. `detail` says in a sentence how it ended.
     """
 
     ending: Ending

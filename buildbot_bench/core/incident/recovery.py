@@ -31,7 +31,7 @@ def returned_level(
 
     `before` and `now` are values in one unit and epoch; `effect` is the regression's, a fraction of
     the level before. The level is back when what is still lost is below `min_effect`, which nobody
-    would be told of, and below half of what the regression took, so that it is nearer to the old
+    would hear of, and below half of what the regression took, so that it is nearer to the old
     level than to the new one. More than before is back, too. None when there is nothing to compare.
     """
     if not before or not now:

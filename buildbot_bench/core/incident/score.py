@@ -1,4 +1,4 @@
-"""On which of several series an incident is searched: where a second of the lab tells most.
+"""On which of several series an incident is searched: where a second of the lab says most.
 
 A boot of a commit says on which side of the step it lies. With both levels known, that is one bit
 sent over a channel with Gaussian noise, whose two inputs are d = effect / noise apart. Its
@@ -28,7 +28,7 @@ _BITS_OF_LEVELS = 4.0
 
 
 def bits_per_boot(effect: float, sigma_run: float, sigma_build: float = 0.0) -> float:
-    """What one boot of one image tells of the side of a step, in bits, 0 to 1.
+    """What one boot of one image says of the side of a step, in bits, 0 to 1.
 
     `effect` is a fraction of the level, of either sign; the sigmas are standard deviations
     between boots of one image and between images of one code, fractions as well.

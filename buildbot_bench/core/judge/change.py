@@ -12,8 +12,8 @@ and a large tau. With g = tau²/V:
 
     B = (1+g)^-½ · [(1 + z²/nu) / (1 + z²/(nu·(1+g)))]^((nu+1)/2)
 
-As its mean is 1 when nothing changed, whatever was looked at before, it is an e-value. The sum
-over all places is the Shiryaev-Roberts statistic; one that is compared with A at every commit
+As its mean is 1 when nothing changed, after any number of looks, it is an e-value. The sum over
+all places is the Shiryaev-Roberts statistic; one that is compared with A at every commit
 alarms falsely at most once in A commits (J. Shin, A. Ramdas, A. Rinaldo, *E-detectors*, 2023).
 """
 

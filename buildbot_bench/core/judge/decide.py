@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from buildbot_bench.core.figures import percent, whole_percent
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
 from buildbot_bench.core.judge.images import Image, images_of
@@ -36,7 +38,7 @@ from buildbot_bench.core.sample import NoiseClass, Sample
 
 _PLAIN = 4.0  # standard errors of a counted change at its floor; the last round's boots are double
 
-_RETURNED = "the level is what it was before the last change, which one revision alone showed"
+_RETURNED = "the level is back. Only one revision showed the last change"
 
 
 def judge(
@@ -51,9 +53,9 @@ def judge(
     `history` may hold other images of the new sample's position; samples of another testbed,
     workload or metric are passed over, and so are values that are not positive. Order matters in
     neither. A metric that is counted needs no further images, and as many fresh boots of each side
-    as show its floor. `settled` are the changes that were dealt with at earlier positions: they are
-    not told again, and where people said what they were, that bears on what is compared with what
-    (see `marks`). Raises UsageError for a confidence that ministat does not know.
+    as show its floor. `settled` are the changes that were dealt with at earlier positions: they
+    raise no second alarm. What people said of them bears on what is compared with what (see
+    `marks`). Raises UsageError for a confidence that ministat does not know.
     """
     if new.metric.noise is NoiseClass.EXACT:
         policy = replace(policy, fresh=_boots_that_show(policy, noise), images=False)
@@ -65,7 +67,7 @@ def judge(
     samples = [sample for sample in kin if sample.epoch == new.epoch]
     comparison = _students_t(samples, new, policy.confidence)
     images = images_of([*samples, new], noise.sigma_run)
-    if reason := _unfit(kin, samples, new, images):
+    if reason := _unfit(kin, samples, new, images, policy.item):
         return Unfit(comparison=comparison, reason=reason)
     alone = replace(policy, corroborated=frozenset())
     segment = segment_of(images, noise, alone, settled)
@@ -79,7 +81,7 @@ def judge(
         policy = policy.towards(_direction(finding.difference, better))
     if finding is not None and is_proven(finding, noise, policy):
         told = _strongest(typical_newest(segment, noise), noise, policy) or finding
-        return _alarm(told, comparison, better)
+        return _alarm(told, comparison, better, policy.item)
     unused = 0 if finding is None else _unused(images, finding.anchor.position)
     if finding is not None and (requests := next_round(finding, noise, policy, unused)):
         return _suspicion(finding, comparison, requests)
@@ -92,7 +94,7 @@ def _marked(finding: Finding, comparison: Comparison | None, mark: Settled) -> N
     by = f" by {mark.author}" if mark.author else ""
     return Nothing(
         comparison=comparison,
-        reason=f"{effect:+.1%}, which was marked noise{by}: both levels count as one",
+        reason=f"{percent(effect)}, which was marked as noise{by}: both levels count as one",
         began=finding.began,
         effect=effect,
     )
@@ -132,11 +134,15 @@ def _boots_that_show(policy: JudgePolicy, noise: Noise) -> int:
     return min(policy.fresh, max(1, math.ceil(boots)))
 
 
-def _alarm(finding: Finding, comparison: Comparison | None, higher_is_better: bool) -> Alarm:
+def _alarm(
+    finding: Finding, comparison: Comparison | None, higher_is_better: bool, item: ItemUnderTest
+) -> Alarm:
     effect, low, high = finding.interval
     return Alarm(
         comparison=comparison,
-        reason=f"the level changed by {effect:+.1%} and fresh boots of both sides show it",
+        reason=(
+            f"the level changed by {percent(effect)}. Fresh {item.iteration}s of both sides show it"
+        ),
         anchor=finding.anchor.position,
         effect=effect,
         low=low,
@@ -158,7 +164,9 @@ def _suspicion(
     effect, low, high = finding.interval
     return Suspicion(
         comparison=comparison,
-        reason=f"the level may have changed by {effect:+.1%} ({low:+.1%} to {high:+.1%})",
+        reason=(
+            f"the level may have changed by {percent(effect)} ({percent(low)} to {percent(high)})"
+        ),
         anchor=finding.anchor.position,
         effect=effect,
         low=low,
@@ -201,17 +209,21 @@ def _finite(sample: Sample) -> tuple[float, ...]:
 
 
 def _unfit(
-    kin: Sequence[Sample], samples: Sequence[Sample], new: Sample, images: Sequence[Image]
+    kin: Sequence[Sample],
+    samples: Sequence[Sample],
+    new: Sample,
+    images: Sequence[Image],
+    item: ItemUnderTest,
 ) -> str:
     """Why the samples cannot tell; empty when they can."""
     if not any(image.position == new.position for image in images):
-        return "no boot of the new sample gave a value"
+        return f"no {item.iteration} of the new sample gave a value"
     older = [sample for sample in kin if sample.position < new.position]
     if older and not any(sample.position < new.position for sample in samples):
         last = max(older, key=lambda sample: sample.position)
         return (
-            f"the lab changed since {last.label} (epoch {last.epoch!r}, now {new.epoch!r}): "
-            "measure the predecessor again"
+            f"the {item.place} changed since {last.label} (epoch {last.epoch!r}, now "
+            f"{new.epoch!r}): measure the predecessor again"
         )
     return ""
 
@@ -221,17 +233,19 @@ def _blind(noise: Noise, policy: JudgePolicy) -> str:
 
     Seen are differences of about 4.5 standard errors (exp(4.5²/2) is the default's evidence).
     """
+    boots = f"{policy.item.iteration}s"
     if noise.saturated:
-        return (
-            f"boots differ by {noise.sigma_run:.2%} only: the line rate limits what is measured, "
-            "not the DUT; use smaller packets or a slower DUT"
+        return f"{boots} differ by {100 * noise.sigma_run:.2f} % only: " + (
+            "something else than the code is the limit, a timer or a quota. Measure more work"
+            if policy.item is ItemUnderTest.COMMAND
+            else "the line rate is the limit, not the DUT. Use smaller packets or a slower DUT"
         )
-    boots = LAST_ROUND * policy.fresh
-    smallest = math.sqrt(4 / boots * math.log(policy.evidence_needed)) * noise.sigma_run
+    fresh = LAST_ROUND * policy.fresh
+    smallest = math.sqrt(4 / fresh * math.log(policy.evidence_needed)) * noise.sigma_run
     if noise.bimodal is not None and smallest > usable_effect(policy.min_effect):
         return (
-            f"boots fall into two modes {noise.bimodal.separation:.0%} apart: "
-            f"changes below {smallest:.0%} cannot be told from them"
+            f"{boots} fall into two modes {whole_percent(noise.bimodal.separation)} apart: "
+            f"changes below {whole_percent(smallest)} are not visible"
         )
     return ""
 
@@ -241,17 +255,18 @@ def _quiet(segment: Sequence[Image], policy: JudgePolicy) -> str:
     new = [image for image in segment if image.position == position]
     old = [image.level for image in segment if image.position < position]
     if not old:
-        return "there is no earlier sample at this level to compare with"
+        return "no earlier sample at this level exists"
     stands_out = abs(new[0].level - fmean(old)) >= change_in_logs(policy.min_effect)
     if stands_out and is_layout(new, fmean(old)):
         return in_words(new, fmean(old))
-    return "the sample lies within what runs and builds vary by"
+    return "the change is within the noise of runs and builds"
 
 
 def _doubt(finding: Finding, policy: JudgePolicy) -> str:
     if finding.is_layout:
         return in_words(finding.new, finding.old_level)
     effect, _, _ = finding.interval
+    boots = f"{policy.item.iteration}s"
     if finding.log_evidence >= math.log(policy.evidence_needed):
-        return f"{effect:+.1%} was suspected, but fresh boots of both sides do not show it"
-    return f"{effect:+.1%} was suspected, but more boots cannot tell it from noise"
+        return f"{percent(effect)} was suspected. Fresh {boots} of both sides do not show it"
+    return f"{percent(effect)} was suspected. More {boots} cannot separate it from noise"

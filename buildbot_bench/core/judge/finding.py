@@ -114,7 +114,7 @@ class Finding:
 def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Finding | None:
     """What speaks most for a change among positions[start:end]; None if nothing is suspicious.
 
-    `levels` sums up `images`. The last position is the one that is judged: its first boot tells
+    `levels` sums up `images`. The last position is the one that is judged: its first boot shows
     which are fresh.
     """
     begin, place = levels.places(start, np.asarray(end))

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+from buildbot_bench.core.figures import percent
 from buildbot_bench.core.judge.images import Image
 
 _FEWEST = 2  # further images; one of them may have a luck of its own
@@ -39,5 +40,8 @@ def is_sure_layout(new: Sequence[Image], old_level: float, sigma_build: float) -
 def in_words(new: Sequence[Image], old_level: float) -> str:
     """A sentence for a reader, when it is layout."""
     first, *further = (math.expm1(image.level - old_level) for image in new)
-    others = ", ".join(f"{effect:+.1%}" for effect in further)
-    return f"{first:+.1%} is one image's layout, not the code: in another order it is {others}"
+    others = ", ".join(map(percent, further))
+    return (
+        f"{percent(first)} is the layout of one image, not the code. "
+        f"In another link order it is {others}"
+    )

@@ -1,4 +1,4 @@
-"""What the judge is told and what it answers; the thinking is elsewhere."""
+"""What the judge is given and what it answers; the thinking is elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.model import constants
 
@@ -21,10 +22,11 @@ class JudgePolicy:
     the smallest change, as a fraction, that somebody wants to hear of. `false_alarms_per_1000`
     commits is shared by `series` many (testbed, workload). An alarm stands on `fresh` boots of
     each side, measured after the suspicion arose. `images` is False when no second image of a
-    revision can be had. `higher_is_better` None: as the sample's metric says. `corroborated`: in
+    revision can be made. `higher_is_better` None: as the sample's metric says. `corroborated`: in
     which directions the same workload on another testbed raised an alarm for some of the same
     commits; only a change in one of them needs less evidence. (Not another workload of this
-    testbed: that boots the same image, whose layout may slow both.)
+    testbed: that boots the same image, whose layout may slow both.) `item` is what reasons are
+    about; it decides nothing.
     """
 
     confidence: float = 95.0
@@ -35,6 +37,7 @@ class JudgePolicy:
     fresh: int = 5
     images: bool = True
     corroborated: frozenset[Direction] = frozenset()
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
     def __post_init__(self) -> None:
         """Refuse what would divide by zero.
@@ -57,8 +60,8 @@ class JudgePolicy:
     def evidence_needed(self) -> float:
         """By how much the evidence must favour a change: one judgement in so many may err.
 
-        A change seen elsewhere is as likely as not here, instead of once in 200 commits; whoever
-        weighs one keeps its own direction alone (`towards`).
+        A change seen elsewhere is as likely as not here, instead of once in 200 commits; a
+        caller that weighs one keeps its own direction alone (`towards`).
         """
         needed = 1000.0 * self.series / self.false_alarms_per_1000
         return max(needed * constants.CHANGES_PER_COMMIT, 1.0) if self.corroborated else needed

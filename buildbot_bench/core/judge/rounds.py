@@ -61,7 +61,7 @@ def is_confirmed(finding: Finding, noise: Noise, policy: JudgePolicy) -> bool:
 def is_luck(finding: Finding, policy: JudgePolicy) -> bool:
     """Whether luck with the images of a side is likelier than the policy bears.
 
-    Where no further image can be had, only those that are there may deny it.
+    Where no further image can be made, only those that are there may deny it.
     """
     sides = (finding.old_votes, finding.new_votes)
     if finding.is_layout or any(side.show <= side.deny for side in sides):
@@ -162,7 +162,7 @@ def _stands_on_too_few(side: Votes, policy: JudgePolicy) -> bool:
 
 
 def _boots_that_tell(difference: float, noise: Noise) -> int:
-    """So many that the level of a further image is told from that of the other side."""
+    """So many that the level of a further image is separated from that of the other side."""
     boots = math.ceil((2 * _APART * noise.sigma_run / difference) ** 2)
     return min(ENOUGH_FOR_OUTLIERS, max(1, boots))
 

@@ -25,7 +25,7 @@ class Votes:
     """How many images of one side of a change show it, and how many deny it, at `positions`.
 
     `share` of the testbed's images lie far off in the direction of the change, as `weight` images
-    tell.
+    show.
     """
 
     show: int

@@ -154,7 +154,7 @@ TABLE = (
     Constant(
         name="MEMORY",
         unit="positions that tell the present level",
-        source="chosen: sixty boots know it to an eighth of one boot's noise",
+        source="chosen: sixty boots give it to an eighth of one boot's noise",
     ),
     Constant(
         name="SUSPICIOUS",
@@ -175,7 +175,7 @@ TABLE = (
     Constant(
         name="SOUGHT_SHARE",
         unit="min_effect",
-        source="chosen: nearly min_effect, as nothing but the request says what is there",
+        source="chosen: nearly min_effect, as the request alone says so",
     ),
     Constant(
         name="CLAIM_SHARE",
@@ -232,7 +232,7 @@ TABLE = (
     Constant(
         name="NO_STEP",
         unit="probability",
-        source="chosen: who claims nothing knows nothing",
+        source="chosen: without a claim nothing is known",
     ),
     Constant(
         name="CLAIM_IS_TRUE",
@@ -247,13 +247,13 @@ TABLE = (
     ),
     Constant(
         name="BUILD_WIDER",
-        unit="times what is told",
+        unit="times the stated one",
         source="chosen: few images teach a standard deviation to within a factor of three",
     ),
     Constant(
         name="WIDER_WEIGHT",
         unit="probability",
-        source="chosen: of testbeds, those whose build noise is told too small",
+        source="chosen: of testbeds, those whose stated build noise is too small",
     ),
     Constant(
         name="PROOF_P_VALUE",
@@ -269,8 +269,8 @@ TABLE = (
     Constant(
         name="LEFT_IN_SLOPE",
         unit="probability",
-        source="chosen: that a slope holds one commit of a relevant effect: its parts are told "
-        "anyway",
+        source="chosen: that a slope holds one commit of a relevant effect: its parts are "
+        "reported anyway",
     ),
     Constant(
         name="VERDICT_SURE",

@@ -142,7 +142,7 @@ def broad_density(
 class _Densities:
     """How densely the counted images lie where they do, if near, if far, if boots went wrong.
 
-    `counted` are those of all images whose luck can be told from a change.
+    `counted` are those of all images whose luck can be separated from a change.
     """
 
     counted: NDArray[np.bool_]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+from buildbot_bench.core.figures import size
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import ImageLuck, PlacedImage, learn_luck
 from buildbot_bench.core.model.modes import modes
@@ -100,7 +101,7 @@ def _between_images(
 
 
 def _of_counts(run: Spread) -> Noise:
-    """Of a counted metric: its boots tell the run noise, and images of one code count alike.
+    """Of a counted metric: its boots show the run noise, and images of one code count alike.
 
     What neighbouring kernels differ by is what their commits did, be it ever so little: hundreds
     of run noises, which are to tell the places of steps apart. So the noise's upper limit is taken
@@ -158,7 +159,7 @@ def _assumptions(run: Spread, build: Spread, prior: Prior) -> list[str]:
     if run.df < _ENOUGH_RUN_DF:
         texts.append(_assumed_of_boots(prior))
     if build.df < _ENOUGH_BUILD_DF:
-        texts.append(f"images of unchanged code vary by about {prior.sigma_build:.1%}")
+        texts.append(f"images of unchanged code vary by about {size(prior.sigma_build)}")
     return texts
 
 

@@ -35,8 +35,8 @@ def with_marked_noise(
 
     `places` are pairs of the first position behind a step that may be at its new level and the
     first that surely is. The same noise where there is none, where a side has no boots, and of a
-    metric that is counted: images of one code count alike, whatever is said of it. `history` is
-    what the noise was learnt from.
+    metric that is counted: images of one code count alike, under any mark. `history` is what
+    the noise was learnt from.
     """
     chosen = sorted(set(places))
     if not chosen or any(sample.metric.noise is NoiseClass.EXACT for sample in history):

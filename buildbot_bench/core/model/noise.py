@@ -2,7 +2,7 @@
 
 The model: ln(value) = level + b(image) + e(boot), with e ~ N(0, sigma_run²) and, for most images,
 b ~ N(0, sigma_build²); a share `far_share` of the images lies far off (see `image_luck`). In
-logarithms a spread is a fraction of the level, whatever the unit.
+logarithms a spread is a fraction of the level, for any unit.
 """
 
 from __future__ import annotations

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import math
 
+from buildbot_bench.core import ministat
 from buildbot_bench.core.model import constants
+
+_COUNTED_TWICE = 2
 
 
 def relevant_effect(min_effect: float, claimed: float | None) -> float:
@@ -49,6 +52,15 @@ def is_change(effect: float, min_effect: float) -> bool:
 def differ(before: float, after: float, min_effect: float) -> bool:
     """Whether two values of a metric are as far apart as that."""
     return abs(after - before) >= min_effect * abs(before)
+
+
+def values_that_prove(*, counted: bool) -> int:
+    """How many values of a level prove it, as far as their number does.
+
+    Of what varies these are as many as Student's t has something to say of. What is counted needs
+    no more than to be seen to repeat: a second value confirms the first.
+    """
+    return _COUNTED_TWICE if counted else ministat.MIN_VALUES
 
 
 def change_in_logs(min_effect: float) -> float:

@@ -23,7 +23,7 @@ _MOST_NAMED = 5
 def check_probe(
     probe: ProbeFacts, requests: Mapping[int, BuildRequest], moment: Moment
 ) -> Iterator[Violation]:
-    """Its end is told once, and something runs it until then; its boots are all there, once.
+    """Its end is reported once, and something runs it until then; its boots are all there, once.
 
     `requests` are Buildbot's, by their ids.
     """
@@ -103,13 +103,13 @@ def _same_boots(job: LabJob, owner: JobOwner) -> Iterator[Violation]:
         numbers = twice or sorted(n for n, times in ordinals.items() if times > 1)
         yield _of_boots(
             owner.row,
-            f"the lab told of its boots {_some(numbers)} twice",
+            f"the lab reported its boots {_some(numbers)} twice",
             f"read {job.where}/{job.name}/events.jsonl and runner.log",
         )
     if invented := sorted({ordinal for ordinal, _ in kept - told}):
         yield _of_boots(
             owner.row,
-            f"its boots {_some(invented)} are not what the lab told of",
+            f"its boots {_some(invented)} are not those that the lab reported",
             f"compare bench_iteration with {job.where}/{job.name}/events.jsonl",
         )
     # What ends after a probe was cancelled is wanted no more; of an open one it is on its way.

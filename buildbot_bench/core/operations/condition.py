@@ -168,7 +168,8 @@ def _masters(condition: Condition) -> Iterator[HealthFinding]:
             yield _error(
                 "masters",
                 f"master {one.name!r}: {one.trouble}",
-                "start crossbar, and see that the master reaches it: docs/several-masters.md",
+                "start crossbar, and see that the master reaches it:"
+                " docs/how-to/several-masters.md",
             )
     if condition.master_runs and not condition.broker:
         yield _error(
@@ -248,7 +249,7 @@ def _messages(condition: Condition) -> Iterator[HealthFinding]:
             yield _warning(
                 "outbox",
                 f"{one.row} was refused or given up{why}",
-                "mend what it says; a restart of the master takes up what was given up",
+                "fix the cause; a restart of the master retries it",
             )
         elif age_s > MAIL_WARNING_S:
             make = _error if age_s > MAIL_ERROR_S else _warning
@@ -287,12 +288,13 @@ def _ports(condition: Condition) -> Iterator[HealthFinding]:
     """Passwords and patches go by them."""
     then = {
         "workers": "make certificates by `bench-farm certificates`, and say ssl: in BENCH_PB",
-        "pages": "put a proxy with TLS before them, and listen on 127.0.0.1; see docs/access.md",
+        "pages": "put a proxy with TLS before them, and listen on 127.0.0.1;"
+        " see docs/how-to/access.md",
     }
     for one in condition.ports:
         if not (one.is_local or one.is_encrypted):
             open_to_all = f"{one.port} of the {one.of} is open to other machines without TLS"
-            yield _warning("ports", open_to_all, then.get(one.of, "see docs/access.md"))
+            yield _warning("ports", open_to_all, then.get(one.of, "see docs/how-to/access.md"))
 
 
 def _repository(condition: Condition) -> Iterator[HealthFinding]:

@@ -76,7 +76,7 @@ class BootFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabJob:
-    """A job's directory on a lab worker: `where` it lies, and the boots that the lab told of."""
+    """A job's directory on a lab worker: `where` it lies, and the boots that the lab reported."""
 
     name: str
     where: str

@@ -75,8 +75,8 @@ def check_artefacts(
     for digest in sorted((files or {}).keys() - known):
         yield _of_owner(
             f"file artefacts/{digest[:2]}/{digest}",
-            "lies there, but the tables know no such artefact",
-            "delete the file: whatever needs it builds it again",
+            "is there, but the tables have no such artefact",
+            "delete the file: it is built again when needed",
         )
 
 

@@ -1,4 +1,4 @@
-"""Gives stacks back the outer callers that a capture cut off; it knows no file and no picture.
+"""Gives stacks back the outer callers that a capture cut off; it needs no file and no picture.
 
 pmcstat keeps the innermost frames only (`-z16`: sixteen). Where a change makes call chains
 shorter, more of them are whole: the same code then seems to have moved, and the difference of two
@@ -30,7 +30,7 @@ def restore_callers(*profiles: Profile, depth: int = CALLCHAIN_DEPTH) -> tuple[P
     """The same profiles, each cut stack lengthened by the callers that whole ones have there.
 
     A stack of at least `depth` frames may be cut. It is left as it is where the whole stacks of
-    all the profiles, which serve as evidence together, know no callers or do not agree on them.
+    all the profiles, which serve as evidence together, have no callers or do not agree on them.
     """
     known = _known_callers(profiles, depth)
     return tuple(

@@ -1,8 +1,8 @@
-"""What each function costs a packet, and how two captures differ in that; it knows no commit.
+"""What each function costs a packet, and how two captures differ in that; it needs no commit.
 
 A capture gives shares, a measurement gives what a whole packet costs; their product is what a
-function costs a packet. A function that is unchanged costs the same on both sides, whatever its
-share of a larger or smaller whole is.
+function costs a packet. A function that is unchanged costs the same on both sides, in a
+larger whole as in a smaller one.
 """
 
 from __future__ import annotations

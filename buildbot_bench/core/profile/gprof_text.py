@@ -1,6 +1,6 @@
 """Writes a capture as gprof(1) does: for each function who called it, and what it called.
 
-Sampling knows no calls, only samples: where gprof has seconds there are samples, and no counts of
+Sampling sees no calls, only samples: where gprof has seconds there are samples, and no counts of
 calls. A function that calls itself counts once in each stack.
 """
 

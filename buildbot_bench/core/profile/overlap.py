@@ -42,7 +42,7 @@ class ChangedLine:
 class Overlap:
     """One file of a commit: the functions that it changes within, likely, and those it names.
 
-    A function that is changed is not told a second time as one that is named. `lines` are those
+    A function that is changed is not listed a second time as one that is named. `lines` are those
     that lie in the changed ones, in the order of the diff.
     """
 

@@ -21,7 +21,7 @@ _MOST_PACKETS = (1 << 31) - 1
 
 
 def tidy_places(reported: object, names: Collection[str]) -> dict[str, str]:
-    """The places of those functions out of whatever a lab told; nothing of what is none."""
+    """The places of those functions of all that a lab reports; other lines give nothing."""
     if not isinstance(reported, Mapping):
         return {}
     found = {

@@ -1,4 +1,4 @@
-"""Reads the call graphs that `pmcstat -G` writes; it knows no idle loop and no share.
+"""Reads the call graphs that `pmcstat -G` writes; it needs no idle loop and no share.
 
 A file has one section for each CPU, and a section one block for each function that was running:
 

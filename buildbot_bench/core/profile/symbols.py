@@ -1,4 +1,4 @@
-"""Which functions the busy cycles went to, and how two captures differ; it knows no commit.
+"""Which functions the busy cycles went to, and how two captures differ; it needs no commit.
 
 Every share is of the samples that are not idle: how long the idle loop ran depends on the offered
 load, what the rest is made of depends on the kernel. Stacks are restored first: a caller that a

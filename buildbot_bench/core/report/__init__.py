@@ -35,6 +35,7 @@ from buildbot_bench.core.report.model import (
     StepReport,
     Unresolved,
 )
+from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.report.predecessor import (
     CommitContrast,
@@ -46,6 +47,7 @@ from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.report.why import Capture, Captures, Sampled, Symbol, Why
 
 __all__ = [
+    "NOT_HEEDED",
     "AddedSection",
     "AppliedFix",
     "BootedImage",
@@ -90,6 +92,7 @@ __all__ = [
     "compose",
     "kind_of",
     "newest_measured",
+    "one_layout",
     "replay_stages",
     "runners_up",
 ]

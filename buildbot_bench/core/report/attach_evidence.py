@@ -25,7 +25,7 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
-# A place less likely than this is not worth a reader's time.
+# A commit less likely than this is not worth a reader's time, so a long stretch hardly ever is.
 _WORTH_NAMING = 0.0005
 
 
@@ -61,6 +61,7 @@ def attach_evidence(
         steps_ahead=sum(other.old >= new for other in answer.steps),
         samples=[*samples, *_of_metric(report, known.later)],
         known=known,
+        metric=report.setting.metric,
     )
     checks = tuple(replace(check, detail=long_line(check.detail)) for check in make_checks(here))
     return replace(
@@ -85,7 +86,7 @@ def _touched(report: Report, between: RevisionRange, known: Context) -> Touched 
 
 
 def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:
-    """What the lab told of both sides, and that nothing tells of the lab itself, if so."""
+    """What the lab reported of both sides, and that nothing tells of the lab itself, if so."""
     facts = setup(known.images, before, after)
     if facts and known.control is None:
         return (*facts, Fact(name="control image", old="none", new="none"))
@@ -122,9 +123,10 @@ def _measured(
 
 
 def _candidates(step: StepReport, between: RevisionRange, known: Context) -> tuple[Candidate, ...]:
-    """The runners-up; none when the report lists several suspects anyway."""
+    """The runner-up; none when the report lists several suspects anyway."""
     if len(step.suspects) > 1:
         return ()
+    places = known.runners_up.get(between.revisions.index(step.new), ())
     return tuple(
         Candidate(
             first=between.revisions[place.old + 1],
@@ -132,8 +134,8 @@ def _candidates(step: StepReport, between: RevisionRange, known: Context) -> tup
             commits=place.new - place.old,
             probability=place.probability,
         )
-        for place in known.runners_up
-        if place.probability >= _WORTH_NAMING
+        for place in places[:1]
+        if place.probability / (place.new - place.old) >= _WORTH_NAMING
     )
 
 

@@ -25,8 +25,8 @@ from buildbot_bench.core.report.evidence_model import (
 from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
 from buildbot_bench.core.sample import Sample
 
-NOT_REPORTED = "(not told)"
-# What the lab tells of the kernel itself, and no manifest: it differs wherever the kernel does.
+NOT_REPORTED = "(not reported)"
+# What the lab reports of the kernel itself, and no manifest: it differs wherever the kernel does.
 KERNEL_FACTS = frozenset({"uname", "kernel configuration"})
 
 _CONFIRMED: dict[Standing | None, Reach] = {
@@ -65,18 +65,20 @@ def artefacts(images: Sequence[ImageRecord], positions: Iterable[int]) -> tuple[
 
 
 def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost | None:
-    """What the probes of a search took; None when it asked for none.
+    """What the probes of a search took; None when it made none.
 
-    Build time is that of the images that its probes booted, whoever had them built.
+    What was asked for and never booted took nothing and did not fail. Build time is that of the
+    images that its probes booted, for any asker.
     """
-    if not probes:
+    made = [probe for probe in probes if probe.made]
+    if not made:
         return None
-    booted = {(probe.label, probe.image) for probe in probes}
+    booted = {(probe.label, probe.image) for probe in made}
     built = [image for image in images if (image.label, image.ordinal) in booted]
     return Cost(
-        boots=len(probes),
-        failed=sum(probe.value is None for probe in probes),
-        lab_s=sum(probe.duration_s for probe in probes),
+        boots=len(made),
+        failed=sum(probe.value is None for probe in made),
+        lab_s=sum(probe.duration_s for probe in made),
         images=len(built),
         build_s=sum(image.build_s or 0.0 for image in built),
     )

@@ -1,4 +1,4 @@
-"""The files and lines of a commit that lie in functions which changed, as a reader is told them.
+"""The files and lines of a commit that lie in functions which changed, as a reader sees them.
 
 It reads no repository; all text here has gone through `one_line`.
 """
@@ -46,6 +46,11 @@ class ChangedFile:
     named: tuple[str, ...]
     lines: tuple[Line, ...] = ()
     unshown: Count = 0
+
+    @property
+    def first_line(self) -> int | None:
+        """The first of the lines that the commit puts in; None when it shows none of these."""
+        return next((line.new for line in self.lines if line.new is not None), None)
 
 
 def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[ChangedFile, ...]:

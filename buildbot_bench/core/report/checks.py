@@ -9,15 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from buildbot_bench.core import ministat
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.model import thresholds
 from buildbot_bench.core.report.both_sides import setup
 from buildbot_bench.core.report.context import Context, ControlRecord
 from buildbot_bench.core.report.evidence_model import Check, Outcome
-from buildbot_bench.core.report.model import StepReport
-from buildbot_bench.core.report.words import count, duration, few, percent, size
+from buildbot_bench.core.report.model import Contrast, StepReport
+from buildbot_bench.core.report.steps import is_proved
+from buildbot_bench.core.report.words import count, duration, few, percent, sentence, size
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 
 # What still shows half of the step is nearer to the new level than to the old one.
 _PRESENT_SHARE = 0.5
@@ -46,6 +47,17 @@ class StepContext:
     steps_ahead: int
     samples: Sequence[Sample]
     known: Context
+    metric: Metric
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a second value confirms the first."""
+        return self.metric.noise is NoiseClass.EXACT
+
+    @property
+    def values_that_prove(self) -> int:
+        """How many values a level needs."""
+        return thresholds.values_that_prove(counted=self.is_counted)
 
 
 def make_checks(here: StepContext) -> tuple[Check, ...]:
@@ -62,20 +74,27 @@ def make_checks(here: StepContext) -> tuple[Check, ...]:
 
 
 def ends_proved(here: StepContext) -> Check:
-    """Whether both sides of the step were measured often enough, and differ by Student's t."""
+    """Whether both sides of the step were measured often enough, and differ.
+
+    They do so by Student's t; of what is counted, so that two values are enough, by lying apart.
+    """
     name = "both sides proved"
     held = here.step.contrast
-    boots = count(len(held.old.values), here.item.iteration)
-    summary = f"{boots} of {held.old.label} and {len(held.new.values)} of {held.new.label}"
-    comparison, needed = held.comparison, ministat.MIN_VALUES
-    if comparison is None or min(len(held.old.values), len(held.new.values)) < needed:
-        detail = f"{summary}; {needed} of each are asked for"
+    old, new = held.old.values, held.new.values
+    summary = f"Both sides were measured: {_boots(held, here.item)}."
+    comparison, needed = held.comparison, here.values_that_prove
+    if min(len(old), len(new)) < needed or (comparison is None and not here.is_counted):
+        detail = f"{summary} The proof needs {needed} of each."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
-    same_way = (comparison.difference < 0) == (here.step.effect < 0)
+    proved = is_proved(held, here.step.effect, counted=here.is_counted)
+    if comparison is None:
+        word, side = "all" if proved else "not all", "above" if here.step.effect > 0 else "below"
+        detail = f"{summary} The values are counted, and {word} new ones lie {side} the old ones."
+        return Check(name=name, outcome=_outcome(proved), detail=detail)
     return Check(
         name=name,
-        outcome=_outcome(comparison.significant and same_way),
-        detail=f"{summary}, {few(comparison.p_value)} by Student's t",
+        outcome=_outcome(proved),
+        detail=f"{summary} Student's t: {few(comparison.p_value)}.",
     )
 
 
@@ -83,38 +102,38 @@ def images_agree(here: StepContext) -> Check:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
     name = "images agree"
     if here.known.one_layout:
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=here.known.one_layout)
+        return Check(name=name, outcome=Outcome.NOT_MADE, detail=sentence(here.known.one_layout))
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
-    summary = f"{count(len(before), 'image')} before and {len(after)} after the step"
+    summary = _relinked(len(before), len(after))
     effects = [new / old - 1 for old in before for new in after if old]
     if not effects:
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=summary)
     least = min(effects, key=lambda effect: effect / here.step.effect)
     agree = least / here.step.effect >= _PRESENT_SHARE
     if agree and min(len(before), len(after)) < _IMAGES_OF_A_LEVEL:
-        detail = f"{summary}: its layout in memory may have changed, not what it does"
+        detail = f"{summary} The difference may come from the layout in memory."
         if here.known.one_order:
-            detail += "; the job cannot relink"
+            detail += " The job cannot relink."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     return Check(
         name=name,
         outcome=_outcome(agree),
-        detail=f"{summary}; between any two of them at least {percent(least)}",
+        detail=_agreement(len(before), len(after), least) if agree else _disagreement(least),
     )
 
 
 def setup_alike(here: StepContext) -> Check:
-    """Whether the lab told the same of both sides: nothing but what is built changed."""
+    """Whether the lab reported the same of both sides: nothing but what is built changed."""
     name, place = "setup alike", here.item.place
     facts = setup(here.known.images, here.before, here.after)
     if not facts:
-        detail = f"the {place} told nothing of itself"
+        detail = f"The {place} reported no facts."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     differing = [fact.name for fact in facts if fact.differs]
     if differing:
-        detail = f"{', '.join(differing)}: see the setup"
+        detail = f"These facts differ: {', '.join(differing)}. See the setup."
         return Check(name=name, outcome=Outcome.FAILED, detail=detail)
-    detail = f"the {place} tells {count(len(facts), 'fact')} of both sides, all the same"
+    detail = f"The {place} was the same for both sides: {count(len(facts), 'fact')} agree."
     return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
 
@@ -126,18 +145,20 @@ def still_present(here: StepContext) -> Check:
     if not newest or not old or not fmean(old):
         last = here.step.new.label
         return Check(
-            name=name, outcome=Outcome.NOT_MADE, detail=f"nothing newer than {last} was measured"
+            name=name, outcome=Outcome.NOT_MADE, detail=f"No revision after {last} was measured."
         )
     values = [value for sample in newest for value in sample.values]
     summary = f"{newest[0].label}{_behind(newest[0], here)}"
-    if len(values) < ministat.MIN_VALUES:
-        detail = f"{summary} has {count(len(values), here.item.iteration)}"
+    if len(values) < here.values_that_prove:
+        detail = f"{summary} has {count(len(values), here.item.iteration)} only."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     effect = fmean(values) / fmean(old) - 1
     present = effect / here.step.effect >= _PRESENT_SHARE
-    detail = f"{summary}: {percent(effect)} against {here.step.contrast.old.label}"
+    beside = f"{'below' if effect < 0 else 'above'} {here.step.contrast.old.label}"
+    detail = f"{summary} is {size(effect)} {beside}."
     if present and here.steps_ahead:
-        detail += f", but {count(here.steps_ahead, 'other step')} between had a part in it"
+        lie = "lies" if here.steps_ahead == 1 else "lie"
+        detail += f" {count(here.steps_ahead, 'other step')} {lie} between."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     return Check(name=name, outcome=_outcome(present), detail=detail)
 
@@ -146,21 +167,21 @@ def control_healthy(here: StepContext, control: ControlRecord) -> Check:
     """Whether a kernel that never changes measured what it always did, around the same time."""
     name = "control image healthy"
     if control.held:
-        detail = f"the testbed is in quarantine, for {control.label} is off its level"
+        detail = f"The testbed is in quarantine: {control.label} is off its level."
         return Check(name=name, outcome=Outcome.FAILED, detail=detail)
     if control.last_good_s is None or control.rounds < _ROUNDS_OF_A_LEVEL:
-        detail = f"the level of {control.label} is not known yet"
+        detail = f"The level of {control.label} is not known yet."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     sides = {*here.before, *here.after}
     boots = [i.at_s for s in here.samples if s.position in sides for i in s.iterations]
     late_s = max(boots, default=0.0) - control.last_good_s
     if late_s > _OVERDUE * control.every_s:
         last = f"{duration(late_s)} before the last {here.item.iteration}"
-        detail = f"{control.label} was measured last {last}"
+        detail = f"{control.label} was last measured {last}."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     detail = (
-        f"{control.label} within {size(control.spread)} of its level in "
-        f"{count(control.rounds, 'round')}"
+        f"The control image {control.label} stayed within {size(control.spread)} of its level in "
+        f"{count(control.rounds, 'round')}."
     )
     return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
@@ -178,14 +199,42 @@ def binary_differs(here: StepContext) -> Check:
     held = [kernels.get(revisions.index(end)) for end in (old, new)]
     if None in held:
         missing = old if held[0] is None else new
-        detail = f"no digest of {missing.label}'s {built} is known"
+        detail = f"The digest of {missing.label}'s {built} is not known."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     differ = held[0] != held[1]
     verb = "differs from" if differ else "is the same as"
     parent = "its parent's" if old.sha == new.parent_sha else f"{old.label}'s"
     return Check(
-        name=name, outcome=_outcome(differ), detail=f"{new.label}'s {built} {verb} {parent}"
+        name=name, outcome=_outcome(differ), detail=f"{new.label}'s {built} {verb} {parent}."
     )
+
+
+def _boots(held: Contrast, item: ItemUnderTest) -> str:
+    """`5 boots each`, or how many of which revision."""
+    old, new = len(held.old.values), len(held.new.values)
+    if old == new:
+        return f"{count(old, item.iteration)} each"
+    return f"{count(old, item.iteration)} of {held.old.label}, {new} of {held.new.label}"
+
+
+def _relinked(before: int, after: int) -> str:
+    """How many builds of each side were measured, where that proves nothing."""
+    if before == after == 1:
+        return "One build of each side was measured."
+    return f"{count(before, 'build')} before and {after} after the step were measured."
+
+
+def _agreement(before: int, after: int, least: float) -> str:
+    agree = (
+        f"{before} relinked builds of each side agree"
+        if before == after
+        else f"{before} relinked builds before and {after} after the step agree"
+    )
+    return f"{agree}. Any two differ by {percent(least)} or more."
+
+
+def _disagreement(least: float) -> str:
+    return f"The relinked builds do not agree: two of them differ by {percent(least)} only."
 
 
 def _outcome(passed: bool) -> Outcome:
@@ -202,19 +251,19 @@ def _image_means(samples: Iterable[Sample], positions: Iterable[int]) -> list[fl
 
 
 def _newest(here: StepContext) -> list[Sample]:
-    """The samples of the newest revisions, as many as Student's t needs values; newest first."""
+    """The samples of the newest revisions, as many as prove a level; newest first."""
     behind = [sample for sample in here.samples if sample.values and sample.position >= here.ahead]
     culprit = here.between.revisions.index(here.step.new)
     taken: list[Sample] = []
     for sample in sorted(behind, key=lambda sample: -sample.position):
-        if sample.position <= culprit or _enough(taken):
+        if sample.position <= culprit or _enough(taken, here):
             break
         taken.append(sample)
     return taken
 
 
-def _enough(samples: Iterable[Sample]) -> bool:
-    return sum(len(sample.values) for sample in samples) >= ministat.MIN_VALUES
+def _enough(samples: Iterable[Sample], here: StepContext) -> bool:
+    return sum(len(sample.values) for sample in samples) >= here.values_that_prove
 
 
 def _behind(sample: Sample, here: StepContext) -> str:
@@ -222,4 +271,4 @@ def _behind(sample: Sample, here: StepContext) -> str:
     if here.known.tip is None:
         return ""
     distance = here.known.tip.position - here.between.old.position - sample.position
-    return ", the tip" if distance <= 0 else f", {count(distance, 'commit')} before the tip"
+    return ", the tip," if distance <= 0 else f", {count(distance, 'commit')} before the tip,"

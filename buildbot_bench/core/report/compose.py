@@ -77,7 +77,7 @@ def compose(
 
 
 def _no_op(item: ItemUnderTest) -> str:
-    return f"no-op change, its {item.built} is identical to its predecessor's"
+    return f"no-op change: its {item.built} is identical to its predecessor's"
 
 
 def _finding(
@@ -91,7 +91,15 @@ def _finding(
 ) -> Report:
     """What the answer says, without what led to it."""
     values = measured_values(samples, setting.metric, same=no_ops)
-    found = describe_steps(between, answer, values, no_ops, setting, one_layout=known.one_layout)
+    found = describe_steps(
+        between,
+        answer,
+        values,
+        no_ops,
+        setting,
+        one_layout=known.one_layout,
+        stated=known.stated,
+    )
     steps = with_expected(found, between, known.expected)
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
@@ -130,7 +138,7 @@ def _finding(
 def _without_culprit(
     kind: ReportKind, slopes: Sequence[SlopeReport], between: RevisionRange, setting: Setting
 ) -> str:
-    """The first sentence of a report that names nobody."""
+    """The first sentence of a report without a culprit."""
     match kind:
         case ReportKind.SLOPE:
             return words.what_sloped(slopes[0], setting)
@@ -150,7 +158,7 @@ def _unresolved(between: RevisionRange, old: int, new: int) -> Unresolved:
 
 
 def _skipped(between: RevisionRange, reasons: Mapping[int, str]) -> tuple[Skipped, ...]:
-    """Neighbours that were skipped for the same reason are told in one breath."""
+    """Neighbours that were skipped for the same reason are one entry."""
     runs: list[list[int]] = []
     for position in sorted(reasons):
         last = runs[-1][-1] if runs else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
+from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges
 from buildbot_bench.core.report.why import Captures
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Sample
@@ -24,8 +25,8 @@ class ImageRecord:
     """One build of a revision of the range.
 
     `iterations` is how many of its iterations gave a value on the search's testbed and workload;
-    `facts` are the (name, value) pairs that lab and builder told of them; `kernel` tells kernels
-    apart by what they do, as `digest` does by the bytes of the artefact.
+    `facts` are the (name, value) pairs that lab and builder reported of them; `kernel` tells
+    kernels apart by what they do, as `digest` does by the bytes of the artefact.
     """
 
     position: int
@@ -87,18 +88,20 @@ class ControlRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """All that is known besides; whatever is left out is not claimed by the report.
+    """All that is known besides; the report claims nothing of what is left out.
 
     `later` are the samples of the search's own testbed and workload behind the range, `tip` is
-    the newest revision of the branch. `runners_up` are the places besides the answer's steps
-    where a step is likeliest. `opinion` is the last word on the report, `record` how often the
-    farm was right before. `captures` tell where the cycles went, None where that is not sampled.
+    the newest revision of the branch. `runners_up` are the places where a step of the answer may
+    lie instead, by the step's `new`, the likeliest first. `opinion` is the last word on the
+    report, `record` how often the farm was right before. `captures` tell where the cycles went,
+    None where that is not sampled.
     `control` is None for a testbed without a control image. `one_order`: a further image of some
     revision came out as its first one again. `one_layout` is why no revision was measured in more
-    than one link order, and what each iteration had another of instead; empty where images tell
+    than one link order, and what each iteration had another of instead; empty where images show
     luck with layout. `prior` is that of the search's commits, None where
     it was flat. `marked` are sentences on what people said of changes of the series, `expected`
-    maps the position of each step that was marked so to who said it.
+    maps the position of each step that was marked so to who said it. `stated` are the figures that
+    were worked out when the search ended: the report gives them, and no later boot moves them.
     """
 
     images: tuple[ImageRecord, ...] = ()
@@ -106,7 +109,7 @@ class Context:
     later: tuple[Sample, ...] = ()
     tip: Revision | None = None
     stages: tuple[SearchStage, ...] = ()
-    runners_up: tuple[Suspect, ...] = ()
+    runners_up: Mapping[int, tuple[Suspect, ...]] = field(default_factory=dict)
     opinion: Opinion | None = None
     record: TrackRecord = NOBODY_SPOKE
     captures: Captures | None = None
@@ -116,6 +119,7 @@ class Context:
     prior: CommitPrior | None = None
     marked: tuple[str, ...] = ()
     expected: Mapping[int, str] = field(default_factory=dict)
+    stated: StatedChanges = NOTHING_STATED
 
 
 NO_CONTEXT = Context()

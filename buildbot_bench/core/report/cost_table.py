@@ -140,6 +140,6 @@ def _note(total: Sum, levels: tuple[float, float]) -> str:
     if abs(captured - measured) <= max(_DISAGREEMENT * abs(measured), _LEAST_COST):
         return ""
     return (
-        f"The captures differ by {captured:+.2f} instructions per packet, the measured levels by "
-        f"{measured:+.2f}: the table accounts for the former."
+        f"The captures differ by {captured:+,.2f} instructions per packet, the measured levels by "
+        f"{measured:+,.2f}. The table shows the captures."
     )

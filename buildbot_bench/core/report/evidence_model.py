@@ -1,4 +1,4 @@
-"""What backs a finding, as a reader is told it: values only; it gathers and decides nothing.
+"""What backs a finding, as a reader sees it: values only; it gathers and decides nothing.
 
 All text here has gone through `one_line`: it is one line of visible characters.
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count, percent, size
 
@@ -33,7 +34,7 @@ class QuarantineReport:
     when the last good round ended, or the first of all if none was good. `iterations` of `images`
     images have ended since then, and the `searches`, a line each, found something meanwhile: all
     that is in doubt. `limit` and `average_limit` are how far a single round and their moving
-    average stray while all is well.
+    average stray while all is well. `item` is what the testbed measures.
     """
 
     farm: str
@@ -55,36 +56,50 @@ class QuarantineReport:
     searches: tuple[str, ...] = ()
     url: str = ""
     operator: str = ""
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
     @property
     def subject(self) -> str:
-        """The mail's subject: `[bench] apu2 is out of control: r311848 -5.0% (forwarding)`."""
+        """The mail's subject: `[bench] apu2 is out of control: r311848 -5.0 % (forwarding)`."""
         what = "no value" if self.shift is None else percent(self.shift)
         return f"[bench] {self.testbed} is out of control: {self.label} {what} ({self.workload})"
 
     @property
     def summary(self) -> str:
-        """What happened, in one sentence."""
+        """What happened."""
         if self.shift is None:
-            gives = "gives no value on {} any more" if self.rounds else "never gave a value on {}"
-            return f"The control image {self.label} {gives.format(self.testbed)} ({self.workload})."
+            gives = "no longer gives a value" if self.rounds else "has never given a value"
+            return f"The control image {self.label} {gives} on {self.testbed} ({self.workload})."
         than = "less" if self.shift < 0 else "more"
         return (
-            f"The control image {self.label} measures {size(self.shift)} {than} on {self.testbed} "
-            f"than it did ({self.workload}); its kernel is the same as ever, so it is the lab that "
-            "changed."
+            f"The control image {self.label} measures {size(self.shift)} {than} than before on "
+            f"{self.testbed} ({self.workload}). Its {self.item.built} is unchanged, so the "
+            f"{self.item.place} changed."
+        )
+
+    @property
+    def to_look_at(self) -> str:
+        """What the owner looks at first."""
+        if self.item is ItemUnderTest.COMMAND:
+            return (
+                "Find what changed on the machine: other processes, its governor and frequency, "
+                "its system's packages, temperature, firmware."
+            )
+        return (
+            "Find what changed in the lab: cables and links, generator, NIC and its firmware, "
+            "power supply, temperature, BIOS."
         )
 
     @property
     def doubts(self) -> str:
-        """What must not be believed for the time being, in one sentence."""
+        """What is in doubt for the time being."""
         done = f"{count(self.iterations, 'iteration')} of {count(self.images, 'image')}"
         since = "the last good round" if self.rounds else "the first round without a value"
         if not self.iterations:
             return f"Nothing else was measured there since {since}."
         return (
-            f"{done} ended there since {since}: they are kept and marked, no verdict "
-            "and no search uses them, and their commits are measured again."
+            f"{done} ended there since {since}. The farm keeps and marks them. No verdict and no "
+            "search uses them. The farm measures their commits again."
         )
 
 
@@ -155,10 +170,8 @@ def testbed_line(testbed: TestbedWeek) -> str:
     if not testbed.control:
         line += "no control image"
     elif testbed.rounds:
-        within = f"{100 * testbed.spread:.1f}%"
-        line += (
-            f"control {testbed.control} within ±{within} in {count(testbed.rounds, 'good round')}"
-        )
+        within = f"within ±{size(testbed.spread)}"
+        line += f"control {testbed.control} {within} in {count(testbed.rounds, 'good round')}"
     else:
         line += f"control {testbed.control} had no good round"
     if testbed.quarantines:
@@ -170,7 +183,7 @@ def given_up_line(testbed: TestbedWeek) -> str:
     """What a testbed owes, and why; empty when it owes nothing."""
     if not testbed.given_up:
         return ""
-    return f"{count(testbed.given_up, 'request')} given up, the last one: {testbed.why}"
+    return f"{count(testbed.given_up, 'request')} given up. The last reason: {testbed.why}"
 
 
 def harmless_week(report: WeeklyReport) -> WeeklyReport:

@@ -1,7 +1,7 @@
-"""What is said of a branch that stopped building or booting, and of the end of an incident.
+"""Mails on a branch that stopped building or booting, and on the end of an incident.
 
-They render nothing and decide nothing. A breakage is told once; its end, and that of a regression,
-once more in the same thread.
+They render nothing and decide nothing. A breakage is mailed once. Its end is mailed in
+the same thread, and so is that of a regression.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line, several_lines
+from buildbot_bench.core.links import NO_LINKS, Links
 from buildbot_bench.core.report.words import count, size, tag
 from buildbot_bench.core.revision import Revision
 
@@ -53,10 +55,12 @@ class BreakageReport:
     `testbed` is empty of a build, which is of all testbeds. `works` is the last revision that does;
     `suspects` are the commits after it up to `broken`, the first that does not: one is the culprit,
     several are what could not be tried between. `again` is the label of an older revision that was
-    broken, too: the branch was mended since. `console` is the end of the DUT's, may be empty.
-    With `builds` it is the building that fails. `also` names other series that it broke.
+    broken, too: the branch was fixed since. `console` is the end of the DUT's, may be empty.
+    With `builds` it is the building that fails. `also` names other series that it broke. `item` is
+    what the testbed measures.
 
-    `branch` is empty where the farm watches but one.
+    `branch` is empty where the farm watches but one. `links` are the repository's pages, `reviews`
+    those that the message of a single suspect names.
 
     Without `proved` the search ended before it separated a culprit, for the reason in `detail`;
     `works`, `broken` and `suspects` are then what its trials tell.
@@ -82,15 +86,25 @@ class BreakageReport:
     url: str = ""
     operator: str = ""
     branch: str = ""
+    item: ItemUnderTest = ItemUnderTest.KERNEL
+    links: Links = NO_LINKS
+    reviews: tuple[str, ...] = ()
 
     @property
     def verb(self) -> str:
         """What the branch does not do any more."""
         if self.builds:
             return "build"
+        if self.item is ItemUnderTest.COMMAND:
+            return f"run {self.workload} on {self.testbed}"
         if fails_under_traffic(self.reason):
             return f"pass {self.workload} on {self.testbed}"
         return f"boot on {self.testbed}"
+
+    @property
+    def console_of(self) -> str:
+        """What `console` is the end of."""
+        return "its output" if self.item is ItemUnderTest.COMMAND else "the console"
 
     @property
     def since(self) -> str:
@@ -113,6 +127,8 @@ class BreakageReport:
         """What happened, in two sentences."""
         if self.builds:
             broke = "A build fails"
+        elif self.item is ItemUnderTest.COMMAND:
+            broke = f"A run of {self.workload} on {self.testbed} fails"
         elif fails_under_traffic(self.reason):
             broke = f"Traffic on {self.testbed} fails with {self.workload}"
         else:
@@ -121,27 +137,27 @@ class BreakageReport:
             broke = f"On {self.branch} {broke[0].lower()}{broke[1:]}"
         if not self.proved:
             return (
-                f"{broke} since {self.since}; the last that worked is {self.works.label}, the "
-                f"first that fails {self.broken.label}. The search ended without separating the "
+                f"{broke} since {self.since}. {self.works.label} is the last that worked. "
+                f"{self.broken.label} is the first that fails. The search did not separate the "
                 f"culprit: {self.detail}."
             )
         if len(self.suspects) == 1:
             who = f"{self.broken.label} broke it"
         else:
-            who = f"one of {count(len(self.suspects), 'commit')} broke it: no other can be tried"
-        return f"{broke} since {self.since}, while {self.works.label} works. So {who}."
+            who = f"One of {count(len(self.suspects), 'commit')} broke it. No other can be tried"
+        return f"{broke} since {self.since}. {self.works.label} works. {who}."
 
     @property
     def wider(self) -> str:
         """What else the same commit broke; empty when it was nothing."""
-        return f"It broke {' and '.join(self.also)}, too." if self.also else ""
+        return f"It also broke {' and '.join(self.also)}." if self.also else ""
 
     @property
     def closing(self) -> str:
         """Whether there will be another mail."""
         if self.proved:
-            return "when the branch is well again, one more mail in this thread says so."
-        return "nobody is told when the branch is well again, for no commit was found."
+            return "When the branch works again, you get one more mail in this thread."
+        return "You get no mail when the branch works again: no commit was found."
 
     @property
     def history(self) -> str:
@@ -149,7 +165,7 @@ class BreakageReport:
         if not self.again:
             return ""
         return (
-            f"{self.again} was broken, too, and {self.works.label} is not: this is the newer one."
+            f"{self.again} was also broken, and {self.works.label} works. This is a new breakage."
         )
 
     @property
@@ -162,10 +178,11 @@ class BreakageReport:
 class RecoveryReport:
     """The end of an incident: it lies in (old, new].
 
-    `kind` is that of the search, or `traffic` where kernels booted and passed none. `since` is the
-    label of the culprit, `found` the subject of the mail that told of it. `difference` is by what
-    fraction the level differs from that before the incident, None for a breakage. `branch` is empty
-    where the farm watches but one.
+    `kind` is that of the search, `traffic` where kernels booted and passed none, or `run` where a
+    command failed. `since` is the label of the culprit, `found` the subject of the mail that
+    reported it. `difference` is by what fraction the level differs from that before the incident,
+    None for a breakage. `branch` is empty where the farm watches but one. `links` are the
+    repository's pages.
     """
 
     farm: str
@@ -180,6 +197,7 @@ class RecoveryReport:
     difference: float | None = None
     url: str = ""
     branch: str = ""
+    links: Links = NO_LINKS
 
     @property
     def ended(self) -> str:
@@ -189,12 +207,14 @@ class RecoveryReport:
 
     @property
     def clause(self) -> str:
-        """What is well again, without a subject or a full stop."""
+        """What works again, without a subject or a full stop."""
         match self.kind:
             case "build":
                 return f"builds again since {self.ended}"
             case "boot":
                 return f"boots on {self.testbed} again since {self.ended}"
+            case "run":
+                return f"runs {self.workload} on {self.testbed} again since {self.ended}"
             case "traffic":
                 return f"passes {self.workload} on {self.testbed} again since {self.ended}"
         return f"{self.workload} on {self.testbed} is back at its level since {self.ended}"
@@ -211,11 +231,11 @@ class RecoveryReport:
             subject = f"On {self.branch} " if self.branch else ""
         else:
             subject = f"The branch {self.branch} " if self.branch else "The branch "
-        begin = f"{subject}{self.clause}: what {self.since} brought is over."
+        begin = f"{subject}{self.clause}. The incident of {self.since} is over."
         if self.difference is None:
             return begin
         if abs(self.difference) < _NO_DIFFERENCE:
-            return f"{begin} The level is what it was before."
+            return f"{begin} The level is the same as before."
         than = "more" if self.difference > 0 else "less"
         return f"{begin} It measures {size(self.difference)} {than} than before that commit."
 

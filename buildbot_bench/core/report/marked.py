@@ -31,9 +31,9 @@ def describe_marks(
 def _sentence(one: Settled, label: str, spread: tuple[Noise, Noise], series: str) -> str:
     by = f" by {one.author}" if one.author else ""
     if one.said is Said.EXPECTED:
-        return f"{label} was marked expected{by}: its level is what later commits are held against."
+        return f"{label} was marked as expected{by}. Later commits are compared with its level."
     without, given = (f"{100 * noise.sigma_build:.2f} %" for noise in spread)
     return (
-        f"{label} was marked noise{by}; the spread of builds learnt of {series} is {given} with "
-        f"it, {without} without."
+        f"{label} was marked as noise{by}. The spread of builds of {series} is {given} with it "
+        f"and {without} without it."
     )

@@ -5,12 +5,14 @@ All text in a Report has gone through `one_line`: it is one line of visible char
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share
+from buildbot_bench.core.links import NO_LINKS, Links
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.report.evidence_model import (
@@ -26,7 +28,7 @@ from buildbot_bench.core.report.evidence_model import (
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.slopes import OddImageReport, SlopeReport
 from buildbot_bench.core.report.why import Why
-from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.sample import Metric
 
 
@@ -49,6 +51,18 @@ class AppliedFix:
     fix: str
     applied: Count
     left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of_builds(cls, fix: str, *, applied: Iterable[str], left_out: Iterable[str]) -> Self:
+        """From the hashes of the builds that have it, and the labels of those it does not fit.
+
+        A revision counts once, however many builds of it there are. `fix` is a whole hash.
+        """
+        return cls(
+            fix=fix[:ABBREVIATION_LENGTH],
+            applied=len(set(applied)),
+            left_out=tuple(dict.fromkeys(left_out)),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +88,7 @@ class Setting:
     carried: AppliedFix | None = None
     branch: str = ""
     item: ItemUnderTest = ItemUnderTest.KERNEL
+    links: Links = NO_LINKS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,8 +96,9 @@ class ProbeRecord:
     """One iteration of the search as its log shows it.
 
     `value` is in `unit`, or None with the reason in `failure`. `at_s` is when it ended, in
-    seconds since the epoch; `duration_s` is what it took. `left` is how many commits were still
-    suspected after it, None where nobody asked.
+    seconds since the epoch; `duration_s` is what it took. `made` is False for one that was asked
+    for and never began. `left` is how many commits were still suspected after it, None where
+    nobody asked.
     """
 
     serial: int
@@ -95,6 +111,7 @@ class ProbeRecord:
     duration_s: float = 0.0
     note: str = ""
     left: Count | None = None
+    made: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,10 +152,12 @@ class StepReport:
     `old` is the last revision known to be on the old level, `new` the first on the new one.
     `suspects` are the commits that may have made the step, oldest first: one is the culprit,
     several are what untestable revisions left. `effect` and its 95 % interval `low` to `high` are
-    fractions of the old level, of that in `levels` where these are known. `sure` tells whether
-    `probability` reaches what was asked for, and `separated` whether enough images show it that
-    it is not one's luck with layout. `expected_by` is who marked it as expected, empty where
-    nobody did.
+    fractions of the old level, of that in `levels` where these are known. `probability` is in
+    whole percent, rounded down, and at most 0.99, as everything says it that is made of a report.
+    `sure` tells whether the search states it, `separated` whether enough images show it that it is
+    not one's luck with layout, and `proved` whether both sides have the boots, and Student's t
+    shows it: beside the headline, what is not sure and proved is called suspected. `expected_by`
+    is who marked it as expected, empty where nobody did.
     """
 
     old: Revision
@@ -152,6 +171,7 @@ class StepReport:
     regression: bool
     contrast: Contrast
     separated: bool = True
+    proved: bool = True
     expected_by: str = ""
     levels: Levels | None = None
 
@@ -200,7 +220,8 @@ class Report:
     word that somebody said of it, `record` how often the farm was right so far. `added` are the
     sections of installed packages. `slopes` are stretches that changed little by little;
     `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
-    `marked` is what people said of changes of this series, and what follows from it.
+    `marked` is what people said of changes of this series, and what follows from it. `reviews`
+    are those that the culprit's message names, as `setting.links` takes them.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -238,6 +259,7 @@ class Report:
     left_out: Share = 0.0
     odd_images: tuple[OddImageReport, ...] = ()
     marked: tuple[str, ...] = ()
+    reviews: tuple[str, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:
@@ -246,7 +268,7 @@ class Report:
 
     @property
     def mailable(self) -> bool:
-        """Whether a person is to be told by mail: a sure culprit or a slope that made it worse."""
+        """Whether a person is to get a mail: a sure culprit or a slope that made it worse."""
         if self.headline is not None:
             return self.headline.regression and not self.headline.expected_by
         return self.kind is ReportKind.SLOPE and any(slope.regression for slope in self.slopes)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from scipy.stats import binomtest
 
+from buildbot_bench.core.figures import count, whole_percent
 from buildbot_bench.core.json_model import Count, Share, in_json
 from buildbot_bench.core.legible import one_line
 
@@ -24,7 +25,7 @@ class OpinionKind(StrEnum):
 class Opinion:
     """Somebody's word on a report or a verdict.
 
-    `fixed_by` names the commit that mended it, of a "fixed" one alone. `at_s` is seconds since the
+    `fixed_by` names the commit that fixed it, of a "fixed" one alone. `at_s` is seconds since the
     epoch.
     """
 
@@ -84,22 +85,22 @@ def harmless_opinion(opinion: Opinion) -> Opinion:
 def so_far(record: TrackRecord) -> str:
     """The record in a sentence."""
     if record.judged == 0:
-        return "Nobody has said yet whether a culprit that this farm named was one."
+        return "No report of this farm has been reviewed yet."
     low, high = record.interval
     were = "was" if record.right == 1 else "were"
     return (
-        f"Of {record.judged} named so far that people judged, {record.right} {were} real"
-        f" ({100 * record.right / record.judged:.0f}%, 95% interval"
-        f" {100 * low:.0f}% to {100 * high:.0f}%)."
+        f"People reviewed {count(record.judged, 'report')} of this farm: {record.right:,} {were} "
+        f"right ({whole_percent(record.right / record.judged)}, 95 % interval "
+        f"{whole_percent(low)} to {whole_percent(high)})."
     )
 
 
 def said(opinion: Opinion) -> str:
-    """An opinion in a few words: `noise, says ann`."""
+    """An opinion as a sentence: `ann marked it as noise.`."""
     what = {
-        OpinionKind.EXPECTED: "an expected change",
-        OpinionKind.NOISE: "noise, not a change",
+        OpinionKind.EXPECTED: "expected",
+        OpinionKind.NOISE: "noise",
         OpinionKind.FIXED: f"fixed by {opinion.fixed_by}",
-        OpinionKind.AGAIN: "to be measured again",
+        OpinionKind.AGAIN: "to measure again",
     }
-    return f"{what[opinion.kind]}, says {opinion.author}"
+    return f"{opinion.author} marked it as {what[opinion.kind]}."

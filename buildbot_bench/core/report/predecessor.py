@@ -1,6 +1,6 @@
-"""A commit held against the one that was measured before it, by ministat, whatever the verdict.
+"""A commit held against the one that was measured before it, by ministat, for any verdict.
 
-It knows no judge: Student's t of the boots alone is told, for each reader to check.
+It needs no judge: Student's t of the boots alone is given, for each reader to check.
 """
 
 from __future__ import annotations

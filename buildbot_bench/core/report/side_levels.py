@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose
 from statistics import fmean
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.model import Levels, Side
+from buildbot_bench.core.report.stated import StatedChange
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
+
+# Databases add up in an order of their own: the last digits of one figure may differ.
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +133,50 @@ def change_between(
     )
 
 
+def as_stated(
+    stated: StatedChange, now: PrintedChange, item: ItemUnderTest = ItemUnderTest.KERNEL
+) -> PrintedChange:
+    """The change that was stated when the search ended; boots made since do not move it."""
+    if _alike(now, stated):
+        return now
+    return PrintedChange(
+        effect=stated.effect,
+        low=stated.low,
+        high=stated.high,
+        levels=Levels(old=stated.levels[0], new=stated.levels[1]) if stated.levels else None,
+        notes=(measured_since(item),),
+    )
+
+
+def _alike(now: PrintedChange, stated: StatedChange) -> bool:
+    levels = pair_of(now.levels)
+    if levels is None or stated.levels is None:
+        same = levels is None and stated.levels is None
+        return same and isclose(now.effect, stated.effect, rel_tol=_ALIKE)
+    pairs = zip(levels, stated.levels, strict=True)
+    return all(isclose(one, other, rel_tol=_ALIKE) for one, other in pairs)
+
+
+def pair_of(levels: Levels | None) -> tuple[float, float] | None:
+    """The old level and the new one, where they are known."""
+    return None if levels is None else (levels.old, levels.new)
+
+
+def measured_since(item: ItemUnderTest) -> str:
+    """The note below a block that has more than the search had when it ended."""
+    boots = f"{item.iteration}s"
+    return (
+        f"the block also shows {boots} made after the search ended. "
+        f"The percentage above is that of its end."
+    )
+
+
 def pooled(item: ItemUnderTest) -> str:
     """The note below a block of which a side has several images."""
     boots = f"{item.iteration}s"
     return (
-        f"the block pools all {boots} of a side; the levels and the percentage above are means "
-        f"over images of means over {boots}"
+        f"the block pools all {boots} of a side. The levels and the percentage above are means: "
+        f"first over the {boots} of an image, then over images."
     )
 
 
@@ -141,8 +184,8 @@ def weighed(item: ItemUnderTest) -> str:
     """The note below a block that does not agree with the search."""
     boots = f"{item.iteration}s"
     return (
-        f"the {boots} shown do not agree with the search, which doubts {boots} and images that "
-        "lie far off: its percentage is not that of the block"
+        f"the {boots} shown do not agree with the search. The search gives less weight to "
+        f"{boots} and images that lie far off. Its percentage differs from the block's."
     )
 
 

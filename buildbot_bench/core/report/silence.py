@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count
 
@@ -17,7 +18,7 @@ class SilenceReport:
 
     `last_boot_s` is None when none ever ended. The oldest of the `waiting` requests was made at
     `oldest_s`. `connected` says whether its `worker` is; `trouble` is what the newest request that
-    gave nothing left, "" for none.
+    gave nothing left, "" for none. `item` is what the testbed measures.
     """
 
     farm: str
@@ -30,6 +31,7 @@ class SilenceReport:
     oldest_s: float
     trouble: str = ""
     url: str = ""
+    item: ItemUnderTest = ItemUnderTest.KERNEL
 
     @property
     def subject(self) -> str:
@@ -58,10 +60,13 @@ class SilenceReport:
     def worker_line(self) -> str:
         """Whether the lab worker is there, and what to do about it."""
         if self.connected:
-            return f"Its worker {self.worker} is connected: look at the lab and at the builds."
+            return (
+                f"Its worker {self.worker} is connected. Check the {self.item.place} and the "
+                "builds."
+            )
         return (
-            f"Its worker {self.worker} is not connected. Start it; if it does not connect, its "
-            "twistd.log says why."
+            f"Its worker {self.worker} is not connected. Start it. If it does not connect, read "
+            "its twistd.log."
         )
 
 

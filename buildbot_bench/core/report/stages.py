@@ -52,27 +52,41 @@ def replay_stages(
 
 
 def runners_up(
-    n: int, evidence: Evidence, policy: SearchPolicy, answer: Answer, *, most: int = 1
-) -> tuple[Suspect, ...]:
-    """Where a step is likeliest besides the places that the answer names, likeliest first."""
+    n: int, evidence: Evidence, policy: SearchPolicy, answer: Answer
+) -> dict[int, tuple[Suspect, ...]]:
+    """Where each step of the answer may lie instead, the likeliest first, by its `new`.
+
+    That is beside it, in what was measured next, and in its direction: a change elsewhere, or the
+    other way, is another step.
+    """
     ground = build_range(n, evidence, policy)
     measured = {int(ground.kernel[one.position]) for one in evidence.measurements}
     if len(measured) < _KERNELS_OF_A_STEP:
-        return ()
+        return {}
     belief = infer(ground, read(ground, evidence.measurements), policy)
-    kernels = belief.readings.kernels
-    named = {step.new for step in answer.steps}
-    gaps = [gap for gap in range(len(kernels) - 1) if int(kernels[gap + 1]) not in named]
-    gaps.sort(key=lambda gap: (-belief.relevant[gap], gap))
-    return tuple(
-        Suspect(
-            old=ground.last_with(int(kernels[gap])),
-            new=int(kernels[gap + 1]),
-            probability=float(belief.relevant[gap]),
-            effect=float(np.expm1(belief.change[gap])),
+    kernels = [int(kernel) for kernel in belief.readings.kernels]
+    gap_of = {kernel: gap for gap, kernel in enumerate(kernels[1:])}
+    named = {gap_of[step.new]: step for step in answer.steps if step.new in gap_of}
+    return {
+        step.new: tuple(
+            sorted(
+                (
+                    Suspect(
+                        old=ground.last_with(kernels[beside]),
+                        new=kernels[beside + 1],
+                        probability=float(belief.relevant[beside]),
+                        effect=float(np.expm1(belief.change[beside])),
+                    )
+                    for beside in (gap - 1, gap + 1)
+                    if 0 <= beside < len(kernels) - 1
+                    and beside not in named
+                    and belief.change[beside] * step.effect > 0
+                ),
+                key=lambda place: -place.probability,
+            )
         )
-        for gap in gaps[:most]
-    )
+        for gap, step in named.items()
+    }
 
 
 def _spans(n: int, evidence: Evidence) -> bool:

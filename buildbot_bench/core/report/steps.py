@@ -7,17 +7,27 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat, ministat_text
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.model.thresholds import values_that_prove
 from buildbot_bench.core.report.model import Contrast, ReportKind, Setting, Side, StepReport
-from buildbot_bench.core.report.side_levels import MeasuredValues, change_between, measure_side
+from buildbot_bench.core.report.side_levels import (
+    MeasuredSide,
+    MeasuredValues,
+    as_stated,
+    change_between,
+    measure_side,
+    measured_values,
+    pair_of,
+)
+from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChange, StatedChanges
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.sample import Metric, NoiseClass
+from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.stated import stated_percent
 
-_ROUNDING = 1e-9  # 1 - 0.01 and 0.99 differ in the last bit
 BLIND_SPOTS = (
-    "counted, not timed. What instructions cost in time is not seen: misses of caches and "
-    "branches, locks and other processors, devices and their drivers; hardware has the last word"
+    "this is a count, not a time. It does not show cache misses, branch misses, locks, other "
+    "processors, devices or their drivers. Confirm it on hardware."
 )
 
 
@@ -31,8 +41,8 @@ def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Cont
     short = [side for side in (old, new) if len(side.values) < ministat.MIN_VALUES]
     if short:
         notes = tuple(
-            f"{side.label} has {count(len(side.values), 'value')}: "
-            f"Student's t needs {ministat.MIN_VALUES}"
+            f"{side.label} has {count(len(side.values), 'value')}. "
+            f"Student's t needs {ministat.MIN_VALUES}."
             for side in short
         )
         return Contrast(old=old, new=new, comparison=None, ministat="", notes=exact or notes)
@@ -55,6 +65,20 @@ def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Cont
     )
 
 
+def is_proved(held: Contrast, effect: float, *, counted: bool) -> bool:
+    """Whether both sides have the values that Student's t needs, and it shows that effect.
+
+    Where values are counted, so that fewer are enough, all new ones lie beyond all old ones.
+    """
+    found = held.comparison
+    if found is not None:
+        return found.significant and (found.difference < 0) == (effect < 0)
+    old, new = held.old.values, held.new.values
+    if not counted or min(len(old), len(new)) < values_that_prove(counted=True):
+        return False
+    return min(new) > max(old) if effect > 0 else max(new) < min(old)
+
+
 def _all_alike(*sides: Side) -> bool:
     return all(min(side.values) == max(side.values) for side in sides)
 
@@ -65,7 +89,7 @@ def kind_of(answer: Answer, *, error: float) -> ReportKind:
     Not reproduced is a statement about both ends: it takes both to have been measured, so a part
     that is left open makes the answer inconclusive.
     """
-    if any(_is_sure(step, error) for step in answer.steps):
+    if any(step.is_sure(error) for step in answer.steps):
         return ReportKind.CULPRIT
     if answer.slopes:
         return ReportKind.SLOPE
@@ -81,19 +105,20 @@ def describe_steps(
     setting: Setting,
     *,
     one_layout: str = "",
+    stated: StatedChanges = NOTHING_STATED,
 ) -> Iterator[StepReport]:
     """The answer's steps, oldest first, each with the values of the levels on its two sides.
 
-    With `one_layout`, as `Context` has it, no step of what varies is separated from layout.
+    With `one_layout`, as `Context` has it, no step of what varies is separated from layout. What is
+    `stated` of a step stands: no later boot moves it.
     """
     counted = setting.metric.noise is NoiseClass.EXACT
     for step in sorted(answer.steps, key=lambda step: step.new):
-        sure = _is_sure(step, setting.error)
-        before, after = (
-            levels(answer, step.old, step.new, between.n) if sure else ([step.old], [step.new])
-        )
-        old, new = (measure_side(values, between, positions) for positions in (before, after))
+        sure = step.is_sure(setting.error)
+        old, new = _sides(between, answer, values, step, sure=sure)
         change = change_between(old, new, step, setting.item)
+        if (known := stated.find(step)) is not None:
+            change = as_stated(known, change, setting.item)
         held = contrast(old.side, new.side, metric=setting.metric, confidence=setting.confidence)
         yield StepReport(
             old=between.revisions[step.old],
@@ -103,12 +128,51 @@ def describe_steps(
             low=change.low,
             high=change.high,
             levels=change.levels,
-            probability=step.probability,
+            probability=stated_percent(step.probability) / 100,
             sure=sure,
+            proved=step.proved and is_proved(held, change.effect, counted=counted),
             regression=(step.effect < 0) == setting.metric.higher_is_better,
             contrast=replace(held, notes=(*held.notes, *(change.notes if held.ministat else ()))),
             separated=step.separated and (counted or not one_layout),
         )
+
+
+def state_changes(
+    between: RevisionRange,
+    answer: Answer,
+    samples: Iterable[Sample],
+    *,
+    metric: Metric,
+    error: float,
+    no_ops: Collection[int],
+) -> StatedChanges:
+    """The figures that a report gives of the steps of an answer, in the answer's order."""
+    values = measured_values(samples, metric, same=no_ops)
+    found = []
+    for step in answer.steps:
+        sides = _sides(between, answer, values, step, sure=step.is_sure(error))
+        change = change_between(*sides, step)
+        found.append(
+            StatedChange(
+                old=step.old,
+                new=step.new,
+                effect=change.effect,
+                low=change.low,
+                high=change.high,
+                levels=pair_of(change.levels),
+            )
+        )
+    return StatedChanges(changes=tuple(found))
+
+
+def _sides(
+    between: RevisionRange, answer: Answer, values: MeasuredValues, step: Step, *, sure: bool
+) -> tuple[MeasuredSide, MeasuredSide]:
+    """What was measured of the levels on both sides of a step; of a suspected one, at its ends."""
+    old, new = [step.old], [step.new]
+    if sure:
+        old, new = levels(answer, step.old, step.new, between.n)
+    return measure_side(values, between, old), measure_side(values, between, new)
 
 
 def with_expected(
@@ -141,10 +205,6 @@ def contrast_ends(between: RevisionRange, values: MeasuredValues, setting: Setti
     """The two ends of the range, held against each other."""
     old, new = (measure_side(values, between, [position]).side for position in (0, between.n))
     return contrast(old, new, metric=setting.metric, confidence=setting.confidence)
-
-
-def _is_sure(step: Step, error: float) -> bool:
-    return step.separated and step.probability >= 1 - error - _ROUNDING
 
 
 def levels(answer: Answer, old: int, new: int, n: int) -> tuple[list[int], list[int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.profile import (
+    CostChange,
     Cycles,
     Profile,
     ShareChange,
@@ -106,14 +107,14 @@ def explain(
     `levels` are the measured levels of both sides in the metric's unit, None where unknown.
     """
     if known.missing or known.old is None or known.new is None:
-        return Why(missing=one_line(known.missing or "there is no capture of both sides"))
+        return Why(missing=one_line(known.missing or "one side has no capture"))
     old, new = known.old, known.new
     where = {**old.profile.places, **new.profile.places}
     priced = price(old.profile, new.profile, rates=levels if metric.is_rate_of_packets else None)
     if priced:
         changes = compare_costs(*priced)
         table = per_packet(changes, unit=priced[0].unit, where=where, metric=metric, levels=levels)
-        moved = [change.name for change in changed_costs(changes)] if table.explains else []
+        moved = _on_paths(changed_costs(changes)) if table.explains else []
     else:
         table = None
         moved = _moved_shares(old.profile, new.profile)
@@ -135,6 +136,16 @@ def _places(
     if not diff or (table and not table.explains):
         return None
     return places_of(diff, moved, where)
+
+
+def _on_paths(changes: Iterable[CostChange]) -> list[str]:
+    """The functions whose own cost changed, then those through whose calls that came.
+
+    A commit seldom changes the C library's function, or the lock, that its own code now calls.
+    """
+    known = list(changes)
+    callers = (caller for change in known for caller in change.callers)
+    return list(dict.fromkeys([*(change.name for change in known), *callers]))
 
 
 def _moved_shares(old: Profile, new: Profile) -> list[str]:

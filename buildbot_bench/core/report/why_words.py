@@ -11,8 +11,8 @@ _WHOLE_FROM = 10_000  # per packet: from here hundredths say nothing
 
 
 def share(fraction: float) -> str:
-    """A function's part of the cycles: `12.35%`."""
-    return f"{100 * fraction:.2f}%"
+    """A function's part of the cycles: `12.35 %`."""
+    return f"{100 * fraction:.2f} %"
 
 
 def points(difference: float) -> str:
@@ -21,14 +21,14 @@ def points(difference: float) -> str:
 
 
 def cost_figure(figure: float) -> str:
-    """What a function costs a packet: `148.00`, `105610`."""
-    return f"{figure:.{_decimals(figure)}f}"
+    """What a function costs a packet: `148.00`, `105,610`."""
+    return f"{figure:,.{_decimals(figure)}f}"
 
 
 def cost_change(difference: float) -> str:
-    """By how much a cost per packet changed: `+74.00`, `-36980`."""
+    """By how much a cost per packet changed: `+74.00`, `-36,980`."""
     decimals = _decimals(difference)
-    return f"{round(difference, decimals) + 0.0:+.{decimals}f}"  # no -0.00
+    return f"{round(difference, decimals) + 0.0:+,.{decimals}f}"  # no -0.00
 
 
 def _decimals(figure: float) -> int:
@@ -39,8 +39,8 @@ def cost_title(why: Why, table: PerPacket) -> str:
     """What the table of costs is of, and where it comes from."""
     if table.unit == "ns":
         return (
-            f"nanoseconds of processor time per packet by function, from its share of the samples "
-            f"({why.counter}) and the levels above"
+            f"nanoseconds of processor time per packet, by function. Source: its share of the "
+            f"samples ({why.counter}) and the levels above"
         )
     return f"{table.unit} per packet by function, counted"
 
@@ -50,7 +50,7 @@ def unexplained(table: PerPacket) -> str:
     whole = table.total.new - table.total.old
     return (
         f"Sampling explains {sureness(table.explained)} of the change of {cost_change(whole)} "
-        f"{table.unit} per packet: which functions made it is not known."
+        f"{table.unit} per packet. The functions that caused it are not known."
     )
 
 

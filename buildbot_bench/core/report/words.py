@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
+from buildbot_bench.core.figures import (
+    count,
+    duration,
+    few,
+    percent,
+    quantity,
+    size,
+    sureness,
+    threshold,
+    unit_in_words,
+)
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
@@ -18,6 +28,9 @@ from buildbot_bench.core.report.model import (
 )
 from buildbot_bench.core.report.slopes import SlopeReport
 from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
+
+__all__ = ["count", "duration", "few", "percent", "quantity", "size", "sureness", "threshold"]
 
 SUBJECT_SHA_LENGTH = 10
 
@@ -29,50 +42,19 @@ _STANDINGS = {
 }
 
 _MOST_NAMED = 8
-_MOST_SURE = 99  # no model of a lab earns more; 100 is never claimed
-_ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
-_WHOLE_FROM = 1000  # in the unit of the value: from here four digits leave no fraction
-_LEAST_P = 0.001  # a smaller p-value rests on tails that a few boots do not show
-# A duration is said in two or three digits: 9.9 s, 99 s, 99 min, 2.5 h.
-_TENTHS_BELOW_S = 10
-_SECONDS_BELOW_S = 100
-_MINUTES_BELOW_S = 100 * 60
 
 
-def percent(fraction: float) -> str:
-    """A signed change: `-25.6%`."""
-    return f"{100 * fraction:+.1f}%"
-
-
-def size(fraction: float) -> str:
-    """How large a change is, whichever its direction: `25.6%`."""
-    return f"{100 * abs(fraction):.1f}%"
-
-
-def threshold(fraction: float) -> str:
-    """An unsigned share, as it was configured: `2%`, `0.5%`."""
-    return f"{100 * fraction:g}%"
-
-
-def sureness(probability: float) -> str:
-    """A probability for a reader, rounded down to whole percent and never above 99%."""
-    whole = min(_MOST_SURE, math.floor(100 * probability + _ROUNDING))
-    return f"{whole}%" if whole >= 1 else "less than 1%"
-
-
-def quantity(value: float) -> str:
-    """A measured value without digits that no measurement supports: `464782`, `12.35`."""
-    return f"{value:.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun in the right form: `1 commit`, `4 commits`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def few(p_value: float) -> str:
-    """A p-value as one reads it, without blanks at which a line might break: `p=0.012`."""
-    return f"p<{_LEAST_P}" if p_value < _LEAST_P else f"p={p_value:.2g}"
+def standing(step: StepReport, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
+    """How sure a step beside the headline is. What is not proved like the headline is suspected."""
+    likely = sureness(step.probability)
+    words = [f"{likely} sure" if step.sure and step.proved else f"suspected, {likely} likely"]
+    if not step.proved:
+        words.append(f"not proved by {item.iteration}s of both sides")
+    if not step.separated:
+        words.append("not separated from layout")
+    if step.expected_by:
+        words.append(f"marked as expected by {step.expected_by}")
+    return ", ".join(words)
 
 
 def sentence(text: str) -> str:
@@ -83,12 +65,12 @@ def sentence(text: str) -> str:
 
 def applied_fix(fix: AppliedFix) -> str:
     """What became of a commit that a search carried along."""
-    summary = f"{fix.fix} was applied to {count(fix.applied, 'revision')} of those that were built"
+    summary = f"The search applied {fix.fix} to {count(fix.applied, 'revision')}"
     if not fix.left_out:
-        return f"{summary}; the others have it."
+        return f"{summary}. The others contain it."
     shown = ", ".join(fix.left_out[:_MOST_NAMED])
     more = f" and {len(fix.left_out) - _MOST_NAMED} more" if len(fix.left_out) > _MOST_NAMED else ""
-    return f"{summary}; it does not fit {shown}{more}, which were built without it."
+    return f"{summary}. It does not apply to {shown}{more}: these were built without it."
 
 
 def named(revision: Revision) -> str:
@@ -114,7 +96,7 @@ def subject_line(
     between: RevisionRange,
     setting: Setting,
 ) -> str:
-    """The mail's subject, `[bench] r311849 (a1b2c3d4e5): forwarding -25.6% on apu2 [99% sure]`."""
+    """The subject, `[bench] r311849 (a1b2c3d4e5): forwarding -25.6 % on apu2 [99 % sure]`."""
     begins = tag(setting.branch)
     if headline is None and kind is ReportKind.SLOPE:
         whole = slopes[0].whole
@@ -138,7 +120,7 @@ def subject_line(
 
 
 def failed_subject(report: Report) -> str:
-    """The subject of the mail to whom a farm belongs, about a search that came to no end."""
+    """The subject of the mail to the operator about a search that failed."""
     setting = report.setting
     return (
         f"{tag(setting.branch)}search {setting.search_id} failed: "
@@ -148,7 +130,7 @@ def failed_subject(report: Report) -> str:
 
 def expected(step: StepReport) -> str:
     """The sentence on a step that is known; empty where nobody expected it."""
-    return f"It is known: {step.expected_by} marked it as expected." if step.expected_by else ""
+    return f"{step.expected_by} marked this change as expected." if step.expected_by else ""
 
 
 def digest_subject(reports: Sequence[Report]) -> str:
@@ -162,40 +144,47 @@ def digest_subject(reports: Sequence[Report]) -> str:
 
 
 def what_changed(step: StepReport, setting: Setting) -> str:
-    """The first sentence of a culprit: what, by how much, where and since which commit."""
-    verb = "fell" if step.effect < 0 else "rose"
+    """The first sentences of a culprit: who changed what, where, by how much, from what to what."""
+    suspects = step.suspects
+    if len(suspects) == 1:
+        who, apart = suspects[0].label, ""
+    else:
+        one = "one" if setting.branch else "One"
+        who = f"{one} of {len(suspects)} commits, {span(suspects)},"
+        apart = " The revisions between them cannot be tested."
+    text = f"{_on_branch(setting)}{who} {_changed(step.effect, step.levels, setting)}"
     return (
-        f"{_subject_matter(setting)}{_direction(setting)} {verb} by {size(step.effect)} "
-        f"(95% interval {percent(step.low)} to {percent(step.high)})"
-        f"{_levels(step.levels, setting)}, {_since(step.suspects)}."
+        f"{text}. The 95 % interval is {percent(step.low)} to {percent(step.high)}."
+        f"{_direction(setting)}{apart}"
     )
 
 
 def what_sloped(slope: SlopeReport, setting: Setting) -> str:
-    """The first sentence of a slope: what, by how much, where, over how many commits."""
+    """The first sentences of a slope: what, by how much, where, over how many commits."""
     whole = slope.whole
-    verb = "fell" if whole.effect < 0 else "rose"
+    text = (
+        f"{_on_branch(setting)}{count(whole.commits, 'commit')} together, {whole.old.label} to "
+        f"{whole.new.label}, {_changed(whole.effect, None, setting)}"
+    )
     return (
-        f"{_subject_matter(setting)}{_direction(setting)} {verb} by {size(whole.effect)} "
-        f"(95% interval {percent(whole.low)} to {percent(whole.high)}) "
-        f"over {count(whole.commits, 'commit')}, "
-        f"{whole.old.label} to {whole.new.label}, and none of them changed "
-        f"{size(setting.min_effect)} by itself."
+        f"{text}. The 95 % interval is {percent(whole.low)} to {percent(whole.high)}."
+        f"{_direction(setting)} No single commit changed it by "
+        f"{threshold(setting.min_effect)} or more."
     )
 
 
 def how_sure(step: StepReport, between: RevisionRange) -> str:
-    """The second sentence of a culprit: how sure the search is, and out of which range."""
+    """How sure the search is of a culprit, and out of which range."""
     whom = "this commit" if len(step.suspects) == 1 else f"one of these {len(step.suspects)}"
     return (
         f"The search of {between.old.label} to {between.new.label} "
         f"({count(between.n, 'commit')}) is {sureness(step.probability)} sure "
-        f"that the change came with {whom}."
+        f"that {whom} made the change."
     )
 
 
 def next_candidate(candidate: Candidate) -> str:
-    """The sentence after those two: where else to look."""
+    """The sentence after those: where else to look."""
     where = (
         named(candidate.first)
         if candidate.commits == 1
@@ -211,16 +200,18 @@ def disclaimer(checks: Sequence[Check]) -> str:
         for check in checks
         if check.outcome is not Outcome.PASSED
     ]
-    return f"Not all is proven: {', '.join(doubts)}; see the checks." if doubts else ""
+    if not doubts:
+        return ""
+    return f"{len(doubts)} of {count(len(checks), 'check')} did not pass: {', '.join(doubts)}."
 
 
 def opening(report: Report) -> str:
-    """The two sentences, and the next candidates if there are any."""
+    """The summary, and the next candidates if there are any."""
     return " ".join([*report.summary, *map(next_candidate, report.candidates)])
 
 
 def extent(row: ScopeRow) -> str:
-    """How much a workload on a testbed changed: `-12.0% +/- 0.5%`, nothing if nobody measured."""
+    """How much a workload on a testbed changed: `-12.0 % +/- 0.5 %`, empty if not measured."""
     if row.effect is None or row.error is None:
         return ""
     return f"{percent(row.effect)} +/- {size(row.error)}"
@@ -241,63 +232,67 @@ def where(row: ScopeRow) -> str:
 
 
 def cost(spent: Cost, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
-    """What a search took, as a sentence."""
+    """What a search took, as a sentence or two."""
     boots = count(spent.boots, item.iteration) + (
         f" ({spent.failed} failed)" if spent.failed else ""
     )
-    lab = f"{boots} took {duration(spent.lab_s)} of the {item.place}"
+    lab = f"{boots} took {duration(spent.lab_s)} of {item.place} time."
     if not spent.images:
-        return f"{lab}."
-    return f"{lab}, {count(spent.images, 'image')} {duration(spent.build_s)} to build."
-
-
-def duration(duration_s: float) -> str:
-    """A duration as a person says it: `3.2 s`, `41 s`, `12 min`, `2.5 h`."""
-    if duration_s < _TENTHS_BELOW_S:
-        return f"{duration_s:.1f} s"
-    if duration_s < _SECONDS_BELOW_S:
-        return f"{duration_s:.0f} s"
-    if duration_s < _MINUTES_BELOW_S:
-        return f"{duration_s / 60:.0f} min"
-    return f"{duration_s / 3600:.1f} h"
+        return lab
+    return f"{lab} {count(spent.images, 'build')} took {duration(spent.build_s)}."
 
 
 def nothing_found(between: RevisionRange, setting: Setting) -> str:
     """The first sentence when the ends do not differ."""
     return (
-        f"{_subject_matter(setting)} does not differ between {named(between.old)} and "
-        f"{named(between.new)} by {threshold(setting.min_effect)} or more."
+        f"{named(between.old)} and {named(between.new)} do not differ by "
+        f"{threshold(setting.min_effect)} or more in the {_subject_matter(setting)}."
     )
 
 
 def no_answer(between: RevisionRange, setting: Setting) -> str:
-    """The first sentence when no step is sure enough."""
+    """The first sentences when no step is sure enough."""
     return (
-        f"{_subject_matter(setting)} may have changed between {named(between.old)} and "
-        f"{named(between.new)}, but no commit can be named with "
-        f"{sureness(1 - setting.error)} certainty."
+        f"The {_subject_matter(setting)} may have changed between {named(between.old)} and "
+        f"{named(between.new)}. No commit is the culprit with {sureness(1 - setting.error)} "
+        f"certainty."
     )
 
 
 def _subject_matter(setting: Setting) -> str:
     of_branch = f" ({setting.branch})" if setting.branch else ""
-    return f"The {setting.metric.name} of {setting.workload} on {setting.testbed}{of_branch}"
+    return f"{setting.metric.name} of {setting.workload} on {setting.testbed}{of_branch}"
+
+
+def _on_branch(setting: Setting) -> str:
+    return f"On branch {setting.branch}, " if setting.branch else ""
+
+
+def _changed(effect: float, levels: Levels | None, setting: Setting) -> str:
+    """`made forwarding on apu2 27.3 % slower (350,076 → 254,373 packets per CPU-second)`."""
+    where = f"{setting.workload} on {setting.testbed}"
+    metric = setting.metric
+    if metric.is_rate_of_packets:
+        what = f"made {where} {size(effect)} {'slower' if effect < 0 else 'faster'}"
+    elif metric.unit == INSTRUCTIONS_PER_PACKET.unit:
+        more = "fewer" if effect < 0 else "more"
+        what = f"made {where} execute {size(effect)} {more} instructions per packet"
+        return f"{what}{_levels(levels)}"
+    else:
+        verb = "lowered" if effect < 0 else "raised"
+        what = f"{verb} the {metric.name} of {where} by {size(effect)}"
+    return f"{what}{_levels(levels, metric.unit)}"
+
+
+def _levels(levels: Levels | None, unit: str = "") -> str:
+    if levels is None:
+        return ""
+    figures = f"{quantity(levels.old)} → {quantity(levels.new)}"
+    return f" ({figures} {unit_in_words(unit)})" if unit else f" ({figures})"
 
 
 def _direction(setting: Setting) -> str:
-    return "" if setting.metric.higher_is_better else " (where lower is better)"
-
-
-def _levels(levels: Levels | None, setting: Setting) -> str:
-    if levels is None:
+    metric = setting.metric
+    if metric.higher_is_better or metric.unit == INSTRUCTIONS_PER_PACKET.unit:
         return ""
-    return f", from {quantity(levels.old)} to {quantity(levels.new)} {setting.metric.unit}"
-
-
-def _since(suspects: Sequence[Revision]) -> str:
-    if len(suspects) == 1:
-        return f"since {named(suspects[0])}"
-    return (
-        f"since one of {len(suspects)} commits from {span(suspects)}, "
-        "which untestable revisions keep from being told apart"
-    )
+    return " Lower is better."

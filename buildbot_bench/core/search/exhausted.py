@@ -28,11 +28,11 @@ def why_exhausted(posterior: AveragedPosterior, policy: SearchPolicy) -> str:
     needed = _values_of_a_side(sigma, policy)
     boots = np.bincount(posterior.readings.place_of_value)
     if needed <= min(boots[0], boots[-1]):
-        return "nothing is left that could be measured"
+        return "no measurement is left"
     many = _ROUND * ceil(needed / _ROUND)
     return (
-        f"one value differs from the next by {100 * sigma:.2g} %, so that it takes about {many} of "
-        f"each side to see a change of {100 * policy.min_effect:.2g} %"
+        f"values differ by {100 * sigma:.2g} % from one to the next. A change of "
+        f"{100 * policy.min_effect:.2g} % takes about {many:,} values of each side"
     )
 
 

@@ -7,7 +7,7 @@ The level of an image is that of its code plus b, and
 
 Where a far image lies is not known. The worst place is the other side of a step, for then it
 passes for the code of that side; q is that place: the density, at this image's level, of the
-images that read alike. It hardly depends on the level of the code, so that a far image tells
+images that read alike. It hardly depends on the level of the code, so that a far image says
 nothing of it, but that luck reaches no further than r says. The share f has a Beta prior and is
 raised by the images that are seen to lie far off (responsibilities of a mixture: Dempster,
 Laird & Rubin, JRSS B 39 (1977)).

@@ -1,4 +1,4 @@
-"""What a search will cost, told before it starts or while it runs, by rehearsing its decisions.
+"""What a search will cost, estimated before or while it runs, by rehearsing its decisions.
 
 Half a dozen truths are drawn from today's evidence, and each is searched by `plan` to its answer.
 """

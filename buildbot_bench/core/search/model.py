@@ -1,4 +1,4 @@
-"""What a search is told and what it answers; the thinking is elsewhere.
+"""What a search is given and what it answers; the thinking is elsewhere.
 
 Positions are 0..n in first-parent order: 0 is the old end of the range, n the new end.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from buildbot_bench.core.model import thresholds
+
+_ROUNDING = 1e-9  # 1 - 0.01 and 0.99 differ in the last bit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +61,8 @@ class SearchPolicy:
     boots of one image, and between images of unchanged code) are fractions of the level.
     `far_share` is the share of images that lie far beyond the build noise (None: the archive's).
     `weights` is the prior weight of each commit 1..n to be the culprit. `images` is False when no
-    second image of a revision can be had; `layout` when the metric does not depend on link order.
+    second image of a revision can be made; `layout` when the metric does not depend on link order.
+    `counted` is True when the metric is exact: a second value confirms the first.
     """
 
     error: float = 0.01
@@ -73,6 +76,7 @@ class SearchPolicy:
     weights: tuple[float, ...] | None = None
     images: bool = True
     layout: bool = True
+    counted: bool = False
 
     @property
     def relevant_effect(self) -> float:
@@ -84,14 +88,20 @@ class SearchPolicy:
         """The least difference of the ends whose absence makes a search "not reproduced"."""
         return thresholds.sought_effect(self.min_effect, self.claimed)
 
+    @property
+    def values_that_prove(self) -> int:
+        """How many values a side of a step, or an end, has at least when it is proved."""
+        return thresholds.values_that_prove(counted=self.counted)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """A change of level that lies in (old, new]; new == old + 1 unless untestable between.
 
     `effect` is relative to the level at `old`, with its interval low..high. `separated` is False
-    where one image of a side may owe it to luck with layout and no other image can be had: such a
-    step is suspected, not found.
+    where one image of a side may owe it to luck with layout and no other image can be made, and
+    `proved` where the search ended before both sides had the boots that it takes: such a step is
+    suspected, not found.
     """
 
     old: int
@@ -101,6 +111,11 @@ class Step:
     high: float
     probability: float
     separated: bool = True
+    proved: bool = True
+
+    def is_sure(self, error: float) -> bool:
+        """Whether it is stated by a search that may be wrong with probability `error`."""
+        return self.separated and self.proved and self.probability >= 1 - error - _ROUNDING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

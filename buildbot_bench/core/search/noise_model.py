@@ -76,7 +76,7 @@ def ladders(policy: SearchPolicy, far: float = 0.0) -> list[list[Hypothesis]]:
 
 
 def _builds(policy: SearchPolicy) -> tuple[tuple[float, float], ...]:
-    """Build noises with their weights: what is told may be too little, as few builds taught it."""
+    """Build noises with their weights: what is given may be too little, as few builds taught it."""
     if not policy.layout:
         return ((policy.sigma_build or 0.0, 1.0),)
     if policy.sigma_build is None:
@@ -86,7 +86,7 @@ def _builds(policy: SearchPolicy) -> tuple[tuple[float, float], ...]:
 
 
 def wider_build(policy: SearchPolicy) -> float:
-    """The build noise where what is told is too little, as it is with WIDER_WEIGHT."""
+    """The build noise where what is given is too little, as it is with WIDER_WEIGHT."""
     told = constants.BUILD_WIDER * (policy.sigma_build or 0.0)
     return max(told, policy.sigma_run or constants.RUN_NOISE)
 
@@ -94,7 +94,7 @@ def wider_build(policy: SearchPolicy) -> float:
 def narrow(policy: SearchPolicy, best: Hypothesis) -> Hypothesis:
     """The noise without what modes or a drift add to it, given the best that has neither.
 
-    Where the noise was told, they may be why a wider one fits best: then it is the one told.
+    Where the noise was given, they may be why a wider one fits best: then it is the one given.
     """
     if policy.sigma_run is None:
         return best

@@ -1,6 +1,6 @@
 """The search itself: from all that is known to the next iteration, or to the answer.
 
-A pure function of its arguments: whoever calls it again with more evidence goes on where the
+A pure function of its arguments: a caller who calls it again with more evidence goes on where the
 search stood, and who calls it with other evidence gets the search that fits.
 """
 
@@ -51,9 +51,16 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     ends = search_range.ends()
     if ends is None:
         return _nothing_to_compare(search_range)
-    for end, is_there in zip(ends, _ends_measured(search_range, evidence, ends), strict=True):
-        if not is_there:
-            return _measure_end(search_range, end, costs, set(ends))
+    missing = [
+        end
+        for end, is_there in zip(ends, _ends_measured(search_range, evidence, ends), strict=True)
+        if not is_there
+    ]
+    if missing:
+        # One that stands in for an end that failed comes last: if the other end fails, too, it is
+        # not the revisions.
+        first = min(missing, key=lambda end: end not in (0, int(search_range.kernel[n])))
+        return _measure_end(search_range, first, costs, set(ends))
     posterior = infer(search_range, read(search_range, evidence.measurements), policy)
     if ends_are_equal(posterior, policy):
         return not_reproduced(search_range, posterior)
@@ -73,7 +80,7 @@ def _why_stop(posterior: AveragedPosterior, state: StopState, policy: SearchPoli
         return "each step is located"
     nothing_open = not state.open and not state.unproved
     if not state.found and nothing_open and (state.sloping or ends_differ(posterior, policy)):
-        return "the ends differ, but no commit by itself changes as much as what is searched for"
+        return "the ends differ, but no single commit changes enough"
     if len(posterior.readings.values) >= policy.max_measurements:
         return f"{policy.max_measurements} measurements were not enough"
     return ""

@@ -1,9 +1,10 @@
 """What a step still lacks before it may be mailed: boots of both sides, and other images of them.
 
-Both sides need as many values as Student's t has something to say of, and as it takes to tell them
-apart; more where boots may have two speeds. Below BEYOND_LAYOUT two images of each side show the
-step: an image whose values lie beyond the middle between the levels, by more than chance explains,
-denies it, and then a majority decides (core.model.image_votes).
+Both sides need as many values as Student's t has something to say of (two, where what is counted
+repeats), and as it takes to tell them apart; more where boots may have two speeds. Below
+BEYOND_LAYOUT two images of each side show the step: an image whose values lie beyond the middle
+between the levels, by more than chance explains, denies it, and then a majority decides
+(core.model.image_votes).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from math import log1p
 import numpy as np
 from scipy import stats
 
-from buildbot_bench.core import ministat
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_votes import ImageVotes, image_votes, shows_step
 from buildbot_bench.core.search.far_images import far_images
@@ -79,7 +79,7 @@ def _side(posterior: AveragedPosterior, place: int, level: float, other: float) 
 
 
 def is_denied(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
-    """Whether images of one side contradict the step, and no more of them can be had."""
+    """Whether images of one side contradict the step, and no more of them can be made."""
     if not needs_images(posterior, policy, gap):
         return False
     pair = sides(posterior, gap)
@@ -124,7 +124,7 @@ def lacking(
     change, error = change_between(own, gap, gap + 1)
     if abs(change) - error / NORMAL_95 >= log1p(policy.relevant_effect):
         return []
-    return _against_slope(posterior, own, gap, pair)
+    return _against_slope(posterior, policy, own, gap, pair)
 
 
 def is_part_of_slope(
@@ -142,14 +142,18 @@ def is_part_of_slope(
     relevant = log1p(policy.relevant_effect)
     if boots >= _MOST_FOR_T:
         return abs(change) < relevant
-    return boots >= ministat.MIN_VALUES and abs(change) + error < relevant
+    return boots >= policy.values_that_prove and abs(change) + error < relevant
 
 
 def _against_slope(
-    posterior: AveragedPosterior, own: Levels, gap: int, pair: tuple[StepSide, StepSide]
+    posterior: AveragedPosterior,
+    policy: SearchPolicy,
+    own: Levels,
+    gap: int,
+    pair: tuple[StepSide, StepSide],
 ) -> list[Lacking]:
     """What tells a relevant step from a part of a slope: boots of the ends, then of its sides."""
-    if ends := ends_unproved(posterior):
+    if ends := ends_unproved(posterior, policy):
         return ends
     fewer = min(pair, key=lambda side: side.boots)
     if fewer.boots >= _MOST_FOR_T or _explains_ends(own, gap):
@@ -180,11 +184,11 @@ def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
     return doubtful
 
 
-def ends_unproved(posterior: AveragedPosterior) -> list[Lacking]:
+def ends_unproved(posterior: AveragedPosterior, policy: SearchPolicy) -> list[Lacking]:
     """The ends of the range with too few boots to say by how much they differ."""
     boots = np.bincount(posterior.readings.place_of_value)
     ends = (0, len(boots) - 1)
-    return [Lacking(place=end, anew=False) for end in ends if boots[end] < ministat.MIN_VALUES]
+    return [Lacking(place=end, anew=False) for end in ends if boots[end] < policy.values_that_prove]
 
 
 def _may_ask(side: StepSide, policy: SearchPolicy) -> bool:
@@ -199,10 +203,9 @@ def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) 
     values = _values(posterior, slower)
     away = abs(float(values.mean()) - float(level[faster])) / posterior.models[0].noise.total
     is_near = away < _MODE + _UNSURE / np.sqrt(len(values))
-    of_slower = (
-        _BOOTS_AGAINST_A_MODE if is_near and posterior.may_have_modes else ministat.MIN_VALUES
-    )
-    return (ministat.MIN_VALUES, of_slower) if is_new_slower else (of_slower, ministat.MIN_VALUES)
+    fewest = policy.values_that_prove
+    of_slower = _BOOTS_AGAINST_A_MODE if is_near and posterior.may_have_modes else fewest
+    return (fewest, of_slower) if is_new_slower else (of_slower, fewest)
 
 
 def _again(
@@ -236,8 +239,14 @@ def _for_student(posterior: AveragedPosterior, pair: tuple[StepSide, StepSide]) 
     old, new = (_values(posterior, side.place) for side in pair)
     if np.ptp(old) == 0 and np.ptp(new) == 0:
         return []
-    told_apart = stats.ttest_ind(old, new).pvalue < constants.PROOF_P_VALUE
+    told_apart = fewer.boots > 1 and _p_value(old, new) < constants.PROOF_P_VALUE
     return [] if told_apart else [Lacking(place=fewer.place, anew=False)]
+
+
+def _p_value(old: FloatArray, new: FloatArray) -> float:
+    """Student's t, from the moments: of counts that nearly repeat scipy prints a warning."""
+    sides = [figure for side in (old, new) for figure in (side.mean(), side.std(ddof=1), side.size)]
+    return float(stats.ttest_ind_from_stats(*sides).pvalue)
 
 
 def _values(posterior: AveragedPosterior, place: int) -> FloatArray:

@@ -13,7 +13,6 @@ from math import exp, log1p, log2
 
 import numpy as np
 
-from buildbot_bench.core import ministat
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.model import (
     Answer,
@@ -135,22 +134,23 @@ def rehearse(question: Question, truth: Truth, seed: int) -> Course:
 def _longer(question: Question, truth: Truth, evidence: Evidence) -> float:
     """How many times as long an unfinished search takes in all, by what its steps still lack.
 
-    Each lacks the bits of its place, and the boots of both sides that Student's t wants.
+    Each lacks the bits of its place, and the boots of both sides that prove them.
     """
     least = log1p(question.policy.min_effect) / 2
     commits = 1 + np.flatnonzero(np.abs(np.diff(truth.level)) >= least)
-    before = sum(_lacks(int(commit), question.n, question.evidence) for commit in commits)
-    left = sum(_lacks(int(commit), question.n, evidence) for commit in commits)
+    before = sum(_lacks(int(commit), question, question.evidence) for commit in commits)
+    left = sum(_lacks(int(commit), question, evidence) for commit in commits)
     return before / max(before - left, before / _MOST_LONGER) if before else 1.0
 
 
-def _lacks(commit: int, n: int, evidence: Evidence) -> float:
+def _lacks(commit: int, question: Question, evidence: Evidence) -> float:
     boots = Counter(m.position for m in evidence.measurements)
     old = max((p for p in boots if p < commit), default=0)
-    new = min((p for p in boots if p >= commit), default=n)
+    new = min((p for p in boots if p >= commit), default=question.n)
+    fewest = question.policy.values_that_prove
     if new - old > 1:
-        return log2(new - old) + 2 * ministat.MIN_VALUES
-    return float(sum(max(ministat.MIN_VALUES - boots[p], 0) for p in (old, new)))
+        return log2(new - old) + 2 * fewest
+    return float(sum(max(fewest - boots[p], 0) for p in (old, new)))
 
 
 def _batch(request: Measure, evidence: Evidence, boots: int) -> list[Image]:
@@ -177,7 +177,7 @@ def _effort(evidence: Evidence) -> float:
 
 
 def _seen_luck(evidence: Evidence, truth: Truth) -> dict[Image, float]:
-    """What images that were measured are off their level by, as far as boots tell."""
+    """What images that were measured are off their level by, as far as boots show."""
     run, build = truth.noise.run, truth.noise.build
     values: dict[Image, list[float]] = {}
     for m in evidence.measurements:

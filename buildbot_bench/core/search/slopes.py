@@ -7,7 +7,6 @@ from math import log1p
 
 import numpy as np
 
-from buildbot_bench.core import ministat
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import OddImage, SearchPolicy, Slope, SlopePart
@@ -32,7 +31,7 @@ def slopes_between(
     for before, after in pairwise(edges):
         first, last = before + 1, after
         change, error = change_between(levels, first, last)
-        proved = min(boots[first], boots[last]) >= ministat.MIN_VALUES
+        proved = min(boots[first], boots[last]) >= policy.values_that_prove
         if not proved or abs(change) - error < log1p(policy.relevant_effect):
             continue
         marks = _marks(levels, first, last, np.sign(change))

@@ -29,7 +29,6 @@ from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntAr
 from buildbot_bench.core.search.slope_proof import SlopeProof, slope_proof
 from buildbot_bench.core.search.slopes import odd_images, slopes_between
 
-_BOOTS_OF_END = 3  # boots; chosen: one may be an outlier, and two must agree
 # Ends whose difference is known to this share of what is sought will not be told apart any better.
 _KNOWN = 0.1
 _LIKELY = 0.5  # a probability: rather a step than none
@@ -79,7 +78,7 @@ def classify_gaps(
         open=_likeliest(missed, constants.LEFT_OUT if explained else left),
         unproved=(
             *dict.fromkeys(one for g in places for one in lacking(posterior, policy, own, g)),
-            *(ends_unproved(posterior) if sloping else ()),
+            *(ends_unproved(posterior, policy) if sloping else ()),
             *doubtful_ends(posterior, policy),
         ),
         denied=denied,
@@ -107,7 +106,7 @@ def _sloping(
     return StopState(
         found=(),
         open=(),
-        unproved=(*ends_unproved(posterior), *doubtful_ends(posterior, policy), *lacks),
+        unproved=(*ends_unproved(posterior, policy), *doubtful_ends(posterior, policy), *lacks),
         denied=denied,
         left_out=slope.hidden,
         sloping=True,
@@ -158,7 +157,8 @@ def ends_are_equal(posterior: AveragedPosterior, policy: SearchPolicy) -> bool:
     return (
         (posterior.ends_differ <= policy.error or _ends_known(posterior, policy) is False)
         and float(posterior.sought.sum()) <= policy.error
-        and min(boots[0], boots[-1]) >= _BOOTS_OF_END
+        # One may be an outlier, and two must agree; of what is counted, one is confirmed.
+        and min(boots[0], boots[-1]) >= policy.values_that_prove
     )
 
 
@@ -201,7 +201,8 @@ def conclude(
     reason: str,
 ) -> Answer:
     """The answer as things stand."""
-    steps = tuple(_step(search_range, posterior, policy, g) for g in state.found)
+    own = own_levels(posterior)
+    steps = tuple(_step(search_range, posterior, policy, own, g) for g in state.found)
     inside = _joined(
         (_old(search_range, posterior, g), int(posterior.readings.kernels[g + 1]))
         for g in sorted({*state.open, *state.denied})
@@ -224,13 +225,17 @@ def not_reproduced(search_range: SearchRange, posterior: AveragedPosterior) -> A
         steps=(),
         reproduced=False,
         unresolved=_with_ends(search_range, posterior, []),
-        reason="the ends do not differ by as much as what was searched for",
+        reason="the ends do not differ enough",
         odd_images=odd_images(search_range, posterior),
     )
 
 
 def _step(
-    search_range: SearchRange, posterior: AveragedPosterior, policy: SearchPolicy, gap: int
+    search_range: SearchRange,
+    posterior: AveragedPosterior,
+    policy: SearchPolicy,
+    own: Levels,
+    gap: int,
 ) -> Step:
     change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
     return Step(
@@ -241,6 +246,7 @@ def _step(
         high=float(np.expm1(change + NORMAL_95 * sd)),
         probability=min(float(posterior.step[gap]), 1.0),
         separated=is_separated(posterior, policy, gap),
+        proved=not lacking(posterior, policy, own, gap),
     )
 
 

@@ -5,7 +5,7 @@ claim is true as often and as nearly as the search takes it to be, else sizes ar
 a logarithmic scale, from min_effect to the archive's largest common ones. Further steps come as
 often as the archive's did (a Poisson process along the commits), and beside a step as often as the
 search thinks. What goes wrong in a search goes wrong one at a time (no step, another step, a far
-image, a noise other than the one told), each as often as it does alone. Such kinds are strata:
+image, a noise other than the one given), each as often as it does alone. Such kinds are strata:
 each is drawn at least once, and weighs as it is likely (Neyman, J. Roy. Stat. Soc. 97, 1934).
 Draws are spread evenly (Roberts, "The unreasonable effectiveness of quasirandom
 sequences", 2018): so half a dozen of them stand for the whole.

@@ -1,4 +1,4 @@
-"""Who claims a testbed, and what share is whose; it knows no testbed."""
+"""Who claims a testbed, and what share is whose; it needs no testbed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FACTOR: Mapping[PersonPriority, float] = MappingProxyType(
 
 
 class ClaimKind(StrEnum):
-    """For what a testbed is wanted, as people are told of it."""
+    """For what a testbed is wanted, in words for people."""
 
     CONTROL = "control images"
     BY_HAND = "boots that a person asked for"

@@ -19,10 +19,14 @@ class WaitForDecision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitForBuild:
-    """It waits for its kernel; `builder` builds it, None: a free one is awaited first."""
+    """It waits for its kernel; `builder` builds it, None: a free one is awaited first.
+
+    `ahead` is what builders build first: of each for whom, as in `search 12 (ann)`, how many.
+    """
 
     label: str
     builder: str | None = None
+    ahead: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +38,13 @@ class WaitForTestbed:
         ahead: What goes first, in order: of each for whom, as in `search 12 (ann)`, and how many
             boots.
         away: The worker that serves the testbed, when it is not connected.
+        iteration: What an iteration there is called.
     """
 
     name: str
     ahead: Sequence[tuple[str, int]] = ()
     away: str | None = None
+    iteration: str = "boot"
 
 
 def what_it_waits_for(reason: WaitForDecision | WaitForBuild | WaitForTestbed) -> str:
@@ -46,32 +52,33 @@ def what_it_waits_for(reason: WaitForDecision | WaitForBuild | WaitForTestbed) -
     match reason:
         case WaitForDecision(by=by):
             return f"waits for {by}"
-        case WaitForBuild(label=label, builder=None):
-            return f"waits for a builder to build {label}"
+        case WaitForBuild(label=label, builder=None, ahead=ahead):
+            first = f": {_first(ahead, 'build')}" if ahead else ""
+            return f"waits for a builder to build {label}{first}"
         case WaitForBuild(label=label, builder=builder):
             return f"waits for a build of {label} on builder {builder}"
         case WaitForTestbed(name=name, away=str(worker)):
             return f"waits for worker {worker} of testbed {name}, which is not connected"
-        case WaitForTestbed(name=name, ahead=ahead):
-            return f"waits for testbed {name}" + (f": {_first(ahead)}" if ahead else "")
+        case WaitForTestbed(name=name, ahead=ahead, iteration=iteration):
+            return f"waits for testbed {name}" + (f": {_first(ahead, iteration)}" if ahead else "")
 
 
-def _first(ahead: Sequence[tuple[str, int]]) -> str:
-    boots: Counter[str] = Counter()
+def _first(ahead: Sequence[tuple[str, int]], what: str) -> str:
+    numbers: Counter[str] = Counter()
     for whose, number in ahead:
-        boots[whose] += number
-    named = list(boots.items())
+        numbers[whose] += number
+    named = list(numbers.items())
     # One more would be named in as many words as it is counted in.
     shown = named if len(named) <= _NAMED + 1 else named[:_NAMED]
-    said = [f"{_boots(number)} of {whose}" for whose, number in shown]
-    if rest := sum(boots.values()) - sum(number for _, number in shown):
-        said.append(f"{_boots(rest)} of others")
-    alone = sum(boots.values()) == 1
+    said = [f"{_count(number, what)} of {whose}" for whose, number in shown]
+    if rest := sum(numbers.values()) - sum(number for _, number in shown):
+        said.append(f"{_count(rest, what)} of others")
+    alone = sum(numbers.values()) == 1
     return f"{_and(said)} {'goes' if alone else 'go'} first"
 
 
-def _boots(number: int) -> str:
-    return "1 boot" if number == 1 else f"{number} boots"
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
 def _and(said: Sequence[str]) -> str:

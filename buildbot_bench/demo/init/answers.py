@@ -70,12 +70,20 @@ class MailAnswers:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NamedRepository:
+    """A repository, and what bench.yml calls it; empty where it is alone and has no name."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FarmAnswers:
-    """A farm to be. `database` is SQLAlchemy's; `repository` is None for the one that is made."""
+    """A farm to be. `database` is SQLAlchemy's; without `repositories` one is made."""
 
     directory: Path
     name: str
-    repository: str | None
+    repositories: tuple[NamedRepository, ...]
     branches: tuple[str, ...]
     lab: str
     database: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import socket
 import sys
 from getpass import getuser
@@ -16,12 +17,14 @@ from buildbot_bench.demo.init.answers import (
     FarmAnswers,
     MailAnswers,
     Master,
+    NamedRepository,
     check,
     database_url,
 )
 
 _ROUTER = "ws://127.0.0.1:8080"
 _SMTP_PORT = 25
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,49})=(.+)", re.ASCII | re.DOTALL)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +36,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--name", help="of the farm, in mails and pages (default: that of DIR)")
     what.add_argument(
         "--repository",
-        metavar="URL",
-        help="the source, a URL or a path (default: FreeBSD's; for the embedded lab a small history"
-        " with a planted slowdown, made in DIR/src)",
+        action="append",
+        type=_repository,
+        metavar="[NAME=]URL",
+        help="the source, a URL or a path; may be said again with a NAME each, the first one first"
+        " (default: FreeBSD's; for the embedded lab a small history with a planted slowdown, made"
+        " in DIR/src)",
     )
     what.add_argument(
         "--branch",
@@ -50,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a program on this machine, FreeBSD in virtual machines, real machines, or any command"
         " (default: %(default)s)",
     )
-    _add_mail(parser.add_argument_group("who is told"))
+    _add_mail(parser.add_argument_group("who gets mails"))
     _add_masters(parser.add_argument_group("the master"))
     units = parser.add_argument_group("who keeps it running")
     units.add_argument("--user", default=getuser(), help="of master and workers (default: you)")
@@ -105,7 +111,7 @@ def _add_masters(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--tls",
         action="store_true",
-        help="make certificates, and have workers connect by TLS; so it is for every other --host",
+        help="make certificates; workers connect by TLS (default for each --host but localhost)",
     )
     group.add_argument(
         "--masters",
@@ -127,8 +133,8 @@ def answers_of(options: argparse.Namespace) -> FarmAnswers:
     """
     directory = options.directory.resolve()
     masters = _masters(options)
-    repository = options.repository or LABS[options.lab].repository
-    if repository is None and options.lab != "embedded":
+    repositories = _repositories(options)
+    if not repositories and options.lab != "embedded":
         raise UsageError(
             f"--lab {options.lab} measures a repository of yours", hint="say --repository"
         )
@@ -137,7 +143,7 @@ def answers_of(options: argparse.Namespace) -> FarmAnswers:
     answers = FarmAnswers(
         directory=directory,
         name=options.name or directory.name,
-        repository=_absolute(repository),
+        repositories=repositories,
         branches=tuple(options.branch or ["main"]),
         lab=options.lab,
         database=database_url(options.database),
@@ -151,6 +157,25 @@ def answers_of(options: argparse.Namespace) -> FarmAnswers:
     )
     check(answers)
     return answers
+
+
+def _repositories(options: argparse.Namespace) -> tuple[NamedRepository, ...]:
+    """What is measured; nothing where the farm makes a history of its own.
+
+    Raises:
+        UsageError: Of several, one has no name, or two have the same.
+    """
+    usual = LABS[options.lab].repository
+    said = options.repository or ([NamedRepository(name="", url=usual)] if usual else [])
+    names = [one.name for one in said]
+    if len(said) > 1 and not all(names):
+        raise UsageError(
+            "of several repositories each needs a name",
+            hint="as --repository src=https://git.freebsd.org/src.git",
+        )
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"--repository: two are called {twice}")
+    return tuple(said)
 
 
 def _masters(options: argparse.Namespace) -> tuple[Master, ...]:
@@ -221,8 +246,11 @@ def _server(text: str) -> tuple[str, int]:
     return (host, _port(port)) if colon else (text, _SMTP_PORT)
 
 
-def _absolute(repository: str | None) -> str | None:
-    """A path that is there is taken from where the command is typed, not from DIR."""
-    if repository is not None and Path(repository).exists():
-        return str(Path(repository).resolve())
-    return repository
+def _repository(text: str) -> NamedRepository:
+    """A repository and its name, if it has one; a URL may have an equals sign of its own.
+
+    A path that is there is taken from where the command is typed, not from DIR.
+    """
+    named = _NAMED.fullmatch(text)
+    name, url = named.groups() if named and not Path(text).exists() else ("", text)
+    return NamedRepository(name=name, url=str(Path(url).resolve()) if Path(url).exists() else url)

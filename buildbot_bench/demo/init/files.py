@@ -75,12 +75,21 @@ def workflow(answers: FarmAnswers) -> str:
     return _filled(
         "bench.yml",
         name=json.dumps(answers.name),
-        repository=json.dumps(answers.repository or "src"),
+        repository=_watched(answers),
         branches=json.dumps(answers.branches),
         jobs=_text(_TEMPLATES / f"{answers.lab}.yml"),
         min_effect=answers.kind.min_effect,
         mail=_mail(answers.mail) if answers.mail else "",
     )
+
+
+def _watched(answers: FarmAnswers) -> str:
+    named = {one.name: {"url": one.url} for one in answers.repositories if one.name}
+    if not named:
+        alone = next((one.url for one in answers.repositories), "src")
+        return f"repository: {json.dumps(alone)}"
+    lines = (f"  {name}: {json.dumps(said)}" for name, said in named.items())
+    return "\n".join(["repositories:", *lines])
 
 
 def unit_name(answers: FarmAnswers, part: str) -> str:

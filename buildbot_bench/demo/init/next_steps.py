@@ -128,7 +128,7 @@ def _elsewhere(answers: FarmAnswers) -> Iterator[NextStep]:
     if answers.router and any(one.host not in HERE for one in answers.masters):
         yield NextStep(
             why=f"Have the router listen where all masters reach it, and nobody else does: see"
-            f" {here / ROUTER / 'config.json'} and docs/several-masters.md"
+            f" {here / ROUTER / 'config.json'} and docs/how-to/several-masters.md"
         )
     if answers.tls:
         yield NextStep(

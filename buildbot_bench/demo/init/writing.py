@@ -82,7 +82,7 @@ def _try_workflow(answers: FarmAnswers) -> None:
 
 
 def _made_besides(answers: FarmAnswers) -> Iterator[str]:
-    if answers.repository is None:
+    if not answers.repositories:
         yield SOURCE
     if answers.tls:
         yield CERTIFICATES
@@ -92,7 +92,7 @@ def _made_besides(answers: FarmAnswers) -> Iterator[str]:
 
 def _write_besides(answers: FarmAnswers) -> None:
     directory = answers.directory
-    if answers.repository is None:
+    if not answers.repositories:
         make_embedded_history(directory / SOURCE)
     if answers.tls:
         hosts = list(dict.fromkeys(master.host for master in answers.masters))
@@ -107,4 +107,5 @@ def _write_besides(answers: FarmAnswers) -> None:
 
 def repository_in_words(answers: FarmAnswers) -> str:
     """What the farm measures."""
-    return answers.repository or f"{answers.directory / SOURCE}, {LABELS[0]} to {LABELS[-1]}"
+    said = ", ".join(one.url for one in answers.repositories)
+    return said or f"{answers.directory / SOURCE}, {LABELS[0]} to {LABELS[-1]}"

@@ -53,14 +53,20 @@ def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
     # A shell gives the signal of its child by 128 and more.
     if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
         raise UntestableRevision(
-            blamed(f"{where} writes too large a file", ran, hint="see the key `disk-mib`")
+            blamed(
+                f"{where} writes too large a file",
+                ran,
+                hint="see `disk-mib` of the testbed, or --disk",
+            )
         )
     match ran.stop:
         case Stop.TIMEOUT:
             raise UntestableRevision(blamed(f"{where} had not ended after {ran.wall_s:.0f} s", ran))
         case Stop.DISK:
             raise UntestableRevision(
-                blamed(f"{where} fills the disk", ran, hint="see the key `disk-mib`")
+                blamed(
+                    f"{where} fills the disk", ran, hint="see `disk-mib` of the testbed, or --disk"
+                )
             )
         case Stop.FULL:
             raise InfraError(

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
+from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.limits import MIB
 from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
 from buildbot_bench.lab.command.counting import counted, counting, find_counter
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
-from buildbot_bench.lab.command.randomised import RANDOMISED, Randomised, draw
+from buildbot_bench.lab.command.randomised import Randomised, draw
 from buildbot_bench.lab.command.settings import (
     INSTRUCTIONS,
     CommandWords,
@@ -120,7 +121,7 @@ class _Iteration:
         return blast
 
     def cleanup(self) -> None:
-        """Run the workload's cleanup; that it fails is told, and changes nothing."""
+        """Run the workload's cleanup; that it fails is reported, and changes nothing."""
         if self.workload.cleanup is None:
             return
         try:
@@ -136,7 +137,7 @@ class _Iteration:
         if isinstance(workload.value, ValueTable) and workload.value.file:
             with suppress(OSError):  # what an earlier run wrote is not read
                 (self.directory / workload.value.file).unlink()
-        facts = {RANDOMISED: self.drawn.said}
+        facts = {RANDOMISED_FACT: self.drawn.said}
         if workload.value == INSTRUCTIONS:
             counter = find_counter(workload.counter)
             ran = self._go(workload.run, "run", counter)

@@ -40,7 +40,7 @@ def machine_facts(workload: CommandWorkload | None) -> dict[str, str]:
 
 
 def governors() -> set[str]:
-    """What sets the processors' frequencies (Linux, cpufreq); empty where that is not told."""
+    """What sets the processors' frequencies (Linux, cpufreq); empty where that is not reported."""
     found = set()
     for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor"):
         try:
@@ -55,7 +55,7 @@ def look_at_machine(home: Path) -> Iterator[CheckFinding]:
     unsteady = governors() - _STEADY
     yield CheckFinding(
         subject="governor",
-        detail=", ".join(sorted(governors())) or "this machine tells of none",
+        detail=", ".join(sorted(governors())) or "this machine reports none",
         remedy="cpupower frequency-set --governor performance" if unsteady else None,
     )
     home.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 The size of the environment moves the stack and thereby changes a program's speed by some per cent
 (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009); so
 does the layout of the address space. Where each iteration has another, that is in the noise, which
-is told, and not in the difference.
+is reported, and not in the difference.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-RANDOMISED = "randomised"
-"""The fact that says what differed."""
+from buildbot_bench.core.item import NOTHING
 
 # Mytkowicz et al. vary it by up to 4 KiB, in which their cycles repeat.
 _MOST_PADDING = 4096  # bytes
@@ -36,7 +35,7 @@ class Randomised:
 def draw(source: random.Random, *, wanted: bool) -> Randomised:
     """Draw what an iteration has; nothing if that is not wanted."""
     if not wanted:
-        fixed = "nothing: one size of environment"
+        fixed = f"{NOTHING}: one size of environment"
         also = ", one layout of the address space" if sys.platform == "linux" else ""
         return Randomised(padding=0, addresses=False, said=fixed + also)
     padding = source.randrange(_MOST_PADDING)

@@ -132,7 +132,7 @@ class Supervisor:
                 self._ended = (status, usage, time.monotonic())
 
     def _end_all(self, pid: int) -> int:
-        """Kill whatever descends from us; the number of those that cannot be killed."""
+        """Kill all that descends from us; the number of those that cannot be killed."""
         end_s = time.monotonic() + _END_S
         while time.monotonic() < end_s:
             with suppress(ProcessLookupError, PermissionError):

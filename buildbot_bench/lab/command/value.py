@@ -72,7 +72,7 @@ def checked(value: float) -> float:
     if not math.isfinite(value):
         raise UntestableRevision(f"the value is {value}, not a number")
     if value <= 0:
-        raise UntestableRevision(f"the value is {value:g}, and differences are told of what is > 0")
+        raise UntestableRevision(f"the value is {value:g}: it must be above 0")
     return value
 
 
@@ -80,7 +80,7 @@ def last_number(text: str) -> float:
     """The last number of a text; `5.2ms` is 5.2, and `1,234` one number.
 
     Raises:
-        UntestableRevision: There is none, or it cannot be told.
+        UntestableRevision: There is none, or it is ambiguous.
     """
     found = _NUMBER.findall(text[-_TAIL:])
     if not found:

@@ -1,7 +1,7 @@
-"""A process of the embedded testbed, confined and certain to end; it knows not what it runs.
+"""A process of the embedded testbed, confined and certain to end; it does not say what it runs.
 
-Whatever a kernel under test does, it writes at most a megabyte (unless it may write more), dumps no
-core and dies by itself when its time is over: also when nobody is left to kill it.
+By its limits a kernel under test writes at most a megabyte (unless it may write more),
+dumps no core and dies by itself when its time is over: also when nobody is left to kill it.
 """
 
 from __future__ import annotations

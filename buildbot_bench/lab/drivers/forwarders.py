@@ -37,7 +37,7 @@ class Forwarders:
         """The receiving socket exists before the kernel does, so that its port cannot be lost.
 
         Raises:
-            InfraError: When there is no port to be had.
+            InfraError: When no port is free.
         """
         try:
             self._receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

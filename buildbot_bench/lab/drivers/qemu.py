@@ -113,7 +113,7 @@ class QemuDriver:
     def boot(self) -> None:
         """Switch the machine on and wait until a packet comes through it."""
         if lacking := self._installed.missing:
-            self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed wants")
+            self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed needs")
         plugin = self._tracing.plugin() if self._settings.exact else None
         self._machine = self._start(self._installed, self._tunables, plugin)
         if fault := self._await_forwarding(self._machine):

@@ -1,4 +1,4 @@
-"""A testbed that answers with recorded measurements; it knows no process, socket or kernel.
+"""A testbed that answers with recorded measurements; it needs no process, socket or kernel.
 
 The artefact is a text file whose first line names what was built: r311849, or r317849+VIMAGE for
 a variant. Further lines may say what its builder added: `options VIMAGE`, or a patch's SHA-256. A
@@ -171,7 +171,7 @@ class ReplayDriver:
         return f"{there}, dealt in order{more}"
 
     def counter(self) -> str:
-        """Whatever the recorded captures say that it was."""
+        """The event that the recorded captures name."""
         return "recorded" if self._settings.captures else ""
 
     def capture(self, workload: str) -> Profile:

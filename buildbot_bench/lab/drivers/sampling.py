@@ -41,6 +41,11 @@ def make_room(path: Path) -> None:
         file.truncate(_MOST * _SAMPLE.size)
 
 
+def count_samples(path: Path) -> int:
+    """How many samples a sampler's file has so far; InfraError when the program cut it."""
+    return sum(1 for _ in _chains(path.read_bytes()))
+
+
 def read_capture(path: Path, maps: str) -> Profile:
     """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran.
 

@@ -1,7 +1,7 @@
 """A testbed of real machines behind ssh: the verbs of a driver, each left to those who know how.
 
 A fault that looks like the kernel's is the kernel's only when the known-good kernel then does what
-the other did not: boots, is ready, passes traffic. Otherwise the lab is ill.
+the other did not: boots, is ready, passes traffic. Otherwise the lab is at fault.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A testbed's own programs, compiled where they run; it knows not what they do."""
+"""A testbed's own programs, compiled where they run; it does not say what they do."""
 
 from __future__ import annotations
 

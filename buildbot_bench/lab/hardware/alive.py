@@ -38,7 +38,7 @@ class Alive:
 
     `boot_id` is what the kernel itself tells its boots apart by, empty where there is none, as
     before FreeBSD 13 and until the random device is seeded. By the lab controller's clock that
-    nobody sets, the boot began at `began_s`, give or take `unsure_s`, as was told at `seen_s`.
+    nobody sets, the boot began at `began_s`, give or take `unsure_s`, as was seen at `seen_s`.
     """
 
     boot_s: int

@@ -1,7 +1,7 @@
 """What a kernel archive holds, read on the lab controller; it reaches no machine.
 
 A kernel's archive is a tar file, compressed or not, with a file `kernel` and its modules beside
-it, in whatever directory. It is packed anew: plain files alone, under plain names, so that what
+it, in any directory. It is packed anew: plain files alone, under plain names, so that what
 is unpacked on the DUT cannot leave its directory.
 """
 
@@ -34,7 +34,7 @@ class KernelArchive:
         return f"/boot/{self.name}/kernel"
 
     def holds(self, text: str) -> bool:
-        """Whether a text that a running kernel tells of itself stands in this one."""
+        """Whether a text that a running kernel gives of itself stands in this one."""
         return text.strip().encode("utf-8", errors="replace") in self.kernel
 
 

@@ -1,4 +1,4 @@
-"""How far a reboot has come, told from what was seen of the machine; it looks at nothing itself.
+"""How far a reboot has come, judged from what was seen of the machine; it looks at nothing itself.
 
     off ──▶ loader ──▶ booted(kernel) ──▶ ready
              │            ├── another kernel: fell back

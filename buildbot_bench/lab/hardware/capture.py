@@ -38,7 +38,7 @@ class Sampler:
         self._graph = f"{settings.directory}/bench.pmc.graph"
 
     def capture(self, blaster: Blaster, traffic: PktgenTraffic) -> Profile:
-        """Sample while traffic passes; InfraError for whatever does not come about."""
+        """Sample while traffic passes; InfraError for all that does not come about."""
         self._remote.need("kldload", "-n", "hwpmc")
         lasting = replace(traffic, duration_s=self._settings.duration_s + self._limits.margin_s)
         with self._room():

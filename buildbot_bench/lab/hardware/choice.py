@@ -67,7 +67,7 @@ class NamedKernels:
         return f"/boot/{name}/kernel"
 
     def undo(self) -> None:
-        """Forget what nextboot was told."""
+        """Forget what was set for nextboot."""
         with writable(self._remote, nanobsd=self._dut.is_nanobsd):
             self._remote.run("nextboot", "-D")
 
@@ -109,7 +109,7 @@ def require_gpt(remote: Remote, command: Command) -> None:
 
 
 class Slices:
-    """Whole images in the two slices of nanobsd, told apart by the device / is mounted from."""
+    """Whole images in the two slices of nanobsd, distinguished by the device / is mounted from."""
 
     script = _ROOT_SCRIPT
     advice = "see whether boot_once is heeded, and give the DUT a console"

@@ -1,8 +1,8 @@
 """Puts a workload's configuration set on a machine, whole, and takes it off again; it reboots none.
 
 What is put on is written down on the machine before anything changes, with the files that were
-there before: whatever job dies, the next one finds it and undoes it first. tar(1) is given no
-directory: as root it would give one that exists the mode that it has on the lab controller.
+there before: after the death of any job, the next one finds it and undoes it first. tar(1) is given
+no directory: as root it would give one that exists the mode that it has on the lab controller.
 """
 
 from __future__ import annotations

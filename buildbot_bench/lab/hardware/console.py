@@ -1,4 +1,4 @@
-"""What the DUT's serial console said since a boot began; it knows not what that means."""
+"""What the DUT's serial console said since a boot began; it does not say what that means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LIMIT = 64 * 1024  # bytes of what was said last
 
 
 class Console:
-    """Reads a command's output or a growing file; without either it knows nothing."""
+    """Reads a command's output or a growing file; without either it reads nothing."""
 
     def __init__(self, settings: ConsoleSettings, log: Path) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
-"""What a measurement depends on besides the kernel, as the machines tell it; it compares nothing.
+"""What a measurement depends on besides the kernel, as the machines say; it compares nothing.
 
-What the DUT's running kernel tells is asked of the kernel under test, with the workload's settings
-on: before its boot it would be that of the job before.
+What the DUT's running kernel reports is asked of the kernel under test, with the workload's
+settings on: before its boot it would be that of the job before.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ printf 'pkt-gen\\t%s\\n' "$(sha256 -q "$(command -v "$1")" 2>/dev/null)"
 def testbed_facts(
     settings: SshSettings, reach: Callable[[str], Remote], workload: str
 ) -> dict[str, str]:
-    """What a testbed's measurements depend on whatever kernel runs; asks each machine once."""
+    """What a testbed's measurements depend on with any kernel; asks each machine once."""
     traffic = settings.traffic_of(workload)
     facts = fallback_facts(reach(settings.dut.address), settings.dut)
     facts |= load_facts(settings, traffic)
@@ -93,7 +93,7 @@ def fallback_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
 def dut_facts(remote: Remote, dut: DutSettings) -> dict[str, str]:
     """The machine, its processor, microcode, ports and firmware, and digests of its settings.
 
-    As the booted kernel tells them: its drivers name the ports, and its boot read the settings.
+    As the booted kernel reports them: its drivers name the ports, and its boot read the settings.
     """
     root = dut.root.rstrip("/")
     facts = _tell(remote, _DUT_SCRIPT.replace("@files@", " ".join(_FILES)), root, *dut.interfaces)

@@ -37,7 +37,7 @@ class SliceImage:
         return f"image {self.digest[:12]}"
 
     def holds(self, text: str) -> bool:
-        """Whether a text that a running kernel tells of itself stands in this image."""
+        """Whether a text that a running kernel gives of itself stands in this image."""
         wanted = text.strip().encode("utf-8", errors="replace")
         before = b""
         for chunk in self._chunks():

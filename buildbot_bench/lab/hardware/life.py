@@ -2,7 +2,7 @@
 
 What is booted is chosen for once: after a panic, a hang or a power cycle the DUT falls back to its
 known-good kernel by itself. What cannot be the lab's fault until
-proven otherwise is a KernelFault; whoever catches it must see the known-good kernel boot before
+proven otherwise is a KernelFault; the catcher must see the known-good kernel boot before
 the revision is blamed.
 """
 

@@ -31,7 +31,7 @@ _SILENCE = {BootProgress.LOADER, BootProgress.LEAVING}
 
 
 class KernelFault(Exception):  # noqa: N818 - a suspicion, not yet an error of anybody
-    """The kernel seems to be at fault; nobody has seen yet that the lab is not.
+    """The kernel seems to be at fault; the lab is not cleared yet.
 
     `fell_back` is set when another kernel came up and nothing shows that this one ever ran.
     """

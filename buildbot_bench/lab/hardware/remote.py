@@ -1,9 +1,9 @@
-"""One host behind ssh: commands with a deadline, and uploads; it knows not what the host is for.
+"""One host behind ssh: commands with a deadline, and uploads; it does not say what the host is for.
 
 A command is a list of words, quoted for the host's shell here and nowhere else. OpenSSH itself
 watches the connection (ConnectTimeout, ServerAliveInterval); a deadline of our own stands behind.
-Short commands may share a connection (ControlMaster); what asks whether a host is there, or runs
-for long, has one of its own.
+Short commands may share a connection (ControlMaster); a question whether a host answers, or a
+long run, has one of its own.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Remote:
         stdin: BinaryIO | None = None,
         shared: bool = True,
     ) -> RemoteAnswer:
-        """Run a command to its end, whatever it is.
+        """Run a command to its end, no matter what it is.
 
         Raises:
             Unreachable: When that cannot be known.

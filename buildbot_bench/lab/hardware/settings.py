@@ -142,7 +142,7 @@ class DutSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratorSettings:
-    """One end of the traffic: a port of a host, and what its pkt-gen is told besides.
+    """One end of the traffic: a port of a host, and what its pkt-gen is given besides.
 
     Two senders may be on one host. `flags` are such as `-p 4`, `-T 2000`, `-U`.
     """

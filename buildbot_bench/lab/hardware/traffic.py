@@ -33,7 +33,7 @@ class Blaster:
         """Blast once; the logs of all.
 
         Raises:
-            InfraError: For whatever does not start, go on or end.
+            InfraError: For all that does not start, go on or end.
         """
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)

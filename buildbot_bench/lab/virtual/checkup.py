@@ -86,7 +86,7 @@ def _known_good(settings: QemuSettings, known_good: Path | None) -> CheckFinding
 
 
 def _line_tables() -> CheckFinding:
-    """Without such a program reports only lack something: nothing has to be mended."""
+    """Without such a program reports only lack something: nothing has to be fixed."""
     subject, found = "line tables", symbolizer()
     if found is not None:
         return CheckFinding(subject=subject, detail=f"{found} reads them")

@@ -18,7 +18,7 @@ def build_id_in(console: str) -> str:
 
 
 def last_lines(console: str) -> str:
-    """The last lines that are not empty, in one; for an error that somebody must mend."""
+    """The last lines that are not empty, in one; for an error that somebody must fix."""
     lines = [line.strip()[:_SHOWN] for line in console.splitlines() if line.strip()]
     return " | ".join(lines[-_LAST_LINES:]) or "nothing"
 

@@ -1,4 +1,4 @@
-"""How many instructions a virtual DUT executes for a packet, and which; it knows no kernel."""
+"""How many instructions a virtual DUT executes for a packet, and which; it needs no kernel."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ def _await_sleep(machine: VirtualMachine) -> None:
     end_s = time.monotonic() + _ASLEEP_S
     while "HLT=1" not in machine.monitor.command("info registers"):
         if time.monotonic() > end_s:
-            raise Lost("it never sleeps, so that its work cannot be told from its waiting")
+            raise Lost("it never sleeps: its work cannot be separated from its waiting")
         time.sleep(_LOOK_S)

@@ -1,4 +1,4 @@
-"""What kind of file an artefact is, told by its first bytes; it judges no kernel."""
+"""What kind of file an artefact is, by its first bytes; it judges no kernel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One boot of a virtual DUT: QEMU's process, which is its power, and all that leads into it.
 
 Nothing has a name that others could use: wires and monitor are sockets that only this process and
-QEMU hold, and the console's pipe is its owner's alone. A machine that is told to reset itself ends
-instead, so that a panic and a boot loop are seen, and each boot reads the kernel anew.
+QEMU hold, and the console's pipe is its owner's alone. A machine that is ordered to reset itself
+ends instead, so that a panic and a boot loop are seen, and each boot reads the kernel anew.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class VirtualMachine:
                 os.close(descriptor)
 
     def power_off(self) -> None:
-        """End it, whatever it does."""
+        """End it, no matter what it does."""
         self._child.kill()
         self._hang_up()
 
@@ -152,7 +152,7 @@ def loading(plugin: Plugin) -> list[str]:
 
 
 def _device(settings: QemuSettings) -> str:
-    """One of the DUT's network ports, as QEMU is told of it."""
+    """One of the DUT's network ports, as it is given to QEMU."""
     return _DEVICES[settings.nic] + (_WHEN_EXACT[settings.nic] if settings.exact else "")
 
 

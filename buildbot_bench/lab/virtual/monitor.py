@@ -1,4 +1,4 @@
-"""Commands to a running QEMU by its machine protocol, QMP; it knows none of them."""
+"""Commands to a running QEMU by its machine protocol, QMP; it defines none of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Monitor:
     def command(self, line: str) -> str:
         """Run one of the monitor's own commands; returns what it printed.
 
-        Raises Lost when QEMU does not answer, InfraError when it knows no such command.
+        Raises Lost when QEMU does not answer, InfraError when it has no such command.
         """
         if not self._greeted:
             self._execute({"execute": "qmp_capabilities"})

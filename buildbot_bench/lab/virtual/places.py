@@ -1,6 +1,6 @@
 """Asks an outside program in which file and line functions begin; it parses no DWARF itself.
 
-Without such a program, without line tables, and whatever else goes wrong, there are no places: a
+Without such a program, without line tables, and after any other failure, there are no places: a
 capture is worth as much without them.
 """
 

@@ -1,4 +1,4 @@
-"""What a kind of system must be able to do to be a DUT in a virtual machine; it knows none."""
+"""What a kind of system must be able to do to be a DUT in a virtual machine; it contains none."""
 
 from __future__ import annotations
 

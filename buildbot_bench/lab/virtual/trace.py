@@ -1,6 +1,6 @@
 """Which instructions a guest executed, by function; it reads QEMU's log and starts nothing.
 
-QEMU logs each block of instructions before it runs it (`-d exec,nochain`); told to put one
+QEMU logs each block of instructions before it runs it (`-d exec,nochain`); set to put one
 instruction into each block, that is each instruction. A block that was not run after all, or that
 was wound back to run anew (as accesses to devices are, under -icount), is logged as such. A
 repeated string instruction counts once for each repetition, and once more for its end.

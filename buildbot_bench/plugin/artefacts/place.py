@@ -1,7 +1,7 @@
 """Kernels, named by their digests, on the master's disk and in a place elsewhere.
 
 What lies in a place is known from the tables, so a place need not list it: any server that takes
-PUT, GET, HEAD and DELETE will do. It knows no build and no table.
+PUT, GET, HEAD and DELETE will do. It needs no build and no table.
 """
 
 from __future__ import annotations
@@ -189,7 +189,9 @@ class Artefacts:
             await place.get(digest, incoming)
             found = await self.look(incoming)
             if found.digest != digest:
-                raise InfraError(f"what came as artefact {digest[:12]} is another, or damaged")
+                raise InfraError(
+                    f"artefact {digest[:12]} is damaged: its content has another digest"
+                )
             await deferToThread(self._copies.move, incoming, digest)
         finally:
             incoming.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The scheduler through which every measurement is asked for, whoever asks.
+"""The scheduler through which every measurement is asked for, for any asker.
 
 Each module is one thing that the broker does in every cycle; none of them keeps state of its own.
 """

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from buildbot_bench.core.ab_test import Block, next_block
+from buildbot_bench.core.ab_test import Block, next_block, no_op, same_as
+from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.plugin.broker.ask import ask_probe, cancel_probes
 from buildbot_bench.plugin.broker.further_images import FurtherImages
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -30,9 +32,9 @@ from buildbot_bench.plugin.queries.compared_images import (
     refused_kernels,
     since_resumed,
 )
-
-# A series whose last so many probes were all lost to the lab is not going to end by itself.
-MAX_LOST = 3
+from buildbot_bench.plugin.queries.items import item_of_comparison
+from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
+from buildbot_bench.workflow import Workflow
 
 # Why a variant is not booted: the state in which that leaves the comparison, and the words.
 SetAside = tuple[AbTestState, str]
@@ -41,19 +43,39 @@ SetAside = tuple[AbTestState, str]
 class AbTests:
     """Gives every series of every running comparison its next boots, or the comparison its end.
 
-    What comes next is a function of what was measured; no cycle depends on the one before.
+    What comes next is a function of what was measured; no cycle depends on the one before. Where
+    nothing of a comparison changed since its last look, it is not looked at again.
     """
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._further = FurtherImages(farm)
+        self._workflow: Workflow | None = None
+        self._seen: dict[int, object] = {}
 
     async def advance(self) -> None:
         """Look at each comparison that has not ended."""
         running = await self._farm.store.ab_tests(
             states=(AbTestState.RUNNING, AbTestState.CANCELLING)
         )
-        await for_each(running, self._advance, "comparison of variants")
+        broken = await troubles_of_workloads(self._farm)
+        going_on = [
+            one
+            for one in running
+            if one.state is AbTestState.CANCELLING or not broken.keys() & set(one.series_names)
+        ]
+        if self._workflow is not self._farm.workflow:
+            self._workflow, self._seen = self._farm.workflow, {}
+        self._now = await self._farm.store.versions_of_ab_tests() if going_on else {}
+        self._seen = {one.id: self._seen[one.id] for one in going_on if one.id in self._seen}
+        await for_each(going_on, self._advance_if_changed, "comparison of variants")
+
+    async def _advance_if_changed(self, ab_test: AbTestRow) -> None:
+        """One that was left as it was waits for its boots and builds: those are of its versions."""
+        known = (ab_test, self._now.get(ab_test.id))
+        if self._seen.get(ab_test.id) != known:
+            await self._advance(ab_test)
+            self._seen[ab_test.id] = known
 
     async def _advance(self, ab_test: AbTestRow) -> None:
         probes = await self._farm.store.probes_of_ab_test(ab_test.id)
@@ -66,7 +88,8 @@ class AbTests:
     async def _next(
         self, ab_test: AbTestRow, probes: list[ProbeRow], images: list[ImageRow]
     ) -> None:
-        aside = set_aside(ab_test, probes, images)
+        item = await item_of_comparison(self._farm, ab_test)
+        aside = set_aside(ab_test, probes, images, item)
         if lost := _given_up(ab_test, probes):
             await self._end(ab_test, probes, AbTestState.FAILED, detail=lost)
             return
@@ -162,14 +185,16 @@ class AbTests:
 
 
 def set_aside(
-    ab_test: AbTestRow, probes: Sequence[ProbeRow], images: Sequence[ImageRow]
+    ab_test: AbTestRow,
+    probes: Sequence[ProbeRow],
+    images: Sequence[ImageRow],
+    item: ItemUnderTest,
 ) -> dict[int, SetAside]:
     """By their places the variants that cannot be booted, or need not: the others go on."""
     refused = refused_kernels(ab_test, probes)
-    kernels: dict[tuple[str, str], str] = {}
     aside: dict[int, SetAside] = {}
     for place, (variant, image) in enumerate(zip(ab_test.variants, images, strict=True)):
-        label, kernel = variant.label, (image.kernel or "", variant.tunables)
+        label = variant.label
         if image.state == ImageState.UNTESTABLE:
             aside[place] = AbTestState.UNTESTABLE, f"{label} is untestable: {image.reason}"
         elif image.state == ImageState.FAILED:
@@ -180,13 +205,15 @@ def set_aside(
                 AbTestState.UNTESTABLE,
                 f"{label} is untestable: {refused[variant.kernel]}",
             )
-        elif image.kernel and kernel in kernels:
-            other = kernels[kernel]
-            words = f"no-op change: the kernel of {label} is that of {other} but for its version"
-            aside[place] = AbTestState.DONE, words
-        else:
-            kernels[kernel] = label
-    return aside
+    built = [
+        None if place in aside or not image.kernel else (image.kernel, variant.tunables)
+        for place, (variant, image) in enumerate(zip(ab_test.variants, images, strict=True))
+    ]
+    labels = [variant.label for variant in ab_test.variants]
+    return aside | {
+        place: (AbTestState.DONE, no_op(labels[place], labels[other], item))
+        for place, other in same_as(built).items()
+    }
 
 
 def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
@@ -197,7 +224,7 @@ def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
             for probe in since_resumed(ab_test, probes)
             if [probe.testbed, probe.workload] == list(series)
         ]
-        recent = own[-MAX_LOST:]
-        if len(recent) == MAX_LOST and all(probe.state == ProbeState.LOST for probe in recent):
+        recent = own[-MAX_FRUITLESS:]
+        if len(recent) == MAX_FRUITLESS and all(probe.state == ProbeState.LOST for probe in recent):
             return recent[-1].failure or "the lab does not answer"
     return ""

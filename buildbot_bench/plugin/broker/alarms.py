@@ -1,7 +1,8 @@
 """The search for an alarm: one that is known, one of a related series that it joins, or a new one.
 
 Alarms of related series are one incident and one search, on the series where a second of the lab
-tells most: when a later alarm shows a better one, a search that has hardly begun moves there.
+gives most information: when a later alarm shows a better one, a search that has hardly begun moves
+there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
@@ -64,6 +66,7 @@ async def _of_same_series(
             workload=alarm.workload,
             old_position=alarm.old_position,
             new_position=alarm.new_position,
+            repository=repository_of(branch),
         ):
             if search.id not in but and explains(search, alarm.on(branch)):
                 return search

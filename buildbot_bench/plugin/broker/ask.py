@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from uuid import uuid4
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import Measure
@@ -33,12 +34,26 @@ from buildbot_bench.plugin.queries.incidents import is_of_improvement
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildTarget:
-    """A revision: what it is called, where it stands and, if it is not plain, how it is changed."""
+    """A revision: what it is called, where it stands and, if it is not plain, how it is changed.
+
+    `repository` is what the branches of its repository have in front.
+    """
 
     sha: str
     position: int
     label: str
     variant: str = ""
+    repository: str = ""
+
+
+def target_of(revision: Revision, branch: str) -> BuildTarget:
+    """A revision as it is, of a branch's repository."""
+    return BuildTarget(
+        sha=revision.sha,
+        position=revision.position,
+        label=revision.label,
+        repository=repository_of(branch),
+    )
 
 
 # What whoever asks brings back to life.
@@ -50,11 +65,11 @@ async def ask_image(
 ) -> ImageRow:
     """The image of a revision, to be built if nobody asked before.
 
-    One that failed because the builders did is tried again: whoever asks now does so later. So is
+    One that failed because the builders did is tried again, at a later request. So is
     one that was dropped. One that is not `approved` is held until somebody asks for it who may.
     """
     variant = revision.variant or revision.sha
-    image = await farm.store.image_of(variant, ordinal)
+    image = await farm.store.image_of(variant, ordinal, revision.repository)
     if image is None:
         image = await farm.store.ensure_image(
             sha=revision.sha,
@@ -62,7 +77,7 @@ async def ask_image(
             ordinal=ordinal,
             position=revision.position,
             label=revision.label,
-            branch=await branch_of_commit(farm, revision.sha),
+            branch=await branch_of_commit(farm, revision.sha, revision.repository),
             now=farm.now(),
             state=ImageState.WANTED if approved else ImageState.HELD,
         )
@@ -77,7 +92,7 @@ async def ask_image(
 async def cancel_probes(
     farm: Farm, probes: Iterable[ProbeRow], why: str, *, failure: str | None = None
 ) -> None:
-    """Call off what is still asked for of some probes; `failure` is what readers are told of it."""
+    """Call off what is still asked for of some probes; `failure` is what readers see of it."""
     for probe in probes:
         if probe.state not in OPEN_PROBES:
             continue
@@ -109,19 +124,22 @@ class Capacity:
 
     farm: Farm
 
-    async def free_builders(self) -> int:
-        """How many builders nothing is asked of."""
-        return len(self.farm.workflow.build_job.runs_on) - len(await self._unbuilt())
+    async def free_builders(self, repository: str = "") -> int:
+        """How many of those builders that build a repository nothing is asked of."""
+        return self._builders(repository) - len(await self._unbuilt(repository))
 
-    async def make_room(self, *, build_s: float) -> None:
+    def _builders(self, repository: str) -> int:
+        return len(self.farm.workflow.build_job_of(repository).runs_on)
+
+    async def make_room(self, *, build_s: float, repository: str = "") -> None:
         """When all builders are busy, stop a build that nobody waits for: the last one asked for.
 
         It is asked for again when a search still wants it. With one builder a search would take
         longer with builds ahead than without, if it had to wait for them (benchmarks/search_wall).
         A build that is about to end, when builds take `build_s`, is let end.
         """
-        unbuilt = await self._unbuilt()
-        if len(unbuilt) < len(self.farm.workflow.build_job.runs_on):
+        unbuilt = await self._unbuilt(repository)
+        if len(unbuilt) < self._builders(repository):
             return
         awaited = await self._awaited_images()
         ahead = [
@@ -153,9 +171,16 @@ class Capacity:
         began_s = image.changed_at if image.state == ImageState.BUILDING else self.farm.now()
         return began_s + build_s - self.farm.now()
 
-    async def _unbuilt(self) -> list[ImageRow]:
-        store = self.farm.store
-        return [image for state in _UNBUILT for image in await store.images(state=state)]
+    async def _unbuilt(self, repository: str) -> list[ImageRow]:
+        """What waits for the builders of a repository, or is built there."""
+        store, job_of = self.farm.store, self.farm.workflow.build_job_of
+        workers = {*job_of(repository).runs_on}
+        return [
+            image
+            for state in _UNBUILT
+            for image in await store.images(state=state)
+            if workers.intersection(job_of(image.repository).runs_on)
+        ]
 
     async def _open_probes(self) -> list[ProbeRow]:
         found: list[ProbeRow] = await self.farm.store.open_probes()
@@ -225,7 +250,9 @@ class Boots:
             ),
         )
         if row.state == ImageState.WANTED and priority is not Priority.IMPROVEMENT:
-            await self.capacity.make_room(build_s=inputs.costs.build_s)
+            await self.capacity.make_room(
+                build_s=inputs.costs.build_s, repository=search.repository
+            )
 
     async def build_ahead(self, search: SearchRow, inputs: SearchInputs, wanted: Measure) -> None:
         """Have the builders that idle make what the search will want, if it is in a hurry."""
@@ -237,14 +264,15 @@ class Boots:
             if image.ordinal == 0 and image.state not in _WITHOUT_IMAGE
         }
         ahead = [position for position in wanted.prefetch if position not in asked]
-        for position in ahead[: max(await self.capacity.free_builders(), 0)]:
+        free = await self.capacity.free_builders(search.repository)
+        for position in ahead[: max(free, 0)]:
             revision = inputs.range.revisions[position]
             await ask_image(self.farm, await built_for(self.farm, search, revision))
 
 
 async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildTarget:
     """What a search builds of a revision: with its fix where that fits and is not yet in."""
-    plain = BuildTarget(sha=revision.sha, position=revision.position, label=revision.label)
+    plain = target_of(revision, search.branch)
     if search.fix_sha is None:
         return plain
     fits = await farm.git(farm.fits, search.fix_sha, (revision.sha,))
@@ -257,7 +285,7 @@ async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildT
 
 
 def bootable_image(inputs: SearchInputs, wanted: Measure) -> int:
-    """The build that a plan means: in place of one that cannot be had it is the next."""
+    """The build that a plan means: in place of one that cannot be made it is the next."""
     return usable_image(wanted, images_at(inputs, wanted.position), inputs.samples)
 
 

@@ -12,6 +12,8 @@ from itertools import count
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.health import BrokenWorkload
 from buildbot_bench.core.incident import (
     Breakage,
     BreakagePolicy,
@@ -24,12 +26,13 @@ from buildbot_bench.core.incident import (
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (
-    BuildTarget,
     Capacity,
     ask_image,
     ask_probe,
     cancel_probes,
+    target_of,
 )
+from buildbot_bench.plugin.broker.revived import revived
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
@@ -53,6 +56,7 @@ from buildbot_bench.plugin.queries.breakages import (
     tried,
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
 
 _LOG = Logger()
 
@@ -82,12 +86,13 @@ class Breakages:
         if triggers.push is not None and triggers.breakage:
             told = await self._told()
             branches = await watched_branches(self._farm)
-            unbuilt = await self._farm.store.last_untestable()
+            repositories = {repository_of(branch) for branch in branches}
+            unbuilt = await self._farm.store.last_untestable(repositories)
             tips = await self._farm.store.newest_commits(branches)
             first = {name: max(0, tip.position - _TIP_COMMITS) for name, tip in tips.items()}
             failed = await self._farm.store.series_that_failed(first)
             for branch, newest in tips.items():
-                if failed[branch] or unbuilt >= first[branch]:
+                if failed[branch] or unbuilt.get(repository_of(branch), 0) >= first[branch]:
                     await self._watch(branch, newest.position, told, failed[branch])
         going_on = await self._farm.store.searches(states=_GOING_ON, kinds=KINDS)
         await for_each(going_on, self._advance, "the search for breakage")
@@ -101,6 +106,9 @@ class Breakages:
     ) -> None:
         """Look at what may have broken: the builds, and each series whose boots failed of late."""
         held = await held_testbeds(self._farm)
+        # A workload in doubt is no obstacle: a search for a breakage proves that something works.
+        troubles = await troubles_of_workloads(self._farm)
+        broken = {at for at, one in troubles.items() if isinstance(one.verdict, BrokenWorkload)}
         boots = [
             Watched(
                 kind=SearchKind.BOOT,
@@ -109,7 +117,10 @@ class Breakages:
                 workload=series.workload,
             )
             for series in all_series(self._farm.workflow.bench_jobs)
-            if (series.testbed, series.workload) in failed and series.testbed not in held
+            if (series.testbed, series.workload) in failed
+            and series.measures(branch)
+            and series.testbed not in held
+            and (series.testbed, series.workload) not in broken
         ]
         for watched in (Watched(kind=SearchKind.BUILD, branch=branch), *boots):
             if watched in told:
@@ -119,7 +130,7 @@ class Breakages:
                 await self._begin(watched, tip)
 
     async def _broken_tip(self, watched: Watched, newest: int) -> BrokenTip | None:
-        """Of most branches the newest few commits tell that all is well."""
+        """Of most branches the newest few commits show that all is well."""
         store, first = self._farm.store, max(0, newest - _TIP_COMMITS)
         if watched.kind is SearchKind.BUILD:
             failing = await store.failing_builds(watched.branch, first)
@@ -134,7 +145,7 @@ class Breakages:
         return broken_tip(before.trials)
 
     async def _told(self) -> set[Watched]:
-        """The branches' builds, and series' boots, of which a breakage is told already."""
+        """The branches' builds, and series' boots, of which a breakage is reported already."""
         there = {*_GOING_ON, SearchState.FOUND}
         return {
             Watched.of(search)
@@ -214,7 +225,7 @@ class Breakages:
                 await self._end(search, _STATES[answer.ending], answer=answer, detail=answer.detail)
 
     async def _mended_meanwhile(self, search: SearchRow) -> str:
-        """What ends a search whose branch is well again: nobody is told of what is over."""
+        """What ends a search whose branch works again: nobody hears of what is over."""
         newest = await self._farm.store.newest_commit(search.branch)
         last = newest.position if newest else search.new_position
         later = await tried(self._farm, Watched.of(search), search.new_position, last)
@@ -222,38 +233,35 @@ class Breakages:
             return ""
         label = next(i.label for i in later.images if i.position == found.new)
         does = "builds" if search.kind is SearchKind.BUILD else "boots"
-        return f"{label} {does} again: the branch was mended before the search ended"
+        return f"{label} {does} again: the branch was fixed before the search ended"
 
     async def _try(
         self, search: SearchRow, inputs: BreakageInputs, wanted: Measure, *, serial: int
     ) -> None:
         revision = inputs.range.revisions[wanted.position]
         if search.kind is SearchKind.BUILD:
-            await self._build(inputs, revision)
+            await self._build(search, inputs, revision)
         else:
             await self._boot(search, revision, serial=serial)
-        spare = max(await self._capacity.free_builders(), 0)
+        spare = max(await self._capacity.free_builders(search.repository), 0)
         for position in wanted.prefetch[:spare]:
-            await ask_image(self._farm, _target(inputs.range.revisions[position]))
+            ahead = target_of(inputs.range.revisions[position], search.branch)
+            await ask_image(self._farm, ahead)
 
-    async def _build(self, inputs: BreakageInputs, revision: Revision) -> None:
+    async def _build(self, search: SearchRow, inputs: BreakageInputs, revision: Revision) -> None:
         """Ask for the first build of a revision that nobody had yet; wait while one goes on."""
         known = {i.ordinal: i for i in inputs.images if i.position == revision.position}
         if any(image.state in _UNBUILT for image in known.values()):
             return
         ordinal = next(k for k in count() if k not in known or _is_unknown(known[k]))
-        await ask_image(self._farm, _target(revision), ordinal)
+        await ask_image(self._farm, target_of(revision, search.branch), ordinal)
 
     async def _boot(self, search: SearchRow, revision: Revision, *, serial: int) -> None:
         """Ask for a boot; that a kernel did not boot before may have been an accident."""
         farm = self._farm
-        image = await ask_image(farm, _target(revision))
-        if image.state is ImageState.UNTESTABLE and image.digest is not None:
-            there = {row.digest for row in await farm.store.artefacts()}
-            state = ImageState.BUILT if image.digest in there else ImageState.WANTED
-            revived = await farm.store.change_image(image, now=farm.now(), state=state, attempt=0)
-            if revived is None:
-                return
+        image = await ask_image(farm, target_of(revision, search.branch))
+        if await revived(farm, image) is None:
+            return
         await ask_probe(
             farm,
             ProbeRequest(
@@ -279,10 +287,6 @@ class Breakages:
         await self._farm.store.change_search(
             search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
         )
-
-
-def _target(revision: Revision) -> BuildTarget:
-    return BuildTarget(sha=revision.sha, position=revision.position, label=revision.label)
 
 
 def _is_unknown(image: ImageRow) -> bool:

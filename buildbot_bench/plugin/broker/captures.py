@@ -94,8 +94,13 @@ class CaptureRequests:
     async def _request_of_ab_test(self, ab_test: AbTestRow) -> None:
         """All variants, each series, while the boots go on: the captures are there when they end.
 
-        Those that cannot be had, or are the base's very bytes, are left out.
+        Those that cannot be made, or are the base's very bytes, are left out.
         """
+        sampling = [
+            one for one in ab_test.series_names if not captures_removal_reason(self._farm, *one)
+        ]
+        if not sampling:
+            return
         images = [await self._farm.store.image(variant.image_id) for variant in ab_test.variants]
         if any(image is None or image.state in _AWAITED for image in images):
             return
@@ -110,10 +115,9 @@ class CaptureRequests:
         }
         if 0 not in sampled or len(sampled) < _SIDES:
             return
-        for testbed, workload in ab_test.series:
-            if not captures_removal_reason(self._farm, testbed, workload):
-                for place in sorted(sampled):
-                    await self._request_of_variant(ab_test, place, testbed, workload)
+        for testbed, workload in sampling:
+            for place in sorted(sampled):
+                await self._request_of_variant(ab_test, place, testbed, workload)
 
     async def _request_of_variant(
         self, ab_test: AbTestRow, place: int, testbed: str, workload: str
@@ -138,7 +142,7 @@ class CaptureRequests:
                 return
         image = await self._farm.store.image(row.image_id)
         if image is None or image.state in {ImageState.UNTESTABLE, ImageState.FAILED}:
-            await self._fail(row, (image and image.reason) or "its image cannot be had")
+            await self._fail(row, (image and image.reason) or "its image does not exist")
 
     async def _issue(self, wanted: ClaimRow | CaptureClaimRow) -> bool:
         """Hand a capture over whose turn it is; say whether it is one, and has a builder."""
@@ -171,6 +175,7 @@ class CaptureRequests:
         """A build that ended and left its request open did so without a word of the job."""
         if not await request_has_ended(self._master, row.brid):
             return
+        self._farm.store.look_again()
         current = await self._farm.store.profile(row.id)
         if current is None or current.state != ProfileState.ISSUED:
             return

@@ -5,7 +5,7 @@ A request may be one that a dead master still claims: Buildbot 4.3 forgets to re
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from buildbot.data.resultspec import Filter
@@ -21,6 +21,9 @@ from buildbot_bench.plugin.farm.farm import (
     may_have_another_job,
     recorded_of,
 )
+
+TELL_AGAIN_S = 20.0
+"""Requests wait as long before masters are told of them again; a worker is asked in less."""
 
 
 async def request_has_ended(master: Any, brid: int | None) -> bool:
@@ -63,9 +66,10 @@ class Collector:
     def __init__(self, farm: Farm, master: Any) -> None:
         self._farm = farm
         self._master = master
+        self._told_at: dict[int, float] = {}
 
     async def collect(self) -> None:
-        """Look at every request that is out, and at every probe whose image cannot be had."""
+        """Look at every request that is out, and at every probe whose image cannot be made."""
         building = await self._farm.store.images(state=ImageState.BUILDING)
         issued = await self._farm.store.probes(state=ProbeState.ISSUED)
         # Asked for behind the rows: a request that they name was made before.
@@ -89,7 +93,27 @@ class Collector:
         ours = [request for request in requests if request["buildrequestid"] in brids]
         for request in ours:
             await release_if_orphaned(self._master, request)
+        await self._tell_again(request for request in ours if not request["claimed"])
+        self._farm.store.look_again()
         return frozenset(request["buildrequestid"] for request in ours)
+
+    async def _tell_again(self, unclaimed: Iterable[dict[str, Any]]) -> None:
+        """Have masters look at builders for which requests wait.
+
+        They look when an event comes or a worker does. An event that the router loses, or that
+        comes while a master starts, would leave a request to wait for the next one, maybe for ever.
+        """
+        now_s = self._farm.now()
+        first: dict[int, int] = {}
+        for request in unclaimed:
+            first.setdefault(request["builderid"], request["buildrequestid"])
+        told_at = {builder: self._told_at.get(builder, now_s) for builder in first}
+        for builder, brid in first.items():
+            if abs(now_s - told_at[builder]) >= TELL_AGAIN_S:
+                told_at[builder] = now_s
+                requests = self._master.data.getResourceType("buildrequest")
+                await requests.generateEvent([brid], "unclaimed")
+        self._told_at = told_at
 
     async def _build_ended(self, image: ImageRow) -> None:
         current = await self._farm.store.image(image.id)
@@ -148,7 +172,7 @@ class Collector:
         await ask_probe(self._farm, rest)
 
     async def _close(self, probe: ProbeRow) -> None:
-        """All that was asked for is there, whatever the job's end was."""
+        """All that was asked for is there, no matter what the job's end was."""
         await self._farm.store.change_probe(
             probe, state=ProbeState.DONE, failure=None, failure_kind=None, ended_at=self._farm.now()
         )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.broker.asked import Asked
 from buildbot_bench.plugin.broker.no_ops import NoOpCommits
 from buildbot_bench.plugin.db.probes import OF_COMMITS
@@ -105,7 +105,7 @@ def _ended_well(asked: AskedRow) -> bool:
 
 # What gave nothing stays as it is: asking again takes a key of its own.
 UNMEASURED_STATES = frozenset({ProbeState.LOST, ProbeState.CANCELLED})
-# A commit that was lost to machines that failed is asked for again when they may have been mended.
+# A commit that was lost to machines that failed is asked for again when they may have been fixed.
 ASK_AGAIN_AFTER_S = 3600.0
 
 
@@ -161,7 +161,8 @@ class CommitQueue:
         """
         old: CommitRow | None = None
         # The branch first that was asked for on the series the longest ago.
-        for branch in sorted(spans, key=lambda name: self._asked.at_s(name, series)):
+        measured = filter(series.measures, spans)
+        for branch in sorted(measured, key=lambda name: self._asked.at_s(name, series)):
             first, last = spans[branch]
             newest = await self._newest(branch, series, last, idle=idle)
             if newest is None or not first <= newest.position <= last:
@@ -209,8 +210,7 @@ async def ask_commit(
 
     Without a name it is asked for once, and again when the boots that were asked for were lost.
     """
-    revision = BuildTarget(sha=commit.sha, position=commit.position, label=commit.revision.label)
-    image = await ask_image(farm, revision)
+    image = await ask_image(farm, target_of(commit.revision, commit.branch))
     tries = await farm.store.probes_of([image.id], series.testbed, series.workload)
     lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
     await ask_probe(

@@ -7,15 +7,17 @@ killed in the middle of a push forgets the rest of it; the mirror does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from twisted.logger import Logger
 
-from buildbot_bench.core.branches import MOST_BRANCHES
-from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.branches import MOST_BRANCHES, repository_of
+from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.branches import BranchRow
-from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.rows import CommitRow, NewCommit
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.side_by_side import SideBySide
 
 _LOG = Logger()
 
@@ -26,8 +28,25 @@ class CommitWatch:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._left_out: tuple[str, ...] = ()
+        self._looks = SideBySide(farm.master.reactor)
 
     async def advance(self) -> None:
+        """Bring in what is new of each repository; one that is away keeps none of the others."""
+        watches = self._farm.workflow.watches
+        if len(watches) == 1:
+            await self._look(watches[0].key)
+            return
+        await self._looks.run({one.name: partial(self._look, one.key) for one in watches})
+
+    async def _look(self, repository: str) -> None:
+        try:
+            await self._bring_in(repository)
+        except BenchError:
+            # One that was taken out of bench.yml meanwhile is looked at no more.
+            if repository in {one.key for one in self._farm.workflow.watches}:
+                raise
+
+    async def _bring_in(self, repository: str) -> None:
         """Fetch, then add what each branch has after the newest commit that is known.
 
         A branch that is seen for the first time gives its tip alone: what came before the farm is
@@ -35,14 +54,14 @@ class CommitWatch:
         that the farm has seen gives all that it has since.
         """
         farm = self._farm
-        await farm.mirroring.refresh()
+        await farm.mirroring.of(repository).refresh()
         if farm.workflow.on.push is None and not farm.workflow.on.schedule:
             return
-        taken = await farm.git(farm.history.taken)
+        taken = await farm.git(farm.history.taken, repository)
         self._say_what_is_left_out(taken[MOST_BRANCHES:])
         for branch in taken[:MOST_BRANCHES]:
             await self._advance(branch)
-        for branch in await farm.git(farm.history.missing):
+        for branch in await farm.git(farm.history.missing, repository):
             await farm.git(farm.history.tip, branch)  # says in words that there is none
 
     def _say_what_is_left_out(self, branches: tuple[str, ...]) -> None:
@@ -60,7 +79,8 @@ class CommitWatch:
         farm = self._farm
         rows = await farm.store.branches()
         before = next((row for row in rows if row.name == branch), None)
-        older = [row for row in rows if before is None or row.id < before.id]
+        own = [row for row in rows if repository_of(row.name) == repository_of(branch)]
+        older = [row for row in own if before is None or row.id < before.id]
         trunk, fork = await self._fork(branch, older)
         if before is None or (before.trunk, before.fork_position) != (trunk, fork):
             await farm.store.keep_branch(branch, trunk=trunk, fork_position=fork)
@@ -78,7 +98,7 @@ class CommitWatch:
         """
         farm = self._farm
         newest = await farm.store.newest_commit(branch)
-        if newest is None or branch in await farm.git(farm.history.carriers, newest.sha):
+        if newest is None or branch in await self._carriers(branch, newest):
             return None
         try:
             kept = await farm.git(farm.history.shared, branch, newest.sha)
@@ -86,8 +106,8 @@ class CommitWatch:
             kept = 0
         await farm.store.forget_commits(branch, kept)
         _LOG.warn(
-            "bench: {branch} was moved back or replaced: it has no {dropped} any more, and what"
-            " followed n{kept} is no part of its history",
+            "bench: {branch} was moved back or replaced: {dropped} and commits after n{kept} are"
+            " no longer part of it",
             branch=branch,
             dropped=newest.revision.label,
             kept=kept,
@@ -96,6 +116,11 @@ class CommitWatch:
         return (
             await farm.git(farm.history.commit, branch, kept) if 0 < kept < tip.position else None
         )
+
+    async def _carriers(self, branch: str, commit: CommitRow) -> tuple[str, ...]:
+        """The branches of a branch's repository that have a commit."""
+        farm = self._farm
+        return await farm.git(farm.history.carriers, commit.sha, repository_of(branch))
 
     async def _fork(self, branch: str, older: Sequence[BranchRow]) -> tuple[str | None, int]:
         """The branch with which this one shares most, of those watched before it, and how much."""
@@ -119,7 +144,7 @@ class CommitWatch:
         if before is not None and fork < before.fork_position:
             # What they shared is the branch's own now: one of the two was rewritten.
             newest = await farm.store.newest_commit(branch)
-            if newest and branch not in await farm.git(farm.history.carriers, newest.sha):
+            if newest and branch not in await self._carriers(branch, newest):
                 await farm.store.forget_commits(branch, fork)
             return await farm.git(farm.history.commit, branch, fork) if fork else None
         if before is None and trunk is not None:
@@ -130,18 +155,21 @@ class CommitWatch:
 
     async def _add(self, branch: str, revisions: Sequence[Revision], *, is_first: bool) -> None:
         farm, now = self._farm, self._farm.now()
-        watched = await self._watched(revisions, is_first=is_first)
+        watched = await self._watched(branch, revisions, is_first=is_first)
         rows = [
             NewCommit.of(revision, important=revision.sha in watched, arrived_at=now)
             for revision in revisions
         ]
         await farm.store.add_commits(branch, rows)
 
-    async def _watched(self, revisions: Sequence[Revision], *, is_first: bool) -> frozenset[str]:
+    async def _watched(
+        self, branch: str, revisions: Sequence[Revision], *, is_first: bool
+    ) -> frozenset[str]:
         """Those that are measured because they arrived; without `on.push` it is none."""
-        farm, push = self._farm, self._farm.workflow.on.push
-        if push is None:
+        farm, watch = self._farm, self._farm.workflow.watch(repository_of(branch))
+        if farm.workflow.on.push is None or watch is None:
             return frozenset()
+        push = watch.push
         if is_first:
             return frozenset(revision.sha for revision in revisions)
         return await farm.git(farm.history.touching, revisions, push.paths, push.paths_ignore)

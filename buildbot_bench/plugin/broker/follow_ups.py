@@ -77,7 +77,7 @@ class Remeasuring:
         self._farm = farm
 
     async def advance(self) -> None:
-        """Look at each wish that nobody has seen to."""
+        """Look at each open wish."""
         await for_each(await self._farm.store.pending_marks(), self._see_to, "the wish of mark")
 
     async def _see_to(self, mark: MarkRow) -> None:
@@ -96,7 +96,7 @@ class Remeasuring:
 
     def _is_removed(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
         """Whether there is nothing any more to boot on."""
-        why = removal_reason(self._farm, doubted.testbed, doubted.workload)
+        why = removal_reason(self._farm, doubted.testbed, doubted.workload, doubted.repository)
         if why:
             _LOG.info(
                 "bench: nothing is measured again for {author}: {reason}",

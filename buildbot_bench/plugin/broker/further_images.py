@@ -102,6 +102,10 @@ class FurtherImages:
     async def _further(self, first: ImageRow, number: int) -> ImageRow:
         """A further image of a variant: who approved its first one approved its code."""
         target = BuildTarget(
-            sha=first.sha, position=first.position, label=first.label, variant=first.variant
+            sha=first.sha,
+            position=first.position,
+            label=first.label,
+            variant=first.variant,
+            repository=first.repository,
         )
         return await ask_image(self._farm, target, number)

@@ -46,7 +46,7 @@ class Improvements:
         """Whether it can be, nobody knows of it already, and its testbed has nothing to do."""
         if row.grounds.anchor is None or row.effect is None:
             return False  # an older release's alarm
-        if removal_reason(self._farm, row.testbed, row.workload):
+        if removal_reason(self._farm, row.testbed, row.workload, row.repository):
             return False
         marks = await self._farm.store.marks_of_judgement(row.id)
         if marks and marks[-1].kind in {MarkKind.EXPECTED, MarkKind.NOISE}:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from buildbot_bench.core.evidence import is_alike, relinks_among
+from buildbot_bench.core.evidence import MAX_FRUITLESS, is_alike, relinks_among
 from buildbot_bench.core.incident import (
     Confirmation,
     Standing,
@@ -35,9 +35,7 @@ from buildbot_bench.plugin.queries.incidents import (
     series_as,
     step_within,
 )
-
-# Requests of a series that all gave nothing: more of them would not, either.
-MAX_FRUITLESS = 3
+from buildbot_bench.plugin.queries.items import item_on
 
 
 class Incidents:
@@ -56,7 +54,7 @@ class Incidents:
         search = await self._farm.store.search(member.search_id)
         if search is None or is_of(member, search.testbed, search.workload):
             return
-        if why := removal_reason(self._farm, member.testbed, member.workload):
+        if why := removal_reason(self._farm, member.testbed, member.workload, search.repository):
             await self._end(member, Standing.UNCLEAR, why)
         elif is_slope_alone(search, member):
             why = f"it lies within the slope that search {search.id} found"
@@ -91,6 +89,7 @@ class Incidents:
             without_twins(inputs),
             policy_there(inputs, step, member.unit),
             confidence=self._farm.workflow.regression.confidence,
+            item=await item_on(self._farm, member.testbed),
         )
         match found:
             case Wanted(boots=wanted):
@@ -191,7 +190,7 @@ def is_slope_alone(search: SearchRow, member: IncidentSeriesRow) -> bool:
 
 
 def policy_there(inputs: SearchInputs, step: Step, unit: str) -> SearchPolicy:
-    """What is known of the series: whether layout matters, and more images can be had."""
+    """What is known of the series: whether layout matters, and more images can be made."""
     known = [KNOWN_METRICS.get(unit, PPS), *(one.metric for one in inputs.samples)]
     counted = any(metric.noise is NoiseClass.EXACT for metric in known)
     more = all(

@@ -12,6 +12,7 @@ from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
 from twisted.logger import Logger
 
+from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
@@ -28,6 +29,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.turns import WorkerQueue, keep_turn, lab_turns
 
 _LOG = Logger()
@@ -58,21 +60,24 @@ class NoOps:
             return twin is not None
         if image.ordinal == 0:
             return False
-        first = await store.image_of(image.variant, 0)
+        first = await store.image_of(image.variant, 0, image.repository)
         alike = first is not None and is_alike(image, first)
         if alike:
             reason = (
                 f"image {image.ordinal} of {image.label} is its first one again: "
-                f"the job {self._farm.workflow.build_job.name!r} cannot relink"
+                f"the job {self._farm.workflow.build_job_of(image.repository).name!r} cannot relink"
             )
             _LOG.warn(
-                "bench: {reason}; see BENCH_IMAGE in the README", probe=probe.id, reason=reason
+                "bench: {reason}; see BENCH_IMAGE in docs/how-to/kernels.md",
+                probe=probe.id,
+                reason=reason,
             )
             await self._end(probe, reason)
         return alike
 
     async def _close(self, probe: ProbeRow, image: ImageRow, twin: ImageRow) -> None:
-        reason = f"no-op change: same kernel as {twin.label}"
+        item = await item_on(self._farm, probe.testbed)
+        reason = f"no-op change: same {item.built} as {twin.label}"
         # First what a reader is told: a master that dies in between tells it again.
         await self._farm.store.ensure_judgement(
             NewJudgement(
@@ -118,6 +123,7 @@ class Issuer:
 
     async def issue(self) -> None:
         """Ask for what is wanted and not yet asked for."""
+        self._farm.store.look_again()  # a cycle may have thought for long
         images = {
             image.id: image for image in await self._farm.store.images(state=ImageState.WANTED)
         }
@@ -186,9 +192,10 @@ class Issuer:
         options, patches = built.option_lines, "\n".join(built.patches)
         brid = await self.request(
             name=f"bench-image:{image.id}:{image.version}",
-            builder=self._farm.workflow.build_job.name,
+            builder=self._farm.workflow.build_job_of(image.repository).name,
             revision=image.sha,
-            branch=image.branch or None,
+            repository=image.repository,
+            branch=name_in_repository(image.branch or "") or None,
             reason=f"build {image.label}",
             priority=priority,
             properties={
@@ -210,6 +217,7 @@ class Issuer:
             name=f"bench-probe:{probe.id}:{probe.attempt}",
             builder=bench_builder(probe.testbed),
             revision=image.sha,
+            repository=image.repository,
             reason=f"measure {image.label} {probe.workload} for {probe.reason}",
             priority=probe.priority,
             properties={
@@ -235,19 +243,24 @@ class Issuer:
         priority: int,
         properties: dict[str, Any],
         branch: str | None = None,
+        repository: str = "",
     ) -> int | None:
         """Buildbot's request of that name, made if there is none; its number.
 
-        `branch` is what a checkout has to fetch to have the revision; None: the repository's HEAD.
+        `repository` is what its branches have in front. `branch` is what a checkout has to fetch to
+        have the revision; None: the repository's HEAD.
 
         None while Buildbot has no such builder: a reconfiguration goes on, and a later cycle asks.
         """
         known = await self._known_request(name)
         if known is not None or builder not in self._scheduler.builderNames:
             return known
+        watch = self._farm.workflow.watch(repository)
+        if watch is None:
+            return None  # it is no longer watched: what was asked for of it ends
         sourcestamp = {
             "codebase": "",
-            "repository": self._farm.workflow.repository_url,
+            "repository": watch.url,
             "branch": branch,
             "revision": revision,
             "project": self._farm.workflow.name,

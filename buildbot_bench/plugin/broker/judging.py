@@ -28,6 +28,7 @@ from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.marked import noise_with_marks, settled_changes
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
@@ -84,10 +85,11 @@ class Judging:
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(
                 comparison=verdict.comparison,
-                reason=f"{earlier.rounds} rounds of fresh boots did not confirm or refute it",
+                reason=f"{earlier.rounds} rounds of fresh {policy.item.iteration}s did not confirm "
+                "or refute it",
             )
         if isinstance(verdict, Suspicion) and (
-            why := removal_reason(self._farm, testbed, workload)
+            why := removal_reason(self._farm, testbed, workload, image.repository)
         ):
             verdict = Unfit(comparison=verdict.comparison, reason=why)
         row = earlier or await self._row(new, history, image, branch)
@@ -104,7 +106,7 @@ class Judging:
             case Suspicion():
                 probes = [await self._ask(wanted, row) for wanted in verdict.remeasure]
             case Alarm(direction="regression") if why := removal_reason(
-                self._farm, row.testbed, row.workload
+                self._farm, row.testbed, row.workload, row.repository
             ):
                 verdict = replace(verdict, reason=f"{verdict.reason}; not searched: {why}")
             case Alarm(direction="regression"):
@@ -124,12 +126,12 @@ class Judging:
         history: Sequence[Sample],
         earlier: JudgementRow | None,
     ) -> JudgePolicy:
-        """The workflow's thresholds; further images that cannot be had are not asked for again."""
+        """The workflow's thresholds; further images that cannot be made are not asked for again."""
         old = predecessor(history, new)
         asked = earlier.grounds.probes if earlier else ()
         probes = [await self._farm.store.probe(number) for number in asked]
         lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
-        relinks = await relinks_of(self._farm, image.variant, image.position)
+        relinks = await relinks_of(self._farm, image.variant, image.position, image.repository)
         regression = self._farm.workflow.regression
         return JudgePolicy(
             confidence=regression.confidence,
@@ -141,6 +143,7 @@ class Judging:
             if old
             else frozenset(),
             images=relinks.more and not lost,
+            item=await item_on(self._farm, new.testbed),
         )
 
     async def _row(
@@ -194,8 +197,13 @@ class Judging:
         known = await self._farm.store.image_at(branch, wanted.position)
         if known is None:
             return None
-        revision = BuildTarget(sha=known.sha, position=known.position, label=known.label)
-        relinks = await relinks_of(self._farm, known.variant, known.position)
+        revision = BuildTarget(
+            sha=known.sha,
+            position=known.position,
+            label=known.label,
+            repository=known.repository,
+        )
+        relinks = await relinks_of(self._farm, known.variant, known.position, known.repository)
         image = await ask_image(self._farm, revision, relinks.next(wanted.image))
         return await ask_probe(
             self._farm,

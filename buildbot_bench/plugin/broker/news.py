@@ -1,7 +1,7 @@
 """Whether anything happened on which a search that waits for a boot could act; it acts on nothing.
 
 A hundred searches wait most of the time. What such a one could do meanwhile, build ahead or boot
-what is there, depends on what is known here; while that is the same, it need not be thought over.
+existing images, depends on what is known here; while that is the same, it need not be thought over.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class News:
         self._seen: dict[int, Hashable] = {}
 
     async def look(self, searches: Sequence[SearchRow]) -> None:
-        """Read what there is to know of all searches."""
+        """Read the state of all searches."""
         store = self._farm.store
         if self._workflow is not self._farm.workflow:
             self._workflow, self._seen = self._farm.workflow, {}
@@ -50,7 +50,7 @@ class News:
                 images.get(search.id),
                 self._iterations.get((search.testbed, search.workload)),
                 by_worker.get(testbed_of(self._farm, search.testbed).worker),
-                len(unbuilt) < len(self._farm.workflow.build_job.runs_on),
+                len(unbuilt) < len(self._farm.workflow.build_job_of(search.repository).runs_on),
                 lasting,
             )
             for search in searches

@@ -13,6 +13,7 @@ from functools import lru_cache
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
 from buildbot_bench.core.touched import Neighbours, presumed_no_op
@@ -45,17 +46,19 @@ class NoOpCommits:
         taken_back = False
         for branch, tip in tips.items():
             # A list comes with an image, and another job builds otherwise.
-            known = (tip.sha, images[branch], self._farm.workflow.build_digest)
+            known = (tip.sha, images[branch], self._job(branch))
             if known != self._images.get(branch):
                 found = await self._look(branch, first[branch])
                 taken_back |= None in found.values()
                 self._images[branch] = known
         return taken_back
 
+    def _job(self, branch: str) -> str:
+        return self._farm.workflow.build_digest_of(repository_of(branch))
+
     async def _look(self, branch: str, first: int) -> Mapping[int, str | None]:
         store = self._farm.store
-        job = self._farm.workflow.build_digest
-        listed = await store.listed_images(branch, first, job)
+        listed = await store.listed_images(branch, first, self._job(branch))
         if not listed:
             return {}
         commits = await store.unbuilt_commits(branch, first)

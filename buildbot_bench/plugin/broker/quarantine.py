@@ -12,9 +12,11 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.figures import percent
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason, ProbeState
@@ -122,7 +124,7 @@ class ControlImages:
             await self._ask_if_due(state)
 
     async def _forget_commits(self, row: QuarantineRow) -> None:
-        """Let the commits that were measured in doubt be asked for again, by whoever wants them."""
+        """Let the commits that were measured in doubt be asked for again."""
         for probe in await self._farm.store.commits_measured_since(row.testbed, row.since_s):
             why = f"{row.testbed} was out of control: {row.reason}"
             await self._farm.store.change_probe(
@@ -171,11 +173,10 @@ class ControlImages:
         firsts = [probe for probe in state.asked if probe.round == 0]
         if firsts and self._farm.now() < firsts[-1].created_at + _pause_s(state):
             return
-        revision = await self._farm.git(self._farm.history.resolve, state.control.revision)
-        image = await ask_image(
-            self._farm,
-            BuildTarget(sha=revision.sha, position=revision.position, label=revision.label),
-        )
+        history, written = self._farm.history, state.control.revision
+        revision = await self._farm.git(history.resolve, written)
+        repository = await self._farm.git(history.repository, written)
+        image = await ask_image(self._farm, target_of(revision, branch_in(repository, "")))
         serial = firsts[-1].serial + 1 if firsts else 1
         await ask_probe(
             self._farm,
@@ -203,7 +204,7 @@ def _pause_s(state: ControlState) -> float:
 
 
 def _never_gave_a_value(state: ControlState, lasting: QuarantineRow) -> bool:
-    """Whether that alone is what this control image was held for, so that any value mends it."""
+    """Whether that alone is what this control image was held for, so that any value clears it."""
     began = next((probe for probe in state.asked if probe.id == lasting.probe_id), None)
     same = began is not None and began.image_id == state.asked[-1].image_id
     return same and lasting.shift is None and lasting.workload == state.workload
@@ -219,8 +220,8 @@ def _reason(state: ControlState, point: Point) -> str:
     what = f"the control image {state.image.label if state.image else state.control.revision}"
     match point.signal:
         case Signal.LEAP:
-            return f"{what} is off by {point.deviation or 0:+.1%}"
+            return f"{what} is off by {percent(point.deviation or 0)}"
         case Signal.DRIFT:
-            return f"{what} has drifted by {point.average:+.1%}"
+            return f"{what} has drifted by {percent(point.average)}"
         case _:
             return f"{what} gave no value: {point.round.failure}"

@@ -151,7 +151,7 @@ class Recoveries:
 
 
 def worst_step(search: SearchRow) -> Step | None:
-    """The largest step for the worse that a search is sure of: the one that people are told of."""
+    """The largest step for the worse that a search is sure of: the one that people hear of."""
     steps = [
         step
         for step in search.steps

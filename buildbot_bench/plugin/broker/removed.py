@@ -1,7 +1,7 @@
 """How what runs ends when bench.yml loses its testbed or workload; what was measured it leaves.
 
 A request for what is removed would wait for ever: its builder is removed, too. And Buildbot 4.3
-forgets a build whose builder a reconfiguration removes: its step is never told of its end, so the
+forgets a build whose builder a reconfiguration removes: its step never hears of its end, so the
 job goes on in the lab, and the build for ever. While the builder is there, the build can be
 stopped, and then ends its job itself.
 """
@@ -21,10 +21,11 @@ from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, SearchRow
-from buildbot_bench.plugin.db.rows import ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROFILES,
     AbTestState,
+    ImageState,
     JudgementState,
     ProfileState,
     SearchKind,
@@ -32,11 +33,13 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.farm import for_each
+from buildbot_bench.plugin.farm.first_repository import require_same_first
 from buildbot_bench.plugin.farm.series import (
     captures_removal_reason,
     in_one_line,
     removal_reason,
     removal_reasons,
+    repository_removal_reason,
 )
 
 _LOG = Logger()
@@ -47,13 +50,21 @@ class RemovedTestbeds:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
+        self._elsewhere: dict[int, str] = {}
+        self._without_variant: dict[int, str] = {}
+
+    @property
+    def _watched(self) -> tuple[str, ...]:
+        return tuple(one.key for one in self._farm.workflow.watches)
 
     async def advance(self) -> None:
         """Look at all that has not ended; it comes first in a cycle, so that no part meets it."""
         store = self._farm.store
+        self._elsewhere = await store.open_probes_elsewhere(self._watched)
         running = await store.searches(states=(SearchState.RUNNING,))
         await for_each(running, self._search, "the end of search")
         ab_tests = await store.ab_tests(states=(AbTestState.RUNNING, AbTestState.AWAITING))
+        self._without_variant = await store.ab_tests_elsewhere(self._watched)
         await for_each(ab_tests, self._ab_test, "the end of comparison of variants")
         await for_each(await self._probes(), self._probe, "the end of probe")
         await for_each(await self._captures(), self._capture, "the end of capture")
@@ -61,20 +72,16 @@ class RemovedTestbeds:
         await for_each(suspicions, self._suspicion, "the end of suspicion")
         lasting = await store.quarantines(open_only=True)
         await for_each(lasting, self._quarantine, "the end of quarantine")
+        unbuilt = await store.unbuilt_elsewhere(self._watched)
+        await for_each(unbuilt, self._image, "the end of image")
 
     async def requests(self) -> list[int]:
         """Buildbot's requests for what is gone, which `advance` calls off."""
-        probes = [
-            probe.brid
-            for probe in await self._probes()
-            if removal_reason(self._farm, probe.testbed, probe.workload)
-        ]
-        captures = [
-            row.brid
-            for row in await self._captures()
-            if captures_removal_reason(self._farm, row.testbed, row.workload)
-        ]
-        return [brid for brid in (*probes, *captures) if brid is not None]
+        self._elsewhere = await self._farm.store.open_probes_elsewhere(self._watched)
+        probes = [probe.brid for probe in await self._probes() if self._why_of_probe(probe)]
+        images = [row.brid for row in await self._farm.store.unbuilt_elsewhere(self._watched)]
+        captures = [row.brid for row in await self._captures() if await self._why_of_capture(row)]
+        return [brid for brid in (*probes, *captures, *images) if brid is not None]
 
     async def _probes(self) -> list[ProbeRow]:
         found: list[ProbeRow] = await self._farm.store.open_probes()
@@ -85,41 +92,64 @@ class RemovedTestbeds:
         return [row for state in OPEN_PROFILES for row in await store.profiles(state=state)]
 
     async def _search(self, search: SearchRow) -> None:
-        if search.kind is SearchKind.BUILD:
-            return  # which is of no testbed
-        if why := removal_reason(self._farm, search.testbed, search.workload):
+        if search.kind is SearchKind.BUILD:  # which is of no testbed
+            why = repository_removal_reason(self._farm, search.repository)
+        else:
+            why = removal_reason(self._farm, search.testbed, search.workload, search.repository)
+        if why:
             await self._cancel(await self._farm.store.probes_of_search(search.id), why)
             await self._farm.store.change_search(
                 search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
             )
 
     async def _ab_test(self, ab_test: AbTestRow) -> None:
-        """One that has series left goes on with those."""
+        """One that has series left goes on with those; one that lacks a variant does not."""
         reasons = removal_reasons(self._farm, ab_test.series)
-        if all(reasons):
-            why = in_one_line(reasons)
+        gone = self._without_variant.get(ab_test.id)
+        if gone is not None or all(reasons):
+            lacking = gone and repository_removal_reason(self._farm, gone)
+            why = lacking or in_one_line(reasons)
             await self._cancel(await self._farm.store.probes_of_ab_test(ab_test.id), why)
             await self._farm.store.change_ab_test(
                 ab_test, state=AbTestState.CANCELLED, detail=why, ended_at=self._farm.now()
             )
 
     async def _probe(self, probe: ProbeRow) -> None:
-        if why := removal_reason(self._farm, probe.testbed, probe.workload):
+        if why := self._why_of_probe(probe):
             await self._cancel([probe], why)
+
+    def _why_of_probe(self, probe: ProbeRow) -> str:
+        elsewhere = self._elsewhere.get(probe.id, "")
+        return removal_reason(self._farm, probe.testbed, probe.workload, elsewhere)
+
+    async def _image(self, row: ImageRow) -> None:
+        """First in the tables: a master that dies in between lets the build end."""
+        why = repository_removal_reason(self._farm, row.repository)
+        dropped = await self._farm.store.change_image(
+            row, now=self._farm.now(), state=ImageState.DROPPED, brid=None
+        )
+        if dropped is not None:
+            await call_off(self._farm, row.brid, why)
 
     async def _cancel(self, probes: Iterable[ProbeRow], why: str) -> None:
         await cancel_probes(self._farm, probes, why, failure=why)
 
     async def _capture(self, row: ProfileRow) -> None:
-        if why := captures_removal_reason(self._farm, row.testbed, row.workload):
+        if why := await self._why_of_capture(row):
             await self._farm.store.change_profile(
                 row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
             )
             await call_off(self._farm, row.brid, why)
 
+    async def _why_of_capture(self, row: ProfileRow) -> str:
+        image = await self._farm.store.image(row.image_id)
+        repository = image.repository if image else ""
+        return captures_removal_reason(self._farm, row.testbed, row.workload, repository)
+
     async def _suspicion(self, row: JudgementRow) -> None:
         """Without fresh boots it can neither be confirmed nor refuted."""
-        if why := removal_reason(self._farm, row.testbed, row.workload):
+        why = removal_reason(self._farm, row.testbed, row.workload, row.repository)
+        if why:
             await self._farm.store.change_judgement(
                 row,
                 now=self._farm.now(),
@@ -157,6 +187,7 @@ class BeforeBuilders(ReconfigurableServiceMixin, AsyncService):
         workflow = service and service._config_kwargs["workflow"]  # noqa: SLF001 - there is no other
         if workflow is None or workflow == self._farm.workflow:
             return
+        await require_same_first(self._farm.master, self._farm.store, workflow)
         self._farm.use(workflow)
         removed = RemovedTestbeds(self._farm)
         requests = await removed.requests()

@@ -6,8 +6,10 @@ it, a search needs it, or a report stands on it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchState
@@ -35,7 +37,7 @@ class Inventory:
 class Retention:
     """Deletes in its first cycle and then daily.
 
-    First the images' claims go, then the file, then its row: whoever dies in between leaves a row
+    First the images' claims go, then the file, then its row: a death in between leaves a row
     that nobody claims, with which the next one begins.
     """
 
@@ -47,6 +49,7 @@ class Retention:
         """Delete what has expired, some of it at a time."""
         if self._farm.now() < self._next_look_s:
             return
+        self._farm.store.look_again()
         found = await inventory(self._farm)
         for one in found.expired[:AT_ONCE]:
             await self._farm.store.release_artefact(one.digest)
@@ -70,7 +73,7 @@ class Retention:
         if not found:
             return []
         wanted = await _wanted(self._farm)
-        needed = await self._farm.store.images_at(wanted.positions, wanted.spans)
+        needed = wanted.among(await self._farm.store.built_places())
         return [iteration for iteration, image in found if image not in needed]
 
     async def _old_lists(self) -> list[int]:
@@ -83,12 +86,13 @@ class Retention:
         wanted = await _wanted(farm)
         for branch in await known_branches(farm):
             if tip := await farm.store.newest_commit(branch):
-                wanted.spans.append((tip.position - WINDOW_COMMITS, tip.position))
+                span = (tip.position - WINDOW_COMMITS, tip.position)
+                wanted.spans.append((repository_of(branch), *span))
         needed = await farm.store.needed_images()
         return sorted(
             image
-            for image, position in places.items()
-            if image not in needed and not wanted.holds(position)
+            for image, place in places.items()
+            if image not in needed and not wanted.holds(*place)
         )
 
 
@@ -117,29 +121,39 @@ async def inventory(farm: Farm) -> Inventory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Wanted:
-    """The positions, and the spans of them, that searches need and reports stand on."""
+    """The positions, and the spans of them, that searches need and reports stand on.
 
-    positions: set[int]
-    spans: list[tuple[int, int]]
+    Each is of a repository.
+    """
 
-    def holds(self, position: int) -> bool:
-        return position in self.positions or any(a <= position <= b for a, b in self.spans)
+    positions: set[tuple[str, int]]
+    spans: list[tuple[str, int, int]]
+
+    def holds(self, repository: str, position: int) -> bool:
+        return (repository, position) in self.positions or any(
+            of == repository and first <= position <= last for of, first, last in self.spans
+        )
+
+    def among(self, places: Mapping[int, tuple[str, int]]) -> set[int]:
+        """The images that lie there, of some with their places."""
+        return {image for image, place in places.items() if self.holds(*place)}
 
 
 async def _wanted(farm: Farm) -> _Wanted:
-    positions: set[int] = set()
-    spans: list[tuple[int, int]] = []
+    positions: set[tuple[str, int]] = set()
+    spans: list[tuple[str, int, int]] = []
     for search in await farm.store.searches():
+        of = search.repository
         if search.state in _RUNNING:
-            spans.append((search.old_position, search.new_position))
-        positions |= _of_report(search)
+            spans.append((of, search.old_position, search.new_position))
+        positions |= {(of, position) for position in _of_report(search)}
     return _Wanted(positions=positions, spans=spans)
 
 
 async def _needed(farm: Farm) -> set[int]:
     """The images that somebody waits for, and those on which a report stands."""
     wanted = await _wanted(farm)
-    there = await farm.store.images_at(wanted.positions, wanted.spans)
+    there = wanted.among(await farm.store.built_places())
     return there | await farm.store.needed_images()
 
 

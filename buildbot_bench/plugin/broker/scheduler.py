@@ -30,9 +30,11 @@ from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.broker.retention import Retention
 from buildbot_bench.plugin.broker.schedules import Schedules
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.broker.stating import Stating
 from buildbot_bench.plugin.broker.statistics import Statistics
 from buildbot_bench.plugin.broker.superseded import Superseded
 from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
+from buildbot_bench.plugin.broker.workloads import Workloads
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.masters import Membership, membership_of
@@ -47,7 +49,9 @@ class Cycle:
 
     def __init__(self, *, farm: Farm, scheduler: Any, retry_s: float = 0.0) -> None:
         self.farm = farm
-        self._commits = CommitWatch(farm)
+        self._commits = CommitWatch(farm)  # which runs beside cycles
+        farm = farm.through(farm.store.remembering())
+        self._store = farm.store
         issuer = Issuer(farm, scheduler, retry_s=retry_s)
         self._steady: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             # Before all that asks the tables for much.
@@ -57,9 +61,13 @@ class Cycle:
             ("collect", Collector(farm, scheduler.master).collect),
             # Before all that reads samples: those that came to be in doubt are none.
             ("control", ControlImages(farm).advance),
+            # Before all that would take a kernel for untestable.
+            ("work", Workloads(farm).advance),
             ("remeasure", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
+            # Behind the searches and before all that tells of them: one number for one culprit.
+            ("state", Stating(farm).advance),
             ("break", Breakages(farm).advance),
             ("recover", Recoveries(farm).advance),
             # Behind the searches: what they have found is confirmed at once, and before any mail.
@@ -87,12 +95,15 @@ class Cycle:
     async def run(self) -> None:
         """Run the cycle; a part that fails does not keep the others from their work."""
         began_s = perf_counter()
+        self._store.look_again()
         try:
             for name, part in self._steady:
                 await _guarded(name, part)
             self.farm.cycle_time.seconds = perf_counter() - began_s
         except LeaseLostError as lost:
             _LOG.warn("bench: a cycle of the broker ends: {reason}", reason=str(lost))
+        finally:
+            self._store.forget_unused()
 
     async def look(self) -> None:
         """Bring in what arrived for the pages of this master alone: another runs the broker."""

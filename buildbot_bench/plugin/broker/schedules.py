@@ -48,7 +48,7 @@ class Schedules:
             if probe.reason is ProbeReason.SCHEDULE
         }
         for series in all_series(self._farm.workflow.bench_jobs):
-            if (series.testbed, series.workload) not in waiting:
+            if series.measures(branch) and (series.testbed, series.workload) not in waiting:
                 await self._ask(tip, series, due_s)
 
     def _complain(self, branch: str) -> None:
@@ -57,7 +57,7 @@ class Schedules:
             _LOG.warn("bench: on.schedule: nothing was seen of {branch} yet", branch=branch)
 
     async def _ask(self, tip: CommitRow, series: Series, due_s: float) -> None:
-        """Ask once for a time, whatever the tip is by then."""
+        """Ask once for a time, no matter what the tip is by then."""
         name = f"schedule:{tip.branch}:{series.testbed}:{series.workload}:{due_s:.0f}"
         if await self._farm.store.probe_by_key(name) is None:
             await ask_commit(

@@ -7,6 +7,7 @@ from functools import lru_cache
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report import ReportKind, kind_of
 from buildbot_bench.core.search import (
     Answer,
@@ -32,9 +33,8 @@ from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
+from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
 
-# A search whose last so many probes all gave nothing is not going to end by itself.
-MAX_FRUITLESS = 3
 PLANS_KEPT = 16
 
 
@@ -55,9 +55,13 @@ class Searching:
             states=(SearchState.RUNNING, SearchState.CANCELLING), kinds=(SearchKind.EFFECT,)
         )
         held = await held_testbeds(self._farm)
-        # What a search asks of a testbed that is not to be believed would have to wait anyway.
+        broken = await troubles_of_workloads(self._farm)
+        # What a search asks of a testbed, or a workload, that is not to be believed would wait.
         going_on = [
-            s for s in searches if s.state is SearchState.CANCELLING or s.testbed not in held
+            s
+            for s in searches
+            if s.state is SearchState.CANCELLING
+            or (s.testbed not in held and (s.testbed, s.workload) not in broken)
         ]
         if going_on:
             await self._news.look(going_on)

@@ -1,6 +1,6 @@
 """What a configuration may not say of who is let in; it lets nobody in itself.
 
-Its mistakes are told by Buildbot, all at once, and a master with one does not start.
+Buildbot reports its mistakes, all at once, and a master with one does not start.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def check_access(config: Mapping[str, Any]) -> None:
 def _check_proxy(www: Mapping[str, Any]) -> None:
     if not listening(www.get("port")).is_local:
         error(
-            "www: RemoteUserAuth believes a header that anybody can send to"
+            "www: RemoteUserAuth trusts a header that anybody can send to"
             f" {www.get('port')!r}: let the port be 'unix:…', or listen on 127.0.0.1 alone"
             " ('tcp:8010:interface=127.0.0.1'), and the proxy remove that header from requests"
         )
 
 
 def _check_google(www: Mapping[str, Any], *, alone: bool) -> None:
-    """A name at Google is what stands before the @ of an address, whatever stands behind it."""
+    """A name at Google is what stands before the @ of an address, with any domain."""
     for matcher in getattr(www.get("authz"), "roleMatchers", ()):
         if isinstance(matcher, RolesFromUsername) and (
             alone or any(str(name).endswith("@google") for name in matcher.usernames)

@@ -18,6 +18,7 @@ from sqlalchemy.pool import QueuePool
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker import BenchBroker
+from buildbot_bench.plugin.broker.build_choice import begin_build, next_build
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
 from buildbot_bench.plugin.configurator.access import check_access
@@ -30,7 +31,15 @@ from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Comp
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
 from buildbot_bench.plugin.steps.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
-from buildbot_bench.workflow import CheckoutStep, Push, RunStep, UploadStep, Workflow, load
+from buildbot_bench.workflow import (
+    BuildJob,
+    CheckoutStep,
+    Push,
+    RunStep,
+    UploadStep,
+    Workflow,
+    load,
+)
 
 
 class Poller(GitPoller):
@@ -112,27 +121,32 @@ class BenchConfigurator(ConfiguratorBase):
         if self._secrets.is_dir():
             self.secretsProviders.append(SecretInAFile(str(self._secrets)))
         self.workers.extend(self._workers())
-        self.builders.extend([self._kernel_builder(), *self._bench_builders()])
+        self.builders.extend(map(self._kernel_builder, self._workflow.build_jobs))
+        self.builders.extend(self._bench_builders())
         self.builders.extend(self._profile_builders())
         config_dict.setdefault("services", []).append(BenchService(workflow=self._workflow))
         names = [builder.name for builder in self.builders]
         self.schedulers.append(
             BenchBroker(name="bench", builderNames=names, reconcile_s=self._reconcile_s)
         )
-        push = self._workflow.on.push
-        if push is not None:
-            config_dict.setdefault("change_source", []).append(
+        if self._workflow.on.push is not None:
+            config_dict.setdefault("change_source", []).extend(
                 Poller(
-                    repourl=self._workflow.repository_url,
-                    branches=WatchedRefs(push) if push.is_of_patterns else list(push.branches),
+                    repourl=one.url,
+                    branches=(
+                        WatchedRefs(one.push)
+                        if one.push.is_of_patterns
+                        else list(one.push.branches)
+                    ),
                     pollInterval=self._poll_s,
                     pollAtLaunch=True,
                     usetimestamps=False,  # some commits have a date that no table holds
                 )
+                for one in {one.url: one for one in self._workflow.watches}.values()
             )
 
     def _workers(self) -> list[Worker]:
-        names = {*self._workflow.build_job.runs_on}
+        names = {*self._workflow.builders}
         names |= {testbed.worker for testbed in self._workflow.testbeds.values()}
         return [
             Worker(
@@ -144,35 +158,40 @@ class BenchConfigurator(ConfiguratorBase):
             for name in sorted(names)
         ]
 
-    def _kernel_builder(self) -> BuilderConfig:
-        job = self._workflow.build_job
+    def _kernel_builder(self, job: BuildJob) -> BuilderConfig:
+        digest = self._workflow.build_digest_by(job)
         factory = SturdyFactory()
         for step in job.steps:
             match step:
                 case CheckoutStep():
-                    factory.addStep(self._checkout(step))
+                    factory.addStep(self._checkout(job, step))
                     factory.addStep(Patch())
                 case RunStep():
-                    factory.addStep(self._compile(step))
+                    factory.addStep(self._compile(job, step))
                 case UploadStep():
-                    factory.addStep(KeepReadFiles(path=step.path, job=self._workflow.build_digest))
+                    factory.addStep(KeepReadFiles(path=step.path, job=digest))
                     factory.addStep(Upload(path=step.path))
         return BuilderConfig(
             name=job.name,
             workernames=list(job.runs_on),
             factory=factory,
             collapseRequests=False,
+            nextBuild=next_build,
+            canStartBuild=begin_build,
             description="Builds one image of one variant",
         )
 
-    def _checkout(self, step: CheckoutStep) -> Checkout | CheckoutFromMirror:
-        repository = self._workflow.repository_url
+    def _checkout(self, job: BuildJob, step: CheckoutStep) -> Checkout | CheckoutFromMirror:
+        built = [
+            one for one in self._workflow.watches if self._workflow.build_job_of(one.key) == job
+        ]
+        # A job that builds several checks out the one that a request names.
+        repository: Any = built[0].url if len(built) == 1 else util.Property("repository")
         if step.mirror is None:
             return Checkout(repository=repository)
         return CheckoutFromMirror(repository=repository, mirror=step.mirror, timeout=None)
 
-    def _compile(self, step: RunStep) -> Compile:
-        job = self._workflow.build_job
+    def _compile(self, job: BuildJob, step: RunStep) -> Compile:
         env = {
             **self._workflow.env,
             **job.env,
@@ -205,7 +224,7 @@ class BenchConfigurator(ConfiguratorBase):
                 factory=SturdyFactory([Fetch(), MeasureProbe(maxTime=limit * 60), Abandon()]),
                 collapseRequests=False,
                 canStartBuild=may_start,
-                description=f"Boots images on {testbed} and counts packets",
+                description=f"Measures images on {testbed}",
             )
             for testbed, limit in sorted(minutes.items())
         ]
@@ -219,7 +238,7 @@ class BenchConfigurator(ConfiguratorBase):
                 factory=SturdyFactory([Fetch(), TakeCapture(maxTime=PROFILE_S)]),
                 collapseRequests=False,
                 canStartBuild=may_start,
-                description=f"Samples where the cycles of images go on {name}",
+                description=f"Samples how images spend their cycles on {name}",
             )
             for name, testbed in sorted(self._workflow.testbeds.items())
             if testbed.profile_s is not None

@@ -1,4 +1,4 @@
-"""A row of a comparison of variants, with its variants and images; it knows no SQL.
+"""A row of a comparison of variants, with its variants and images; it needs no SQL.
 
 Field names, times and `version` are those of rows.
 """

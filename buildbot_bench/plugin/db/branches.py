@@ -1,7 +1,7 @@
 """Queries on the branches of a farm: where each parts from which, and what is on its line.
 
 The line of a branch is its own commits and, up to where it parts from its trunk, the trunk's line:
-what branches share is stored, measured and judged once. It knows no git.
+what branches share is stored, measured and judged once. It needs no git.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.schema import BRANCH, COMMIT, DROPPED_COMMIT, IMAGE, JUDGEMENT
 from buildbot_bench.plugin.db.sql import Lock, fetch_all, insert_unless_known, serialise
 
@@ -92,11 +93,12 @@ def commits_on(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
     )
 
 
-def arrived_on(
-    line: Sequence[Segment], sha: sa.ColumnElement[str], position: sa.ColumnElement[int]
-) -> sa.ColumnElement[bool]:
-    """Whether a revision is a commit that came to a line."""
-    return sa.or_(*(_came(one, sha, position) for one in line))
+def arrived_on(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """The condition for the images of commits that came to a line."""
+    return sa.and_(
+        IMAGE.c.repository == repository_of_line(line),
+        sa.or_(*(_came(one, IMAGE.c.sha, IMAGE.c.position) for one in line)),
+    )
 
 
 def images_of_history(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
@@ -104,7 +106,16 @@ def images_of_history(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
 
     Commits from before the farm was set up are in no row of bench_commit; they count.
     """
-    return sa.and_(IMAGE.c.variant == IMAGE.c.sha, sa.or_(*map(_of_segment, line)))
+    return sa.and_(
+        IMAGE.c.variant == IMAGE.c.sha,
+        IMAGE.c.repository == repository_of_line(line),
+        sa.or_(*map(_of_segment, line)),
+    )
+
+
+def repository_of_line(line: Sequence[Segment]) -> str:
+    """The repository of a line: no branch parts from one of another repository."""
+    return repository_of(line[0].branch)
 
 
 def _of_segment(one: Segment) -> sa.ColumnElement[bool]:
@@ -134,7 +145,7 @@ def _dropped(one: Segment, sha: sa.ColumnElement[str]) -> sa.ColumnElement[bool]
 
 def judgements_of(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
     """The condition for what was judged on a line; what an earlier release judged is of each."""
-    return sa.or_(
+    of_line = sa.or_(
         JUDGEMENT.c.branch.is_(None),
         *(
             sa.and_(
@@ -146,6 +157,7 @@ def judgements_of(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
         ),
         *(_came(one, JUDGEMENT.c.new_sha, JUDGEMENT.c.new_position) for one in line[1:]),
     )
+    return sa.and_(JUDGEMENT.c.repository == repository_of_line(line), of_line)
 
 
 def _came(
@@ -157,13 +169,13 @@ def _came(
     return sa.and_(*one.holds(position), row.exists())
 
 
-def branch_of(conn: sa.Connection, sha: str) -> str | None:
-    """The branch to which a commit came, of several the one that was watched first."""
+def branch_of(conn: sa.Connection, sha: str, repository: str = "") -> str | None:
+    """The branch of a repository to which a commit came, of several the one watched first."""
     query = (
         sa.select(COMMIT.c.branch)
         .outerjoin(BRANCH, BRANCH.c.name == COMMIT.c.branch)
         .where(COMMIT.c.sha == sha)
         .order_by(BRANCH.c.id, COMMIT.c.id)
     )
-    found: str | None = conn.execute(query.limit(1)).scalar()
-    return found
+    came = conn.execute(query).scalars()
+    return next((branch for branch in came if repository_of(branch) == repository), None)

@@ -6,20 +6,38 @@ nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.commits import newest_commit
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow
-from buildbot_bench.plugin.db.schema import COMMIT, IMAGE, JUDGEMENT, MARK, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
+    AB_TEST_IMAGE,
+    AB_TEST_VARIANT,
+    COMMIT,
+    IMAGE,
+    JUDGEMENT,
+    MARK,
+    PROBE,
+    SEARCH,
+)
 from buildbot_bench.plugin.db.schema.measured import UNDONE
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
-from buildbot_bench.plugin.db.states import ImageState, JudgementState, ProbeState, SearchState
+from buildbot_bench.plugin.db.states import (
+    AbTestState,
+    ImageState,
+    JudgementState,
+    ProbeState,
+    SearchState,
+)
 
 SeriesName = tuple[str, str]
 
@@ -57,6 +75,7 @@ def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedUpTo]:
     later = since_row(PROBE, probe_id, *(PROBE.c[name] for name in columns))
     query = (
         sa.select(
+            IMAGE.c.repository,
             COMMIT.c.branch,
             later.c.testbed,
             later.c.workload,
@@ -68,9 +87,13 @@ def asked_since(conn: sa.Connection, probe_id: int) -> list[AskedUpTo]:
         .join(IMAGE, IMAGE.c.id == later.c.image_id)
         .join(COMMIT, COMMIT.c.sha == IMAGE.c.variant)
         .where(later.c.reason.in_(OF_COMMITS))
-        .group_by(COMMIT.c.branch, later.c.testbed, later.c.workload)
+        .group_by(IMAGE.c.repository, COMMIT.c.branch, later.c.testbed, later.c.workload)
     )
-    return [AskedUpTo._make(row) for row in conn.execute(query)]
+    return [
+        AskedUpTo._make(asked)
+        for repository, *asked in conn.execute(query)
+        if repository == repository_of(asked[0])
+    ]
 
 
 def undone_commits(conn: sa.Connection, lost_before: float) -> dict[SeriesName, tuple[int, int]]:
@@ -96,19 +119,27 @@ def undone_commits(conn: sa.Connection, lost_before: float) -> dict[SeriesName, 
 def versions_since(
     conn: sa.Connection, positions: Mapping[str, int]
 ) -> dict[str, tuple[int, int | None]]:
-    """By name how many images there are from its position on, and how often they were changed."""
+    """By branch how many images its repository has from a position on, and how often changed."""
     figures = sa.select(sa.func.count(), sa.func.sum(IMAGE.c.version))
     found = {}
-    for name, first in positions.items():
-        count, versions = conn.execute(figures.where(IMAGE.c.position >= first)).one()
-        found[name] = (count, versions)
+    for branch, first in positions.items():
+        later = (IMAGE.c.position >= first, IMAGE.c.repository == repository_of(branch))
+        count, versions = conn.execute(figures.where(*later)).one()
+        found[branch] = (count, versions)
     return found
 
 
-def last_untestable(conn: sa.Connection) -> int:
-    """The highest position at which a build failed for good, on whatever branch; 0 without any."""
-    query = sa.select(sa.func.max(IMAGE.c.position)).where(IMAGE.c.state == ImageState.UNTESTABLE)
-    return conn.execute(query).scalar() or 0
+def last_untestable(conn: sa.Connection, repositories: Collection[str]) -> dict[str, int]:
+    """By repository the highest position at which a build failed for good, on any branch.
+
+    Each is asked for by itself: to group them, SQLite would read the whole table.
+    """
+    failed = sa.select(sa.func.max(IMAGE.c.position)).where(IMAGE.c.state == ImageState.UNTESTABLE)
+    found = {
+        name: conn.execute(failed.where(IMAGE.c.repository == name)).scalar()
+        for name in repositories
+    }
+    return {name: position for name, position in found.items() if position is not None}
 
 
 def series_that_failed(
@@ -145,11 +176,40 @@ def versions_of_ranges(conn: sa.Connection) -> dict[int, tuple[int, int]]:
     """
     query = (
         sa.select(SEARCH.c.id, sa.func.count(), sa.func.sum(IMAGE.c.version))
-        .join(IMAGE, IMAGE.c.position.between(SEARCH.c.old_position, SEARCH.c.new_position))
+        .join(
+            IMAGE,
+            sa.and_(
+                IMAGE.c.position.between(SEARCH.c.old_position, SEARCH.c.new_position),
+                IMAGE.c.repository == SEARCH.c.repository,
+            ),
+        )
         .where(SEARCH.c.state == SearchState.RUNNING)
         .group_by(SEARCH.c.id)
     )
     return {number: (count, versions) for number, count, versions in conn.execute(query)}
+
+
+def versions_of_ab_tests(conn: sa.Connection) -> dict[int, dict[str, tuple[int, int]]]:
+    """By running comparison how many requests and images it has, and how often those changed.
+
+    None of them is ever deleted, and each change counts its version up.
+    """
+    parts = {
+        "probes": (PROBE, AB_TEST.join(PROBE, PROBE.c.ab_test_id == AB_TEST.c.id)),
+        "variants": (IMAGE, AB_TEST.join(AB_TEST_VARIANT).join(IMAGE)),
+        "further": (IMAGE, AB_TEST.join(AB_TEST_IMAGE).join(IMAGE)),
+    }
+    found: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for name, (of, joined) in parts.items():
+        query = (
+            sa.select(AB_TEST.c.id, sa.func.count(), sa.func.sum(of.c.version))
+            .select_from(joined)
+            .where(AB_TEST.c.state == AbTestState.RUNNING)
+            .group_by(AB_TEST.c.id)
+        )
+        for number, count, versions in conn.execute(query):
+            found[number][name] = (count, versions)
+    return dict(found)
 
 
 def version_of_findings(conn: sa.Connection) -> tuple[tuple[int, int], ...]:

@@ -45,7 +45,6 @@ class ClaimRow:
     image_id: int
     label: str
     image_state: ImageState
-    image_brid: int | None
     search_id: int | None
     search_reason: SearchReason | None
     search_requester: str | None
@@ -97,7 +96,6 @@ def claims(conn: sa.Connection) -> list[ClaimRow]:
             *(PROBE.c[name] for name in _OF_PROBE),
             IMAGE.c.label,
             IMAGE.c.state.label("image_state"),
-            IMAGE.c.brid.label("image_brid"),
             *_WHO_ASKED,
         )
         .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)

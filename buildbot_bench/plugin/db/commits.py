@@ -1,4 +1,4 @@
-"""Queries on the commits of each branch; knows no git and no probe beyond its existence."""
+"""Queries on the commits of each branch; needs no git and no probe beyond its existence."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
@@ -60,6 +61,7 @@ def _drop(conn: sa.Connection, branch: str, first: int) -> None:
     measured = sa.select(IMAGE.c.sha).where(
         IMAGE.c.variant == IMAGE.c.sha,
         IMAGE.c.position >= first,
+        IMAGE.c.repository == repository_of(branch),
         sa.or_(IMAGE.c.branch == branch, IMAGE.c.branch.is_(None)),
     )
     came = sa.and_(COMMIT.c.branch == branch, COMMIT.c.position >= first)
@@ -118,6 +120,17 @@ def commit_at(conn: sa.Connection, branch: str, position: int) -> CommitRow | No
     return fetch(conn, query.where(commits_on(line_of(conn, branch))), CommitRow)
 
 
+def commit_times(conn: sa.Connection, branch: str, first: int, last: int) -> dict[str, int]:
+    """By hash when each commit of a branch's line was made, from a position to another.
+
+    In seconds since the epoch; 0 for a commit without a date.
+    """
+    query = sa.select(COMMIT.c.sha, COMMIT.c.committed_at_s).where(
+        commits_on(line_of(conn, branch)), COMMIT.c.position.between(first, last)
+    )
+    return {row.sha: row.committed_at_s for row in conn.execute(query)}
+
+
 def unmeasured(
     conn: sa.Connection,
     branch: str,
@@ -133,8 +146,8 @@ def unmeasured(
 
     They are those from one position to another, but none that is presumed to be a no-op change.
 
-    A probe counts that was issued because of the commit itself or as backfill, whatever became
-    of it, unless it was cancelled, or lost before a time.
+    A probe counts that was issued because of the commit itself or as backfill, with any
+    outcome, unless it was cancelled, or lost before a time.
     """
     ended_at = sa.func.coalesce(PROBE.c.ended_at, PROBE.c.created_at)
     forgotten = sa.and_(PROBE.c.state == ProbeState.LOST, ended_at < lost_before)
@@ -143,6 +156,7 @@ def unmeasured(
         .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
         .where(
             IMAGE.c.variant == COMMIT.c.sha,
+            IMAGE.c.repository == repository_of(branch),
             PROBE.c.testbed == testbed,
             PROBE.c.workload == workload,
             PROBE.c.reason.in_(OF_COMMITS),
@@ -176,6 +190,7 @@ def asked_commits(
         .where(
             commits_on(line_of(conn, branch)),
             COMMIT.c.position >= first_position,
+            IMAGE.c.repository == repository_of(branch),
             PROBE.c.testbed == testbed,
             PROBE.c.workload == workload,
             PROBE.c.reason.in_(OF_COMMITS),

@@ -1,6 +1,6 @@
 """A row of what follows from measurements: judgements, searches, mails, and opinions.
 
-Field names, times and `version` are those of rows; the rows know no SQL and take no decision.
+Field names, times and `version` are those of rows; the rows need no SQL and take no decision.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from buildbot_bench.core.incident import Breakage, is_worse
+from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.incident_rows import Recovery
@@ -28,9 +29,9 @@ class VerdictGrounds:
     """What a judgement rests on: the image that was judged, and the fresh boots asked for.
 
     `probes` are the ids of the latter's requests; `reason` is for a reader. `began` is the first
-    position at the level that an alarm told of, or since which the lab stands elsewhere, when fresh
+    position at the level that an alarm reported, or since which the lab stands elsewhere, when new
     boots denied a change of the code there; None: the level is what it was, or an older judge's
-    alarm. `anchor` is a position before the change that an alarm told of.
+    alarm. `anchor` is a position before the change that an alarm reported.
     """
 
     image: int | None = None
@@ -97,12 +98,13 @@ class NewJudgement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgementRow(NewJudgement):
-    """A judgement, as stored."""
+    """A judgement, as stored; `repository` is what its branch has in front."""
 
     id: int
     created_at: float
     changed_at: float
     version: int
+    repository: str = ""
 
     @property
     def grounds(self) -> VerdictGrounds:
@@ -150,7 +152,9 @@ class NewSearch:
 class SearchRow(NewSearch):
     """A search, as stored: its state, and the answer that it came to.
 
-    That of a breakage is `breakage`. What a search found is an incident, until its `recovery`.
+    `stated` are the figures that all mails and pages give of its steps; None until the broker has
+    worked them out. That of a breakage is `breakage`. What a search found is an incident, until its
+    `recovery`. `repository` is what its branch has in front.
     """
 
     id: int
@@ -162,11 +166,25 @@ class SearchRow(NewSearch):
     version: int
     breakage: Breakage | None = None
     recovery: Recovery | None = None
+    repository: str = ""
+    stated: StatedChanges | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that it found, positions counted from its old end."""
-        return () if self.answer is None else self.answer.steps
+        """The steps that it found, as its report states them, counted from its old end."""
+        if self.answer is None or self.stated is None:
+            return () if self.answer is None else self.answer.steps
+        return self.stated.apply(self.answer.steps)
+
+    @property
+    def headline(self) -> Step | None:
+        """The step that its report is about, by the report's rule; None where none is sure."""
+        sure = [step for step in self.steps if step.is_sure(self.error)]
+        return max(
+            sure,
+            key=lambda step: (self.makes_worse(step.effect), abs(step.effect)),
+            default=None,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,7 +215,7 @@ class MarkRow:
     """What somebody said of a search's report or of a verdict; the newest word counts.
 
     One of `search_id` and `judgement_id` is set. The `fixed_*` are those of the commit that
-    mended it; `pending` says that fresh boots were asked for and the broker has not seen to it.
+    fixed it; `pending` says that fresh boots were asked for and the broker has not seen to it.
     """
 
     id: int

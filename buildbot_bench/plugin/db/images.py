@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow
 from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
     AB_TEST_IMAGE,
     AB_TEST_VARIANT,
     ARTEFACT,
@@ -20,7 +23,13 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
 )
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
+from buildbot_bench.plugin.db.states import (
+    AbTestState,
+    ImageState,
+    ProbeReason,
+    ProbeState,
+    ProfileState,
+)
 
 _kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
 
@@ -37,12 +46,15 @@ def ensure_image(
     state: ImageState = ImageState.WANTED,
     branch: str | None = None,
 ) -> ImageRow:
-    """The image of a variant with that ordinal; in that state and of that branch if it is new."""
+    """The image of a variant with that ordinal; in that state and of that branch if it is new.
+
+    It is of the branch's repository: two may hold the same commit.
+    """
     return ensure(
         conn,
         IMAGE,
         ImageRow,
-        {"variant": variant, "ordinal": ordinal},
+        {"repository": repository_of(branch or ""), "variant": variant, "ordinal": ordinal},
         {
             "sha": sha,
             "position": position,
@@ -60,9 +72,15 @@ def image(conn: sa.Connection, image_id: int) -> ImageRow | None:
     return by_id(conn, IMAGE, ImageRow, image_id)
 
 
-def image_of(conn: sa.Connection, variant: str, ordinal: int) -> ImageRow | None:
-    """The image of a variant with that ordinal."""
-    query = sa.select(IMAGE).where(IMAGE.c.variant == variant, IMAGE.c.ordinal == ordinal)
+def image_of(
+    conn: sa.Connection, variant: str, ordinal: int, repository: str = ""
+) -> ImageRow | None:
+    """The image of a repository's variant with that ordinal."""
+    query = sa.select(IMAGE).where(
+        IMAGE.c.repository == repository,
+        IMAGE.c.variant == variant,
+        IMAGE.c.ordinal == ordinal,
+    )
     return fetch(conn, query, ImageRow)
 
 
@@ -81,9 +99,9 @@ def images(conn: sa.Connection, state: ImageState | str | None = None) -> list[I
 
 
 def images_between(
-    conn: sa.Connection, first_position: int, last_position: int, branch: str | None = None
+    conn: sa.Connection, first_position: int, last_position: int, branch: str
 ) -> list[ImageRow]:
-    """The images of plain revisions of a span, by position and ordinal."""
+    """The images of a branch's plain revisions of a span, by position and ordinal."""
     query = sa.select(IMAGE).where(in_span(conn, first_position, last_position, branch))
     order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
     return fetch_all(conn, query.order_by(*order), ImageRow)
@@ -102,10 +120,13 @@ def images_of_history(
 
 
 def all_images_between(
-    conn: sa.Connection, first_position: int, last_position: int
+    conn: sa.Connection, first_position: int, last_position: int, repository: str = ""
 ) -> list[ImageRow]:
-    """The images of all variants of the revisions of a span, by position and ordinal."""
-    query = sa.select(IMAGE).where(IMAGE.c.position.between(first_position, last_position))
+    """The images of all variants of a repository's revisions of a span, by position and ordinal."""
+    query = sa.select(IMAGE).where(
+        IMAGE.c.position.between(first_position, last_position),
+        IMAGE.c.repository == repository,
+    )
     order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
     return fetch_all(conn, query.order_by(*order), ImageRow)
 
@@ -152,7 +173,43 @@ def in_span(
     )
     if branch is None:
         return condition
-    return sa.and_(condition, arrived_on(line_of(conn, branch), IMAGE.c.sha, IMAGE.c.position))
+    return sa.and_(condition, arrived_on(line_of(conn, branch)))
+
+
+def unbuilt_elsewhere(conn: sa.Connection, repositories: Collection[str]) -> list[ImageRow]:
+    """The images that are wanted or built of other repositories than these."""
+    query = sa.select(IMAGE).where(
+        IMAGE.c.state.in_([ImageState.WANTED, ImageState.BUILDING]),
+        IMAGE.c.repository.not_in(repositories),
+    )
+    return fetch_all(conn, query, ImageRow)
+
+
+def open_probes_elsewhere(conn: sa.Connection, repositories: Collection[str]) -> dict[int, str]:
+    """The open requests for images of other repositories than these, each with the repository."""
+    query = (
+        sa.select(PROBE.c.id, IMAGE.c.repository)
+        .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+        .where(
+            PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED]),
+            IMAGE.c.repository.not_in(repositories),
+        )
+    )
+    return {row.id: row.repository for row in conn.execute(query)}
+
+
+def ab_tests_elsewhere(conn: sa.Connection, repositories: Collection[str]) -> dict[int, str]:
+    """The comparisons that go on with a variant of another repository than these, each with it."""
+    goes_on = AB_TEST.c.state.in_([AbTestState.RUNNING, AbTestState.AWAITING])
+    found: dict[int, str] = {}
+    for kept in (AB_TEST_VARIANT, AB_TEST_IMAGE):
+        query = (
+            sa.select(AB_TEST.c.id, IMAGE.c.repository)
+            .select_from(AB_TEST.join(kept).join(IMAGE))
+            .where(goes_on, IMAGE.c.repository.not_in(repositories))
+        )
+        found |= {row.id: row.repository for row in conn.execute(query)}
+    return found
 
 
 _CLAIMED = sa.and_(IMAGE.c.digest == ARTEFACT.c.digest, IMAGE.c.state == ImageState.BUILT)
@@ -203,11 +260,8 @@ def needed_images(conn: sa.Connection) -> set[int]:
     return {image for query in queries for image in conn.execute(query).scalars()}
 
 
-def images_at(conn: sa.Connection, positions: set[int], spans: list[tuple[int, int]]) -> set[int]:
-    """The built images of the revisions at some positions, and of all within some spans."""
-    query = sa.select(IMAGE.c.id, IMAGE.c.position).where(IMAGE.c.state == ImageState.BUILT)
-    return {
-        row.id
-        for row in conn.execute(query)
-        if row.position in positions or any(old <= row.position <= new for old, new in spans)
-    }
+def built_places(conn: sa.Connection) -> dict[int, tuple[str, int]]:
+    """Repository and position of each built image."""
+    query = sa.select(IMAGE.c.id, IMAGE.c.repository, IMAGE.c.position)
+    rows = conn.execute(query.where(IMAGE.c.state == ImageState.BUILT))
+    return {row.id: (row.repository, row.position) for row in rows}

@@ -2,7 +2,7 @@
 
 An incident is its search: the search's row names it, and its mail is the incident's. What it came
 to is kept in that row; alarms of other series that it is to explain are rows of their own. Field
-names, times and `version` are those of rows. It knows no SQL.
+names, times and `version` are those of rows. It needs no SQL.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement
 from buildbot_bench.plugin.db.schema import JUDGEMENT
@@ -23,6 +24,7 @@ def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> J
     """The judgement of two revisions on a testbed and workload; a known one stays as it is."""
     values = values_of(new) | {"created_at": now, "changed_at": now}
     key = {name: values.pop(name) for name in ("testbed", "workload", "new_sha", "old_sha")}
+    key["repository"] = repository_of(new.branch or "")
     return ensure(conn, JUDGEMENT, JudgementRow, key, values)
 
 
@@ -41,10 +43,14 @@ def judgements(
     return fetch_all(conn, query, JudgementRow)
 
 
-def judgements_of_commit(conn: sa.Connection, sha: str) -> dict[tuple[str, str], JudgementRow]:
-    """What was made of a commit last, by testbed and workload."""
-    query = sa.select(JUDGEMENT).where(JUDGEMENT.c.new_sha == sha).order_by(JUDGEMENT.c.id)
-    rows = fetch_all(conn, query, JudgementRow)
+def judgements_of_commit(
+    conn: sa.Connection, sha: str, repository: str = ""
+) -> dict[tuple[str, str], JudgementRow]:
+    """What was made of a repository's commit last, by testbed and workload."""
+    query = sa.select(JUDGEMENT).where(
+        JUDGEMENT.c.new_sha == sha, JUDGEMENT.c.repository == repository
+    )
+    rows = fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
     return {(row.testbed, row.workload): row for row in rows}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +25,7 @@ def add_mark(
     judgement_id: int | None = None,
     fix: Revision | None = None,
 ) -> MarkRow:
-    """Keep what somebody says; what was said before stays beside it. `fix` is what mended it."""
+    """Keep what somebody says; what was said before stays beside it. `fix` is what fixed it."""
     added = conn.execute(
         sa.insert(MARK)
         .values(
@@ -40,6 +41,22 @@ def add_mark(
         .returning(*MARK.c)
     )
     return MarkRow(**added.mappings().one())
+
+
+def mark_searches(
+    conn: sa.Connection,
+    search_ids: Collection[int],
+    *,
+    kind: MarkKind,
+    author: str,
+    now: float,
+    fix: Revision | None = None,
+) -> list[MarkRow]:
+    """Keep what somebody says of several searches: of all of them, or of none."""
+    return [
+        add_mark(conn, kind=kind, author=author, now=now, search_id=search_id, fix=fix)
+        for search_id in sorted(search_ids)
+    ]
 
 
 def marks_of_search(conn: sa.Connection, search_id: int) -> list[MarkRow]:
@@ -89,7 +106,7 @@ def newest_marks(conn: sa.Connection) -> list[MarkRow]:
 
 
 def pending_marks(conn: sa.Connection) -> list[MarkRow]:
-    """What bears on what is measured or judged, and nobody has seen to; oldest first."""
+    """What bears on what is measured or judged, and is still open; oldest first."""
     return fetch_all(conn, sa.select(MARK).where(MARK.c.pending).order_by(MARK.c.id), MarkRow)
 
 

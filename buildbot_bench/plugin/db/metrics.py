@@ -41,7 +41,7 @@ def keep_metric(conn: sa.Connection, *, testbed: str, workload: str, metric: Met
 
 
 def metric_of(conn: sa.Connection, *, testbed: str, workload: str, unit: str) -> Metric:
-    """What a unit of a series means; of one that nobody said anything of, more is better."""
+    """What a unit of a series means; of one without any statement, more is better."""
     if unit in KNOWN_METRICS:
         return KNOWN_METRICS[unit]
     found = conn.execute(

@@ -129,7 +129,7 @@ RECOVERY_KEY = "recovery:"
 
 
 def untold_recoveries(conn: sa.Connection) -> list[SearchRow]:
-    """Incidents that have ended, that people were told of, and whose end nobody was told of."""
+    """Incidents that have ended, that people heard of, and whose end nobody heard of."""
     told = (ReportState.NEW, ReportState.SENDING, ReportState.SENT)
     begun = sa.select(REPORT.c.id).where(
         REPORT.c.search_id == SEARCH.c.id, REPORT.c.state.in_(told)
@@ -143,7 +143,7 @@ def untold_recoveries(conn: sa.Connection) -> list[SearchRow]:
 
 
 def withheld_reports(conn: sa.Connection) -> list[ReportRow]:
-    """The reports of improvements that no digest has told yet, oldest first."""
+    """The reports of improvements that no digest has reported yet, oldest first."""
     return fetch_all(conn, _withheld(), ReportRow)
 
 
@@ -188,7 +188,7 @@ def _withheld() -> sa.Select[tuple[object, ...]]:
 def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
     """Reports neither sent nor refused whose next try is due, the longest due first.
 
-    One that is `sending` is among them when its time has passed: whoever began died over it.
+    One that is `sending` is among them when its time has passed: its sender died over it.
     Who begins to send therefore sets `next_try_at` to when it must have ended.
     """
     query = sa.select(REPORT).where(
@@ -237,7 +237,7 @@ def notices_of_search(conn: sa.Connection, search_id: int) -> list[NoticeRow]:
 def unnoticed_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
     """Searches that found something since then and of which nothing is written yet, oldest first.
 
-    The time keeps a farm that is told of a site from telling it of all its past.
+    The time keeps a farm that learns of a site from telling it of all its past.
     """
     written = sa.select(NOTICE.c.id).where(NOTICE.c.search_id == SEARCH.c.id)
     query = sa.select(SEARCH).where(

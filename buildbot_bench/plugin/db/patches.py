@@ -21,7 +21,7 @@ def add_patch(
     now: float,
     most_bytes: int | None = None,
 ) -> PatchRow | None:
-    """Keep a patch; the same bytes stay with whoever brought them first.
+    """Keep a patch; the same bytes stay with their first bringer.
 
     None, and nothing is kept, when the requester's patches would have more than `most_bytes`.
     """

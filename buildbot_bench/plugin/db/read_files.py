@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow
 from buildbot_bench.plugin.db.schema import ARTEFACT, CAPTURE, COMMIT, IMAGE, PROFILE, READ_FILES
@@ -36,7 +37,7 @@ def listed_images(
         IMAGE.c.variant == IMAGE.c.sha,
         IMAGE.c.read_files.is_not(None),
         IMAGE.c.built_by == built_by,
-        arrived_on(line_of(conn, branch), IMAGE.c.sha, IMAGE.c.position),
+        arrived_on(line_of(conn, branch)),
     )
     return fetch_all(conn, query.order_by(IMAGE.c.position, IMAGE.c.ordinal), ListedRow)
 
@@ -55,7 +56,9 @@ def newest_listed(conn: sa.Connection, branch: str, last_position: int) -> str |
 
 def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> list[CommitRow]:
     """Important commits from a position on of which nobody asked for an image, by position."""
-    asked = sa.select(IMAGE.c.id).where(IMAGE.c.variant == COMMIT.c.sha)
+    asked = sa.select(IMAGE.c.id).where(
+        IMAGE.c.variant == COMMIT.c.sha, IMAGE.c.repository == repository_of(branch)
+    )
     query = sa.select(COMMIT).where(
         commits_on(line_of(conn, branch)),
         COMMIT.c.position >= first_position,
@@ -65,19 +68,21 @@ def unbuilt_commits(conn: sa.Connection, branch: str, first_position: int) -> li
     return fetch_all(conn, query.order_by(COMMIT.c.position), CommitRow)
 
 
-def lists_without_kernel(conn: sa.Connection, untestable_before: float) -> dict[int, int]:
-    """The positions of images that keep a list though their kernel was deleted, by image.
+def lists_without_kernel(
+    conn: sa.Connection, untestable_before: float
+) -> dict[int, tuple[str, int]]:
+    """Repository and position of images that keep a list though their kernel was deleted, by image.
 
     Kernels that are untestable are deleted early: their lists count from a time on.
     """
     there = sa.select(ARTEFACT.c.id).where(ARTEFACT.c.digest == IMAGE.c.digest)
     is_old = sa.and_(IMAGE.c.state == ImageState.UNTESTABLE, IMAGE.c.changed_at < untestable_before)
-    query = sa.select(IMAGE.c.id, IMAGE.c.position).where(
+    query = sa.select(IMAGE.c.id, IMAGE.c.repository, IMAGE.c.position).where(
         IMAGE.c.read_files.is_not(None),
         sa.or_(IMAGE.c.state == ImageState.DROPPED, is_old),
         ~there.exists(),
     )
-    return {row.id: row.position for row in conn.execute(query)}
+    return {row.id: (row.repository, row.position) for row in conn.execute(query)}
 
 
 def forget_read_files(conn: sa.Connection, images: Collection[int]) -> None:

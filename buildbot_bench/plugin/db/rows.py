@@ -2,7 +2,7 @@
 
 Field names are column names. Times are seconds since the epoch, given by the caller. `version`
 counts a row's changes: a change names the row that it saw and is refused when that is no longer
-the row (compare-and-swap). The rows know no SQL and take no decision.
+the row (compare-and-swap). The rows need no SQL and take no decision.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class ImageRow:
     `read_files` is the digest of the list of the files that the build read, None when it is not
     known; `built_by` tells the jobs apart that built. `branch` is the one that has the revision,
     of several the one watched first: empty when none is watched, None when that is not known.
+    `repository` is what its repository's branches have in front, empty of the first one.
     """
 
     id: int
@@ -115,6 +116,7 @@ class ImageRow:
     read_files: str | None = None
     built_by: str | None = None
     branch: str | None = None
+    repository: str = ""
 
     @property
     def kernel(self) -> str | None:
@@ -133,7 +135,7 @@ class ImageRow:
 
     @property
     def is_unusable(self) -> bool:
-        """Whether it cannot be had: the revision's fault, or the machines'."""
+        """Whether it cannot be made: the revision's fault, or the machines'."""
         return self.state in {ImageState.UNTESTABLE, ImageState.FAILED}
 
 
@@ -158,7 +160,7 @@ class ArtefactRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PatchRow:
-    """A patch as it came, known by its SHA-256; `origin` says where it was had from."""
+    """A patch as it came, known by its SHA-256; `origin` says where it came from."""
 
     id: int
     digest: str
@@ -287,8 +289,9 @@ class CaptureRow:
 class ProfileRow:
     """One request for a capture of one image on one testbed and workload.
 
-    `key` names the request, whoever repeats it; `token` names its job on the lab worker; `digest`
-    is the capture's, None until there is one. It was asked for by a search or a comparison.
+    `key` names the request, for all who repeat it; `token` names its job on the lab worker;
+    `digest` is the capture's, None until there is one. It was asked for by a search or a
+    comparison.
     """
 
     id: int

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import (
@@ -26,6 +27,7 @@ def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchR
     Without a key every call is another search.
     """
     values = values_of(wanted) | {"state": SearchState.RUNNING, "created_at": now}
+    values["repository"] = repository_of(wanted.branch)
     key = values.pop("key")
     if key is not None:
         return ensure(conn, SEARCH, SearchRow, {"key": key}, values)
@@ -59,20 +61,39 @@ def searches(
 
 
 def searches_over(
-    conn: sa.Connection, testbed: str, workload: str, old_position: int, new_position: int
+    conn: sa.Connection,
+    testbed: str,
+    workload: str,
+    old_position: int,
+    new_position: int,
+    *,
+    repository: str,
 ) -> list[SearchRow]:
     """The searches for a level whose ranges share a suspect with (old, new], newest first.
 
-    The old end of a range is no suspect: ranges that meet in one commit share none.
+    All are of one repository. The old end of a range is no suspect: ranges that meet in one commit
+    share none.
     """
     query = sa.select(SEARCH).where(
         SEARCH.c.testbed == testbed,
         SEARCH.c.workload == workload,
+        SEARCH.c.repository == repository,
         SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.old_position < new_position,
         SEARCH.c.new_position > old_position,
     )
     return fetch_all(conn, query.order_by(SEARCH.c.id.desc()), SearchRow)
+
+
+def unstated_searches(conn: sa.Connection, limit: int) -> list[SearchRow]:
+    """Those that ended with an answer whose figures were not worked out yet, newest first."""
+    query = sa.select(SEARCH).where(
+        SEARCH.c.kind == SearchKind.EFFECT,
+        SEARCH.c.ended_at.is_not(None),
+        SEARCH.c.answer.is_not(None),
+        SEARCH.c.stated.is_(None),
+    )
+    return fetch_all(conn, query.order_by(SEARCH.c.id.desc()).limit(limit), SearchRow)
 
 
 def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:

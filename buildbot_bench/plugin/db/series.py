@@ -29,6 +29,7 @@ class PointRow(NamedTuple):
     low: float
     high: float
     last_at_s: float
+    sha: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,10 +62,23 @@ def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], 
 
 
 def measured_series(conn: sa.Connection) -> list[tuple[str, str]]:
-    """Every testbed and workload that ever gave a value, whatever bench.yml says today."""
+    """Every testbed and workload that ever gave a value, no matter what bench.yml says today."""
     asked = _names()
     value = sa.select(ITERATION.c.id).where(
         *_of(asked.c.testbed, asked.c.workload), ITERATION.c.value.is_not(None)
+    )
+    query = sa.select(asked).where(value.correlate(asked).exists())
+    return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
+
+
+def measured_series_of(conn: sa.Connection, repository: str) -> list[tuple[str, str]]:
+    """Those of them that gave a value for a kernel of a repository."""
+    asked = _names()
+    kernels = sa.select(IMAGE.c.id).where(IMAGE.c.repository == repository)
+    value = sa.select(ITERATION.c.id).where(
+        *_of(asked.c.testbed, asked.c.workload),
+        ITERATION.c.value.is_not(None),
+        ITERATION.c.image_id.in_(kernels),
     )
     query = sa.select(asked).where(value.correlate(asked).exists())
     return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
@@ -106,6 +120,7 @@ def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
             sa.func.min(of.c.low).label("low"),
             sa.func.max(of.c.high).label("high"),
             last_at_s,
+            sa.func.min(IMAGE.c.sha).label("sha"),
         )
         .select_from(of.join(IMAGE, IMAGE.c.id == of.c.image_id))
         .where(images_of_history(line_of(conn, branch)))
@@ -140,13 +155,14 @@ def _by_image(testbed: str, workload: str) -> sa.Subquery:
     )
 
 
-def measured_by(conn: sa.Connection, sha: str) -> list[tuple[str, str]]:
-    """The testbeds and workloads on which a plain revision gave a value, by name."""
+def measured_by(conn: sa.Connection, sha: str, repository: str = "") -> list[tuple[str, str]]:
+    """The testbeds and workloads on which a repository's plain revision gave a value, by name."""
     query = (
         sa.select(ITERATION.c.testbed, ITERATION.c.workload)
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
         .where(
             IMAGE.c.variant == sha,
+            IMAGE.c.repository == repository,
             ITERATION.c.value.is_not(None),
             ITERATION.c.tunables == "",
         )
@@ -244,9 +260,26 @@ def last_outcomes(conn: sa.Connection, limit: int) -> list[tuple[str, float, str
 
 
 def last_boot_at(conn: sa.Connection, testbed: str) -> float | None:
-    """When the last boot of a testbed ended, whatever it gave."""
+    """When the last boot of a testbed ended, no matter what it gave."""
     query = sa.select(sa.func.max(ITERATION.c.at_s)).where(ITERATION.c.testbed == testbed)
     return conn.execute(query).scalar()
+
+
+def facts_on(conn: sa.Connection, testbed: str, workload: str | None = None) -> dict[str, str]:
+    """What a testbed reported of the newest image of a workload, or of its last, that gave a value.
+
+    Where nothing gave one it is what it reported nevertheless; empty where nothing ended on it. The
+    order is that of an index: pages ask often.
+    """
+    row = ITERATION.c
+    told = (
+        sa.select(row.facts)
+        .where(row.testbed == testbed, *([] if workload is None else [row.workload == workload]))
+        .order_by(*(c.desc() for c in (row.testbed, row.workload, row.tunables, row.image_id)))
+        .limit(1)
+    )
+    facts = conn.execute(told.where(row.value.is_not(None))).scalar()
+    return dict(facts or conn.execute(told).scalar() or {})
 
 
 def outcomes_since(conn: sa.Connection, since_s: float) -> dict[str, tuple[int, int]]:

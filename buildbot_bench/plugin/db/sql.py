@@ -1,21 +1,16 @@
-"""How the tables are asked: the statements that all queries share, transactions, and the upgrade.
-
-A query becomes an asynchronous method: one call, one transaction. Buildbot's pool hands out a
-connection in a thread and commits nothing by itself. It repeats a call for which SQLite said
-"database is locked", which is safe because a call is a transaction.
+"""The statements that all queries share, locks, and the upgrade of the tables.
 
 The migrations lie in migrations/, which is a part of the installed package. Their version table
-is our own: Buildbot's is left alone. It knows no query, no table and no single migration.
+is our own: Buildbot's is left alone. It needs no query, no table and no single migration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import IntEnum
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from alembic import command
@@ -26,6 +21,7 @@ from alembic.util import CommandError
 from sqlalchemy.dialects import postgresql, sqlite
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.db.watch import watch
 
 # The largest number in our columns of integers: PostgreSQL's have 32 bits.
 MOST = 2**31 - 1
@@ -137,77 +133,6 @@ def swapped(
     return conn.execute(update).rowcount == 1
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-Query = Callable[Concatenate[sa.Connection, P], T]
-
-
-class Pool(Protocol):
-    """What we need of `master.db.pool`."""
-
-    def do(self, function: Callable[[sa.Connection], T], /) -> Awaitable[T]:
-        """Call the function with a connection of its own."""
-
-
-class PooledStore:
-    """Something whose methods are queries run through a pool.
-
-    `guard` is called in each transaction that may change rows, before anything else; what it
-    raises ends the transaction.
-    """
-
-    def __init__(self, pool: Pool, guard: Callable[[sa.Connection], None] | None = None) -> None:
-        self._pool = pool
-        self._guard = guard
-
-    def admit(self, conn: sa.Connection) -> None:
-        """Raise what the guard raises when rows may not be changed through this store."""
-        if self._guard is not None:
-            self._guard(conn)
-
-    def guarded(self, guard: Callable[[sa.Connection], None]) -> Self:
-        """The same tables, whose rows change only while the guard lets them."""
-        return type(self)(self._pool, guard)
-
-    async def run(self, function: Callable[[sa.Connection], T]) -> T:
-        """What the function gives for a connection of the pool."""
-        return await self._pool.do(function)
-
-
-Method = Callable[Concatenate[PooledStore, P], Coroutine[Any, Any, T]]
-
-
-def reading(query: Query[P, T]) -> Method[P, T]:
-    """The method that runs a query which changes nothing."""
-
-    @wraps(query)
-    async def method(store: PooledStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        def thd(conn: sa.Connection) -> T:
-            with conn.begin():
-                return query(conn, *args, **kwargs)
-
-        return await store.run(thd)
-
-    return method
-
-
-def writing(query: Query[P, T]) -> Method[P, T]:
-    """The method that runs a query which may change rows: all that it does, or nothing."""
-
-    @wraps(query)
-    async def method(store: PooledStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        def thd(conn: sa.Connection) -> T:
-            with conn.begin():
-                take_write_lock(conn)
-                store.admit(conn)
-                return query(conn, *args, **kwargs)
-
-        return await store.run(thd)
-
-    return method
-
-
 def take_write_lock(conn: sa.Connection) -> None:
     """Begin SQLite's transaction as a writer.
 
@@ -242,6 +167,7 @@ def upgrade(conn: sa.Connection) -> None:
     config.attributes["connection"] = conn
     try:
         command.upgrade(config, "head")
+        watch(conn)
     except CommandError as error:
         raise UsageError(
             f"the bench tables cannot be upgraded: {error}",

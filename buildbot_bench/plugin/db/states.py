@@ -1,4 +1,4 @@
-"""The states and reasons that rows of the bench_* tables pass through; knows no table."""
+"""The states and reasons that rows of the bench_* tables pass through; needs no table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ class ImageState(StrEnum):
     """`untestable` says something of the revision, `failed` only of the machines that build.
 
     `dropped`: was to be built ahead, and gave way to what is waited for; or was built, and its
-    artefact is there no longer. It is built when it is asked for. `held`: has a patch that nobody
-    has approved, and is not built.
+    artefact is there no longer. It is built when it is asked for. `held`: has a patch without
+    approval, and is not built.
     """
 
     HELD = "held"
@@ -42,6 +42,7 @@ class ProbeReason(StrEnum):
     PERSON = "person"
     CONTROL = "control"
     SCHEDULE = "schedule"
+    WORKLOAD = "workload"  # whether the workload works
 
 
 class Priority(IntEnum):

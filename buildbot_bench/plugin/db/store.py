@@ -18,6 +18,7 @@ from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import metrics as metric_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
+from buildbot_bench.plugin.db import overview as overview_queries
 from buildbot_bench.plugin.db import patches as patch_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
@@ -27,7 +28,7 @@ from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql as transactions
 from buildbot_bench.plugin.db import trials as trial_queries
-from buildbot_bench.plugin.db.sql import PooledStore, reading, writing
+from buildbot_bench.plugin.db.pooled import PooledStore, reading, writing
 from buildbot_bench.plugin.db.told import telling
 
 
@@ -55,6 +56,7 @@ class BenchStore(PooledStore):
     newest_commit = reading(commit_queries.newest_commit)
     unmeasured = reading(commit_queries.unmeasured)
     commit_at = reading(commit_queries.commit_at)
+    commit_times = reading(commit_queries.commit_times)
     asked_commits = reading(commit_queries.asked_commits)
     first_arrival = reading(commit_queries.first_arrival)
     first_of_newest_push = reading(commit_queries.first_of_newest_push)
@@ -67,6 +69,7 @@ class BenchStore(PooledStore):
     last_untestable = reading(change_queries.last_untestable)
     series_that_failed = reading(change_queries.series_that_failed)
     versions_of_ranges = reading(change_queries.versions_of_ranges)
+    versions_of_ab_tests = reading(change_queries.versions_of_ab_tests)
     images_of_new_probes = reading(change_queries.images_of_new_probes)
     version_of_findings = reading(change_queries.version_of_findings)
 
@@ -126,16 +129,20 @@ class BenchStore(PooledStore):
 
     newest_iterations = reading(series_queries.newest_iterations)
     measured_series = reading(series_queries.measured_series)
+    measured_series_of = reading(series_queries.measured_series_of)
     measured_by = reading(series_queries.measured_by)
     measured_before = reading(series_queries.measured_before)
     points = reading(series_queries.points)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
     last_boot_at = reading(series_queries.last_boot_at)
+    facts_on = reading(series_queries.facts_on)
     outcomes_since = reading(series_queries.outcomes_since)
     counts = reading(series_queries.counts)
 
     boots_of = reading(trial_queries.boots_of)
+    series_that_fail = reading(trial_queries.series_that_fail)
+    newest_attempts = reading(trial_queries.newest_attempts)
     failing_builds = reading(trial_queries.failing_builds)
     failing_boots = reading(trial_queries.failing_boots)
 
@@ -154,6 +161,7 @@ class BenchStore(PooledStore):
     search_by_key = reading(search_queries.search_by_key)
     searches = reading(search_queries.searches)
     searches_over = reading(search_queries.searches_over)
+    unstated_searches = reading(search_queries.unstated_searches)
     progress = reading(search_queries.progress)
     change_search = telling("search", writing(search_queries.change_search))
 
@@ -171,7 +179,10 @@ class BenchStore(PooledStore):
     release_artefact = writing(image_queries.release_artefact)
     forget_artefact = writing(image_queries.forget_artefact)
     needed_images = reading(image_queries.needed_images)
-    images_at = reading(image_queries.images_at)
+    built_places = reading(image_queries.built_places)
+    ab_tests_elsewhere = reading(image_queries.ab_tests_elsewhere)
+    unbuilt_elsewhere = reading(image_queries.unbuilt_elsewhere)
+    open_probes_elsewhere = reading(image_queries.open_probes_elsewhere)
 
     add_patch = writing(patch_queries.add_patch)
     patch = reading(patch_queries.patch)
@@ -222,7 +233,14 @@ class BenchStore(PooledStore):
     due_reports = reading(outbox_queries.due_reports)
     change_report = telling("mail", writing(outbox_queries.change_report))
 
+    findings = reading(overview_queries.findings)
+    findings_over = reading(overview_queries.findings_over)
+    last_marks = reading(overview_queries.last_marks)
+    series_of_incidents = reading(overview_queries.series_of_incidents)
+    newest_values = reading(overview_queries.newest_values)
+
     add_mark = writing(mark_queries.add_mark)
+    mark_searches = writing(mark_queries.mark_searches)
     marks_of_search = reading(mark_queries.marks_of_search)
     marks_of_judgement = reading(mark_queries.marks_of_judgement)
     marks_on_series = reading(mark_queries.marks_on_series)

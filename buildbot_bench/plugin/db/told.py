@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from twisted.logger import Logger
 
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.plugin.db.sql import PooledStore
+from buildbot_bench.plugin.db.pooled import PooledStore
 
 _LOG = Logger()
 # What a row is about, in the words of the log, by its column.

@@ -40,6 +40,80 @@ def boots_of(
     return [BootRow(row.probe_id, row.at_s, row.value is not None) for row in rows]
 
 
+class AttemptRow(NamedTuple):
+    """One job of boots of a series that ended, and whether its kernel passed for testable."""
+
+    id: int
+    image_id: int
+    variant: str
+    label: str
+    ended_at: float
+    failure: str | None
+    worked: bool
+    reason: ProbeReason
+    repository: str
+
+
+_BOOTED = sa.and_(
+    PROBE.c.state == ProbeState.DONE,
+    PROBE.c.tunables == "",
+    PROBE.c.brid.is_not(None),
+    PROBE.c.ended_at.is_not(None),
+)
+
+
+def series_that_fail(conn: sa.Connection) -> list[tuple[str, str]]:
+    """The series on which a kernel, as it is, did not boot, and nothing asked for later did.
+
+    One query, no matter what is stored: behind an old failure a boot that worked is soon found.
+    """
+    failed = (
+        sa.select(PROBE.c.testbed, PROBE.c.workload, sa.func.max(PROBE.c.id).label("newest"))
+        .where(PROBE.c.failure_kind == FailureKind.UNTESTABLE, _BOOTED)
+        .group_by(PROBE.c.testbed, PROBE.c.workload)
+        .subquery()
+    )
+    later = PROBE.alias()
+    worked = sa.exists().where(
+        later.c.id > failed.c.newest,
+        later.c.testbed == failed.c.testbed,
+        later.c.workload == failed.c.workload,
+        later.c.state == ProbeState.DONE,
+        later.c.failure_kind.is_(None),
+        later.c.tunables == "",
+        later.c.brid.is_not(None),
+    )
+    query = sa.select(failed.c.testbed, failed.c.workload).where(~worked)
+    return [(row.testbed, row.workload) for row in conn.execute(query)]
+
+
+def newest_attempts(
+    conn: sa.Connection, *, testbed: str, workload: str, limit: int
+) -> list[AttemptRow]:
+    """The jobs of a series that were asked for last and booted something, newest first."""
+    query = (
+        sa.select(PROBE, IMAGE.c.variant, IMAGE.c.label, IMAGE.c.repository)
+        .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
+        .where(PROBE.c.testbed == testbed, PROBE.c.workload == workload, _BOOTED)
+        .order_by(PROBE.c.id.desc())
+        .limit(limit)
+    )
+    return [
+        AttemptRow(
+            id=row.id,
+            image_id=row.image_id,
+            variant=row.variant,
+            label=row.label,
+            ended_at=row.ended_at,
+            failure=row.failure,
+            worked=row.failure_kind is None,
+            reason=row.reason,
+            repository=row.repository,
+        )
+        for row in conn.execute(query)
+    ]
+
+
 def failing_builds(conn: sa.Connection, branch: str, first_position: int) -> dict[int, bool]:
     """By position whether all builds of a revision failed, of those that ended, newest first."""
     query = sa.select(IMAGE.c.position, IMAGE.c.digest).where(

@@ -6,7 +6,7 @@ is tried again: a row, a job of the lab, a delivery. It decides nothing and asks
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -21,13 +21,15 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.history import Fit
+from buildbot_bench.history import Fit, MirrorHistory, mirror_path
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.plugin.farm.mirroring import Mirroring
+from buildbot_bench.plugin.farm.histories import FarmHistory
+from buildbot_bench.plugin.farm.kept_pages import KeptPages
+from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
 from buildbot_bench.plugin.farm.patch_texts import PatchTexts
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow import Push, WatchedRepository, Workflow
 
 _LOG = Logger()
 
@@ -60,29 +62,62 @@ class Farm:
         self.cycle_time = CycleTime()
         self.master = master
         self.store = self.unguarded = BenchStore(master.db.pool)
-        self._view: Farm | None = None
+        self.newest_view: Farm | None = None
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self.patch_texts = PatchTexts()
+        self.report_pages = KeptPages()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
-        self._mirrored: tuple[str, tuple[str, ...]] = ("", ())
+        self._watches: tuple[WatchedRepository, ...] = ()
+        self._mirrors: dict[WatchedRepository, Mirroring] = {}
         self.use(workflow)
 
     def use(self, workflow: Workflow) -> None:
-        """Go by this workflow from now on; whoever holds the farm need not be told."""
+        """Go by this workflow from now on; holders of the farm need no notice."""
         self.span.cache_clear()
         self.workflow = workflow
-        asked = (workflow.repository_url, workflow.branches)
-        if self._mirrored != asked:
-            path = Path(self.master.basedir) / "mirror.git"
-            url, branches = self._mirrored = asked
-            self.mirroring = Mirroring(path, url, branches=branches, reactor=self.master.reactor)
-            self.history = self.mirroring.history
-        if self._view is not None:
-            self._view.workflow = workflow
-            self._view.mirroring, self._view.history = self.mirroring, self.history
+        if self._watches != workflow.watches:
+            self._watches = workflow.watches
+            self._watch()
+        view = self.newest_view
+        while view is not None:
+            view.workflow = workflow
+            view.mirroring, view.history = self.mirroring, self.history
+            view = view.newest_view
+
+    def _watch(self) -> None:
+        """Have a mirror of each repository; one that is there stays as it is."""
+        parts = {_mirrored_part(one): one for one in self._watches}
+        for gone in self._mirrors.keys() - parts.keys():
+            self._mirrors[gone].history.stop()
+        self._mirrors = {
+            part: self._mirrors.get(part) or self._mirroring(one) for part, one in parts.items()
+        }
+        by_key = {part.key: mirror for part, mirror in self._mirrors.items()}
+        self.mirroring = Mirrorings(by_key, self.master.reactor)
+        self.history = FarmHistory(
+            {key: mirror.history for key, mirror in by_key.items()},
+            {one.name: one.key for one in self._watches if one.name},
+            self._former(by_key),
+        )
+
+    def _former(self, watched: Collection[str]) -> list[MirrorHistory]:
+        """The mirrors of repositories that bench.yml has no more: what they measured stays."""
+        base = Path(self.master.basedir)
+        kept = sorted(mirror_path(base, "x").parent.glob("*.git"))
+        gone = (path for path in kept if path.stem not in watched)
+        return [MirrorHistory(path, str(path), branches=("**",)) for path in gone]
+
+    def _mirroring(self, one: WatchedRepository) -> Mirroring:
+        return Mirroring(
+            mirror_path(Path(self.master.basedir), one.key),
+            one.url,
+            branches=one.push.branches,
+            reactor=self.master.reactor,
+            name=one.name,
+        )
 
     def through(self, store: BenchStore) -> Farm:
         """This farm for one who changes rows through another store; the newest goes on with us.
@@ -90,8 +125,8 @@ class Farm:
         `unguarded` stays the store that everybody may write to.
         """
         view = copy(self)
-        view.store = store
-        self._view = view
+        view.store, view.newest_view = store, None
+        self.newest_view = view
         return view
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
@@ -141,6 +176,11 @@ class Farm:
     def wake(self) -> None:
         """Let the broker run a cycle soon."""
         self.master.mq.produce((SERVICE_NAME, "broker", "wake"), {})
+
+
+def _mirrored_part(one: WatchedRepository) -> WatchedRepository:
+    """Of a repository what its mirror is made by; which files count is asked later."""
+    return replace(one, name="", written="", push=Push(branches=one.push.branches))
 
 
 def bench_builder(testbed: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.history import MirrorHistory, Progress
+from buildbot_bench.plugin.farm.side_by_side import SideBySide
 
 _LOG = Logger()
 
@@ -23,16 +24,20 @@ MOMENT_S = 2.0
 
 
 class Mirroring:
-    """One farm's mirror, from its first clone on."""
+    """The mirror of a repository, from its first clone on; `name` is bench.yml's, if it has one."""
 
-    def __init__(self, path: Path, url: str, *, branches: Sequence[str], reactor: Any) -> None:
+    def __init__(
+        self, path: Path, url: str, *, branches: Sequence[str], reactor: Any, name: str = ""
+    ) -> None:
         self.history = MirrorHistory(
             path,
             url,
             branches=branches,
+            name=name or None,
             on_progress=self._take_progress,
             on_warning=lambda line: _LOG.warn("bench: {line}", line=line),
         )
+        self._written = f"repositories.{name}.url" if name else "repository"
         self._reactor = reactor
         self._is_ready = self._has_looked = self._is_looking = False
         self._trouble: InfraError | None = None
@@ -52,7 +57,7 @@ class Mirroring:
     async def refresh(self) -> None:
         """Fetch, and read what is new of a long history; who comes meanwhile waits for the same.
 
-        Raises InfraError when the repository cannot be had.
+        Raises InfraError when the repository cannot be fetched.
         """
         if self._is_looking:
             while self._is_looking:
@@ -105,7 +110,7 @@ class Mirroring:
             raise InfraError(
                 f"there is no mirror of {self.history.name} yet: {self._trouble.message}",
                 hint=self._trouble.hint
-                or "mend `repository` in bench.yml, or what it names; the farm goes on trying",
+                or f"fix `{self._written}` in bench.yml, or the repository; the farm tries again",
             )
         raise NotYetError(self._said)
 
@@ -129,3 +134,39 @@ class Mirroring:
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             waiter.callback(None)
+
+
+class Mirrorings:
+    """The mirrors of a farm, by what the branches of their repositories have in front."""
+
+    def __init__(self, by_repository: Mapping[str, Mirroring], reactor: Any) -> None:
+        self._all = dict(by_repository)
+        self._looks = SideBySide(reactor)
+
+    def of(self, repository: str) -> Mirroring:
+        """The mirror of a repository that is watched."""
+        return self._all[repository]
+
+    def taken_as_it_is(self) -> None:
+        """Let nobody wait: what is asked is asked of the mirrors as they are now."""
+        for one in self._all.values():
+            one.taken_as_it_is()
+
+    async def refresh(self) -> None:
+        """Bring all up to date; one that cannot be fetched keeps none of the others back.
+
+        Raises InfraError when a repository cannot be fetched.
+        """
+        if len(self._all) == 1:
+            await self._all[""].refresh()
+            return
+        await self._looks.run({one.history.name: one.refresh for one in self._all.values()})
+
+    async def ready(self, repository: str = "") -> None:
+        """Wait, but not for long, until questions about a repository can be answered."""
+        await self._all[repository].ready()
+
+    def view(self) -> dict[str, str]:
+        """What a page shows: of the first mirror that is not ready, if there is one."""
+        views = [one.view() for one in self._all.values()]
+        return next((one for one in views if one["state"] != "ready"), views[0])

@@ -1,6 +1,6 @@
 """Which workloads are measured on which testbeds, which no longer, and where a search runs.
 
-The tables outlive every bench.yml, so whoever reads a testbed's or a workload's name from them
+The tables outlive every bench.yml, so all that read a testbed's or a workload's name from them
 looks it up here, and not in the workflow's own mappings. It measures and ends nothing.
 
 A search stands on one machine from its first boot to its last: what two machines of one kind
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.workflow import BenchJob, DeclaredTestbed
@@ -27,6 +28,7 @@ class Series:
     any of them, and measures all that it compares there. `runs_on` is what bench.yml says.
     `iterations` is None for `auto`: as many as the noise that is known there asks for. `gates` are
     the testbeds that measure the workload before it is measured here; see core.gate.
+    `repositories` are those whose kernels are measured, by what their branches have in front.
     """
 
     testbed: str
@@ -35,6 +37,11 @@ class Series:
     runs_on: str = ""
     pool: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ("",)
+
+    def measures(self, branch: str) -> bool:
+        """Whether the kernels of a branch's repository are measured."""
+        return repository_of(branch) in self.repositories
 
 
 def all_series(jobs: tuple[BenchJob, ...]) -> tuple[Series, ...]:
@@ -66,18 +73,31 @@ def _series_of_job(job: BenchJob) -> tuple[Series, ...]:
             iterations=None if cell.iterations == "auto" else cell.iterations,
             runs_on=cell.runs_on,
             pool=job.pool(cell.runs_on),
+            repositories=job.repositories,
         )
         for cell in job.cells
     )
 
 
-def removal_reason(farm: Farm, testbed: str, workload: str) -> str:
-    """Why a workload cannot be measured on a testbed any more, as a clause; empty when it can."""
+def removal_reason(farm: Farm, testbed: str, workload: str, repository: str = "") -> str:
+    """Why a workload cannot be measured on a testbed any more, as a clause; empty when it can.
+
+    `repository` is the one whose kernels it is measured with; the first one is always there.
+    """
+    if why := repository_removal_reason(farm, repository):
+        return why
     if testbed not in farm.workflow.testbeds:
         return f"testbed {testbed} is no longer in bench.yml"
     if workload not in farm.workflow.workloads_on(testbed):
-        return f"testbed {testbed} no longer measures {workload}: no job of bench.yml has it do so"
+        return f"testbed {testbed} no longer measures {workload}: no job of bench.yml asks for it"
     return ""
+
+
+def repository_removal_reason(farm: Farm, repository: str) -> str:
+    """Why nothing of a repository can be built any more, as a clause; empty when it can."""
+    if farm.workflow.watch(repository) is not None:
+        return ""
+    return f"repository {repository} is no longer in bench.yml"
 
 
 def removal_reasons(farm: Farm, all_series: Iterable[Sequence[str]]) -> list[str]:
@@ -90,9 +110,9 @@ def in_one_line(reasons: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def captures_removal_reason(farm: Farm, testbed: str, workload: str) -> str:
+def captures_removal_reason(farm: Farm, testbed: str, workload: str, repository: str = "") -> str:
     """Why no capture of a workload can be taken on a testbed any more; empty when it can."""
-    why = removal_reason(farm, testbed, workload)
+    why = removal_reason(farm, testbed, workload, repository)
     if why or testbed_of(farm, testbed).profile_s is not None:
         return why
     return f"testbed {testbed} no longer takes captures: it has no `profile` in bench.yml"

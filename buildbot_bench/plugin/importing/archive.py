@@ -1,6 +1,6 @@
 """Reads the result directories of a netbenches tree, and keeps each group, once.
 
-It knows no farm and no git.
+It needs no farm and no git.
 
 Source of the shapes: the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause). A group is what
 was measured of one image with one configuration; beside each other, at times in RAW/, lie
@@ -195,7 +195,7 @@ def _logged(info: Path, name: str) -> tuple[list[ArchivedBoot], set[str]]:
 
 
 def _built_at(uname: str) -> float | None:
-    """When a kernel says that it was built; the names of time zones are not told apart."""
+    """When a kernel says that it was built; the names of time zones are not distinguished."""
     if (match := _BUILT.search(uname)) is None:
         return None
     try:
@@ -216,11 +216,12 @@ _DURATION_S = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportedSeries:
-    """Where the farm would have measured it."""
+    """Where the farm would have measured it; `repository` is what its branches have in front."""
 
     testbed: str
     workload: str
     epoch: str
+    repository: str = ""
 
 
 def is_kept(conn: sa.Connection, group: Group, revision: Revision, series: ImportedSeries) -> bool:
@@ -239,8 +240,8 @@ def keep(
 ) -> bool:
     """Keep it, in the caller's transaction; False when it was kept before.
 
-    There is no artefact: the image counts as one whose builders failed, so that whoever asks for
-    boots of it has it built. The commit counts as unimportant: nobody measures it elsewhere.
+    There is no artefact: the image counts as one whose builders failed, so that a request for
+    boots has it built. The commit counts as unimportant: nobody measures it elsewhere.
     """
     if is_kept(conn, group, revision, series):
         return False
@@ -299,4 +300,5 @@ def _key(group: Group, revision: Revision, series: ImportedSeries) -> str:
     """What names it wherever the archive lies: where it is kept and what was measured."""
     content = [group.series, group.configuration, group.uname, *(str(b.value) for b in group.boots)]
     digest = hashlib.sha256("\0".join(content).encode()).hexdigest()
-    return f"import:{series.testbed}:{series.workload}:{revision.sha}:{digest[:32]}"
+    commit = f"{series.repository}:{revision.sha}" if series.repository else revision.sha
+    return f"import:{series.testbed}:{series.workload}:{commit}:{digest[:32]}"

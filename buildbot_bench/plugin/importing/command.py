@@ -12,10 +12,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.history import MirrorHistory
+from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.branches import branches
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock
 from buildbot_bench.plugin.importing.archive import (
@@ -27,7 +28,7 @@ from buildbot_bench.plugin.importing.archive import (
     read_archive,
 )
 from buildbot_bench.version import ShowVersion
-from buildbot_bench.workflow import Workflow, load
+from buildbot_bench.workflow import WatchedRepository, Workflow, load
 
 _EPILOG = """\
 Each ARCHIVE is a netbenches tree, or a part of one: result directories with
@@ -40,6 +41,14 @@ exit status: 0 all is kept · 2 a mistake in the request · 3 something was refu
 # The archive's name of plain forwarding, with which it began.
 _SAME = {"": "forwarding", "fastforwarding": "forwarding"}
 _STEP = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """The repository whose revisions were measured, and what its mirror has of it."""
+
+    key: str
+    history: MirrorHistory
 
 
 @dataclass(kw_only=True, slots=True)
@@ -88,6 +97,11 @@ def _parser() -> argparse.ArgumentParser:
         "--master", type=Path, required=True, help="the master's directory, started once before"
     )
     parser.add_argument("--db", metavar="URL", help="its database (default: its state.sqlite)")
+    parser.add_argument(
+        "--repository",
+        metavar="NAME",
+        help="which of bench.yml's repositories was measured (default: the first one)",
+    )
     parser.add_argument("--testbed", required=True, help="which of the farm's it was measured on")
     parser.add_argument(
         "--workload",
@@ -107,11 +121,20 @@ def _parser() -> argparse.ArgumentParser:
 def _import(options: argparse.Namespace) -> Tally:
     workflow = load(options.workflow)
     workloads = _workloads(workflow, options)
-    history = MirrorHistory(
-        options.master / "mirror.git", workflow.repository_url, branches=workflow.branches
+    watched = _repository(workflow, options.repository)
+    source = Source(
+        key=watched.key,
+        history=MirrorHistory(
+            mirror_path(options.master, watched.key), watched.url, branches=watched.push.branches
+        ),
     )
     tally = Tally()
     with _database(options) as engine:
+        if not source.history.is_there:
+            raise UsageError(
+                f"the master has no mirror of {watched.written} yet",
+                hint="start the farm once, so that it makes one",
+            )
         for number, found in enumerate(_groups(options.archives), start=1):
             if number % _STEP == 0:
                 print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
@@ -129,8 +152,9 @@ def _import(options: argparse.Namespace) -> Tally:
                         testbed=options.testbed,
                         workload=workload,
                         epoch=options.epoch or found.series,
+                        repository=source.key,
                     )
-                    _take(engine, found, series, history, tally, dry_run=options.dry_run)
+                    _take(engine, found, series, source, tally, dry_run=options.dry_run)
     return tally
 
 
@@ -145,14 +169,14 @@ def _take(
     engine: sa.Engine,
     group: Group,
     series: ImportedSeries,
-    history: MirrorHistory,
+    source: Source,
     tally: Tally,
     *,
     dry_run: bool,
 ) -> None:
     try:
-        revision = _booted(history, group)
-        branch = _branch(engine, history, revision)
+        revision = _booted(source.history, group)
+        branch = _branch(engine, source, revision)
     except UsageError as error:
         tally.refused.append(long_line(f"{group.place}: {error}"))
         return
@@ -193,13 +217,13 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
     return revision
 
 
-def _branch(engine: sa.Engine, history: MirrorHistory, revision: Revision) -> str:
+def _branch(engine: sa.Engine, source: Source, revision: Revision) -> str:
     """The branch of the farm that has a revision; of several the one that it watched first.
 
     Raises:
         UsageError: None of them has it.
     """
-    carriers = history.carriers(revision.sha)
+    carriers = [branch_in(source.key, name) for name in source.history.carriers(revision.sha)]
     with engine.connect() as conn:
         seen = [row.name for row in branches(conn) if row.name in carriers]
     if not carriers:
@@ -207,7 +231,22 @@ def _branch(engine: sa.Engine, history: MirrorHistory, revision: Revision) -> st
             f"{revision.label} is on no branch of this farm",
             hint="let on.push.branches take its branch, and start the farm once",
         )
-    return (seen or [*carriers])[0]
+    return (seen or carriers)[0]
+
+
+def _repository(workflow: Workflow, name: str | None) -> WatchedRepository:
+    """The repository that bench.yml calls so; the first one where none is named.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name is None:
+        return workflow.watches[0]
+    known = {one.name: one for one in workflow.watches if one.name}
+    if name not in known:
+        names = ", ".join(known) or "one alone: leave --repository out"
+        raise UsageError(f"there is no repository {name[:80]!r}", hint=f"this farm has {names}")
+    return known[name]
 
 
 def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:

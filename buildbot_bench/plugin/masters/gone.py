@@ -43,21 +43,44 @@ async def put_back_of_all_gone(farm: Farm) -> None:
                 await store.drop_lease(name, token=token)
 
 
+async def put_back_own(farm: Farm) -> None:
+    """Put back what this master, alone on its tables, had begun before it was started.
+
+    Buildbot has done so by now, unless the database hung up meanwhile: then it ends that start, and
+    takes the master for tidied up at the next one. What ran would never end. To be called before
+    anything is configured that builds.
+    """
+    us = farm.master.masterid
+    if us in await farm.unguarded.busy_masters():
+        _LOG.warn("bench: a start before this one ended before it had put back what ran")
+        await _stopped_again(farm, us)
+
+
+async def _stopped_again(farm: Farm, masterid: int) -> bool:
+    """Have Buildbot tidy up after a master; False when it does not know that one.
+
+    It does so after an active one only, and one that died over the same work is not active.
+    """
+    updates = farm.master.data.updates
+    known = await farm.master.data.get(("masters", masterid))
+    if known is None:
+        return False
+    if not known["active"]:
+        await updates.masterActive(name=known["name"], masterid=masterid)
+    await updates.masterStopped(name=known["name"], masterid=masterid)
+    return True
+
+
 async def put_back(farm: Farm, masterid: int, *, token: str) -> list[int]:
     """End a master's builds, and release the requests that it claims; which they are.
 
     `token` holds the master's lease; LeaseLostError when that is lost: the master may be back.
     """
-    data, store, name = farm.master.data, farm.unguarded, lease_of(masterid)
-    known = await data.get(("masters", masterid))
-    if known is None:
-        return []
-    if not known["active"]:
-        # One who died over the same work left it so; Buildbot tidies up after an active one only.
-        await data.updates.masterActive(name=known["name"], masterid=masterid)
+    store, name = farm.unguarded, lease_of(masterid)
     await store.hold_lease(name, token=token)
-    await data.updates.masterStopped(name=known["name"], masterid=masterid)
+    if not await _stopped_again(farm, masterid):
+        return []
     brids = await store.release_claims(masterid, name=name, token=token)
     if brids:
-        await data.getResourceType("buildrequest").generateEvent(brids, "unclaimed")
+        await farm.master.data.getResourceType("buildrequest").generateEvent(brids, "unclaimed")
     return brids

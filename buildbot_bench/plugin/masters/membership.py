@@ -106,19 +106,23 @@ class Membership(AsyncService):
 
     @async_to_deferred
     async def _beat(self) -> None:
-        began_at = self._reactor.seconds()
-        if began_at - self._beaten_at > HOLD_S / 2:
-            self._steady_since = began_at
+        self._note_pause()
         try:
             await self._router.look()
             if self._router.is_lost:
                 self._end("the connection to the router is lost")
             elif await self._lives():
+                self._note_pause()  # the answer waits for a database that is away
                 await self._run_for_broker()
         except Exception:  # noqa: BLE001 - the database is away for a moment; the next beat asks it
-            _LOG.failure("bench: this master could not show that it lives; it tries again")
+            _LOG.failure("bench: this master could not renew its lease; it tries again")
         else:
             self._beaten_at = self._reactor.seconds()
+
+    def _note_pause(self) -> None:
+        now = self._reactor.seconds()
+        if now - self._beaten_at > HOLD_S / 2:
+            self._steady_since = now
 
     @property
     def _may_seize(self) -> bool:

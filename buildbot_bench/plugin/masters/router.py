@@ -54,7 +54,7 @@ class RouterWatch:
             self._said = True
             _LOG.warn(
                 "bench: there is no router at {url}: builds do not start and pages do not follow"
-                " until it is there; start crossbar, see docs/several-masters.md",
+                " until it is there; start crossbar, see docs/how-to/several-masters.md",
                 url=self._wamp.router_url,
             )
         app = self._wamp.app

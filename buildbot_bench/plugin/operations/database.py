@@ -1,4 +1,4 @@
-"""How a farm's database is found and opened beside its master; it knows no table."""
+"""How a farm's database is found and opened beside its master; it needs no table."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _CONNECTED = sa.table("connected_workers", sa.column("workerid"))
 
 
 def a_master_lives(conn: sa.Connection, now_s: float) -> bool:
-    """Whether a master, on any machine, told of itself of late."""
+    """Whether a master, on any machine, reported of late."""
     newest = sa.select(sa.func.max(_MASTERS.c.last_active)).where(_MASTERS.c.active == 1)
     return now_s - (conn.execute(newest).scalar() or 0) < _SILENT_MASTER_S
 

@@ -58,7 +58,7 @@ async def write_digest(farm: Farm, mail: Mail) -> None:
 
 
 def _told_up_to(farm: Farm, now: float) -> float:
-    """What was withheld up to then is to be told now."""
+    """What was withheld up to then is to be reported now."""
     digest = farm.workflow.notify.digest
     if digest is None:
         return now - WEEK_S

@@ -24,6 +24,7 @@ from buildbot_bench.plugin.db.states import ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
@@ -68,6 +69,7 @@ async def lab_report(
             searches=await _searches(farm, row),
             url=lab_url(farm),
             operator=mail.reply_to or "",
+            item=await item_on(farm, row.testbed),
         )
     )
 

@@ -17,7 +17,7 @@ STATUS, COMMENT = "github-status", "github-comment"
 
 
 class GitHubSite:
-    """GitHub as bench.yml has it."""
+    """GitHub as bench.yml has it for the repository that the culprit is of."""
 
     SETTINGS = GitHub
 

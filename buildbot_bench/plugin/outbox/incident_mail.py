@@ -1,6 +1,6 @@
 """The mails of a breakage and of the end of an incident: to whom, in which thread; written once.
 
-Who was told of the beginning is told of the end, in the same thread.
+Who got a mail of the beginning gets one of the end, in the same thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from buildbot_bench.workflow import Mail
 async def write_breakages(farm: Farm, mail: Mail) -> None:
     """Write the mail of each breakage that was searched to the end and has none.
 
-    Where no culprit was separated nobody is held to be one: author and committer are not told.
+    Where no culprit was separated nobody is held to be one: author and committer get no mail.
     """
     for search in await farm.store.untold_breakages(farm.now() - NEWS_S):
         report = await breakage_report(farm, search)
@@ -54,7 +54,7 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
 
 
 async def write_recoveries(farm: Farm, mail: Mail) -> None:
-    """Write the mail that closes each incident whose end nobody was told of."""
+    """Write the mail that closes each incident whose end nobody heard of."""
     for search in await farm.store.untold_recoveries():
         first = await farm.store.report_of_search(search.id)
         if first is not None:

@@ -27,15 +27,16 @@ from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_re
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
 from buildbot_bench.plugin.outbox.silence_mail import SilenceWatch
+from buildbot_bench.plugin.outbox.workload_mail import write_broken_workloads
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail
 
 _LOG = Logger()
 
-_LOGIN_WANTED = 530  # of the 5yz codes the one that another setting mends
+_LOGIN_WANTED = 530  # of the 5yz codes the one that another setting fixes
 _HINT = "the mail is kept and tried again; look at the farm's mail settings if this lasts"
-_AGAIN_HINT = "it is sent again with the same Message-ID, by which a second copy is known"
+_AGAIN_HINT = "it is sent again; both copies have the same Message-ID"
 _REFUSED_HINT = "look at the recipients and at the sender in the farm's mail settings"
 
 _Answer = tuple[bytes, int, bytes]  # a recipient, and what the server said to it
@@ -73,7 +74,7 @@ class MailRefused(BenchError):  # noqa: N818 - an outcome that is recorded, not 
 
 
 class _WholeMessage(BytesIO):
-    """A message that is read in one piece, whatever was asked for.
+    """A message that is read in one piece, no matter what was asked for.
 
     Twisted doubles the dot at the start of a line piece by piece, so it misses one that opens a
     piece; the server would take it for the end of the mail. `is_sent`: the server has all of it.
@@ -89,11 +90,11 @@ class _WholeMessage(BytesIO):
 class _Sender(smtp.ESMTPSender):
     """Twisted's client, which after the mail was taken takes no notice of what still goes wrong.
 
-    Its own would tell an outcome that was told already, and log that as an error.
+    Its own would report an outcome that was reported already, and log that as an error.
     """
 
     def finishedFileTransfer(self, lastsent: bytes) -> None:
-        """Note that the server has all of the mail, whatever it says of it."""
+        """Note that the server has all of the mail, no matter what it says of it."""
         self.factory.file.is_sent = True
         super().finishedFileTransfer(lastsent)
 
@@ -251,6 +252,7 @@ class MailOutbox:
             write_digest,
             write_quarantines,
             write_alive,
+            write_broken_workloads,
             self._silences.write,
         ):
             try:
@@ -305,7 +307,9 @@ class MailDelivery:
 
     async def settle(self, row: ReportRow, columns: Change) -> ReportRow | None:
         """Change a mail, unless another master was quicker."""
-        return await self._farm.unguarded.change_report(row, **columns)
+        settled = await self._farm.unguarded.change_report(row, **columns)
+        self._farm.store.look_again()
+        return settled
 
     async def deliver(self, row: ReportRow) -> Change:
         """Send it; those of its recipients who were deferred get it later."""

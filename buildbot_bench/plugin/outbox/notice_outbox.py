@@ -1,4 +1,4 @@
-"""What other sites are told of a culprit: written once, beside the mail, and said until taken."""
+"""What other sites hear of a culprit: written once, beside the mail, and said until taken."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class NoticeOutbox:
         if await mail_is_to_wait(self._farm, search):
             return
         report = await report_of(self._farm, search)
-        wanted = [(one.kind, one.target, one.body) for one in await self._wanted(report)]
+        wanted = [(one.kind, one.target, one.body) for one in await self._wanted(report, search)]
         await self._farm.store.add_notices(search.id, wanted, now=self._farm.now())
 
-    async def _wanted(self, report: Report) -> list[WantedNotice]:
+    async def _wanted(self, report: Report, search: SearchRow) -> list[WantedNotice]:
         """What is said where: of one sure culprit that made it worse, and of nothing else."""
         step = report.headline
         if not report.mailable or step is None or len(step.suspects) != 1:
@@ -83,18 +83,19 @@ class NoticeOutbox:
         known = await self._farm.git(self._farm.history.particulars, suspect)
         culprit = NamedCulprit(
             sha=suspect.sha,
+            repository=search.repository,
             reviews=known.reviews,
             line=report.subject.removeprefix("[bench] "),
             markdown=report_markdown(report),
         )
-        sites = sites_of(self._farm).values()
+        sites = sites_of(self._farm, search.repository).values()
         return [notice for site in sites for notice in site.notices(culprit)]
 
 
-def sites_of(farm: Farm) -> Mapping[str, NotifiedSite]:
-    """The sites that bench.yml names, by their keys in it."""
+def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:
+    """The sites that hear of a repository's commits, by their keys in bench.yml."""
     registered = extensions.registered(extensions.SITES)
-    named = farm.workflow.notify.sites
+    named = farm.workflow.notify.sites_of(repository)
     return {name: extensions.load(registered[name])(said) for name, said in named.items()}
 
 
@@ -121,7 +122,9 @@ class NoticeDelivery:
 
     async def settle(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
         """Change a notice, unless another master was quicker."""
-        return await self._farm.unguarded.change_notice(row, **columns)
+        settled = await self._farm.unguarded.change_notice(row, **columns)
+        self._farm.store.look_again()
+        return settled
 
     async def deliver(self, row: NoticeRow) -> Change:
         """Say it, unless the site has it already."""
@@ -156,13 +159,15 @@ class NoticeDelivery:
 
     async def _site(self, notice: NoticeRow) -> Site:
         page = self._page(notice.search_id)
-        for name, site in sites_of(self._farm).items():
+        search = await self._farm.store.search(notice.search_id)
+        repository = search.repository if search else ""
+        for name, site in sites_of(self._farm, repository).items():
             if not notice.kind.startswith(f"{name}-"):
                 continue
             token = await self._token(site.token_secret)
             if speaker := site.speaker(notice.kind, token=token, page=page):
                 return speaker
-        raise SiteRefusal(f"bench.yml names no site for a {notice.kind} any more")
+        raise SiteRefusal(f"bench.yml no longer names a site for a {notice.kind}")
 
     async def _token(self, name: str) -> str:
         token = await self._farm.secret(name)

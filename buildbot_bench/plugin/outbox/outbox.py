@@ -1,7 +1,7 @@
-"""How what was written is delivered, once each, until it is taken; it knows no mail and no site.
+"""How what was written is delivered, once each, until it is taken; it needs no mail and no site.
 
-A row is claimed before an attempt, so that two masters do not deliver it twice. Whoever finds it
-`sending` after its claim has run out knows that this attempt has died.
+A row is claimed before an attempt, so that two masters do not deliver it twice. A master that finds
+it `sending` after its claim has run out knows that this attempt has died.
 """
 
 from __future__ import annotations

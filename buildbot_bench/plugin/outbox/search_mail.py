@@ -60,7 +60,7 @@ def recipients_of(
 ) -> list[str]:
     """The addresses of a report's mail, each once, those of bench.yml first.
 
-    Lists are told when any of the suspects touches their path; author and committer only when
+    Lists get it when any of the suspects touches their path; author and committer only when
     there is one suspect: nobody is accused by lot.
     """
     known = known or {}
@@ -127,7 +127,7 @@ def bare_address(person: str) -> str | None:
     """The address of somebody whom a commit names, if it is one.
 
     A name that somebody chose is left out, and so is an address without a full domain: git makes
-    `user@machine` up when nobody told it better.
+    `user@machine` up when nobody set another.
     """
     try:
         address = parse_address(person)

@@ -8,6 +8,7 @@ from buildbot_bench.plugin.db.states import ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.outbox.farm_mail import farm_envelope, keep_mail, lab_url, owners
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.lab import worker
 from buildbot_bench.render.farm_mails import compose_silence
 from buildbot_bench.workflow import Mail
@@ -81,5 +82,6 @@ async def _report(
             oldest_s=oldest_s,
             trouble=(troubles[0].failure or "") if troubles else "",
             url=lab_url(farm),
+            item=await item_on(farm, testbed),
         )
     )

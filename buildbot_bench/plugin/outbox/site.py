@@ -32,7 +32,7 @@ _NO_ANSWER = (
     ResponseFailed,
 )
 _LATER = frozenset({408, 425, 429})
-# What somebody may mend: GitHub does not even find what a token does not let it see, and a mirror
+# What somebody may fix: GitHub does not even find what a token does not let it see, and a mirror
 # may lag behind the commit.
 _DENIED = frozenset({401, 403, 404})
 HINT = "it is kept and tried again; look at `notify` in bench.yml and at the token if this lasts"
@@ -52,13 +52,15 @@ class SiteDenial(InfraError):  # noqa: N818 - as SiteRefusal
 class NamedCulprit:
     """A commit that made something worse: `line` says it in one, `markdown` is the whole report.
 
-    `reviews` are the Phabricator reviews that its message names: D8526 is 8526.
+    `reviews` are the Phabricator reviews that its message names: D8526 is 8526. `repository` is
+    what its branch has in front: empty of the first one.
     """
 
     sha: str
     reviews: Sequence[int]
     line: str
     markdown: str
+    repository: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +76,7 @@ class WantedNotice:
 
 
 class Site(Protocol):
-    """Something that is told of a culprit."""
+    """Something that hears of a culprit."""
 
     async def say(self, target: str, body: str, *, mark: str) -> None:
         """Say it once: a site that has something with that mark at that target is left alone.
@@ -97,7 +99,7 @@ class SiteKind(Protocol):
 
 
 class NotifiedSite(Protocol):
-    """One site of bench.yml: what it is told of a culprit, and by what."""
+    """One site of bench.yml: what it hears of a culprit, and by what."""
 
     @property
     def token_secret(self) -> str:
@@ -120,7 +122,7 @@ async def call(
     body: Json | None = None,
     form: Mapping[str, str] | None = None,
 ) -> Any:
-    """The JSON that a site answers; nothing of the request, a token among it, is ever told.
+    """The JSON that a site answers; nothing of the request, a token among it, is ever shown.
 
     Raises:
         InfraError: The site does not answer, or not now.

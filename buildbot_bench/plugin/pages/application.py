@@ -18,17 +18,21 @@ from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
+from buildbot_bench.core.figures import percent
 from buildbot_bench.core.profile import cost_ratio, format_folded
+from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
+from buildbot_bench.plugin.pages.library import LibraryPages, chart_library
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.pages.policy import POLICY, guard, source_of
 from buildbot_bench.plugin.queries.captures import TakenCapture, measured_too, taken
-from buildbot_bench.plugin.queries.history import culprits_of
+from buildbot_bench.plugin.queries.history import marks_of_steps
 from buildbot_bench.render.badge import Tone, badge_svg
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
+from buildbot_bench.render.glossary import glossary_html
 
 _PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
 _STACKS = re.compile(rb"([0-9]{1,9})\.folded")
@@ -56,7 +60,7 @@ class _Graph(DeferredResource):
         found = await _made(farm_of(self.master), self._name)
         if found is None:
             request.setResponseCode(404)
-            kind, text = b"text/plain", "there is no such capture\n"
+            kind, text = b"text/plain", "this capture does not exist\n"
         else:
             kind, text = found
         request.setHeader(POLICY, _policy_of(text))
@@ -66,7 +70,7 @@ class _Graph(DeferredResource):
 
 
 def _policy_of(picture: str) -> bytes:
-    """That of a page of its own, which knows nothing of who looks at it."""
+    """That of a page of its own, which does not depend on who looks at it."""
     # The last: what a capture names comes before it, and is escaped.
     scripts = [source_of(script.encode()) for script in _SCRIPT.findall(picture)[-1:]]
     words = " ".join(scripts) or "'none'"
@@ -136,12 +140,19 @@ async def state(farm: Farm) -> tuple[str, Tone]:
             broken = f"does not {newest.kind}"
             return ("well again", Tone.CALM) if newest.recovery else (broken, Tone.ALARM)
         case SearchState.FOUND:
-            marks = await culprits_of(farm, newest)
-            effects = {mark.label: mark.effect or 0.0 for mark in marks}
-            worst = max(effects, key=lambda label: abs(effects[label]))
-            return f"{worst} {effects[worst]:+.1%}", Tone.ALARM if effects[worst] < 0 else Tone.CALM
+            return await _of_culprit(farm, newest)
         case state:
             return _WITHOUT_CULPRIT.get(state, (state.value, Tone.BUSY))
+
+
+async def _of_culprit(farm: Farm, search: SearchRow) -> tuple[str, Tone]:
+    """The commit and the change that the report's headline names."""
+    step = search.headline
+    if step is None:
+        return "no known change", Tone.CALM
+    (mark,) = await marks_of_steps(farm, search, (step,))
+    tone = Tone.ALARM if search.makes_worse(step.effect) else Tone.CALM
+    return f"{mark.label} {percent(step.effect)}", tone
 
 
 _WITHOUT_CULPRIT = {
@@ -151,6 +162,12 @@ _WITHOUT_CULPRIT = {
     SearchState.NOT_REPRODUCED: ("no known change", Tone.CALM),
     SearchState.CANCELLED: ("no known change", Tone.CALM),
 }
+
+
+async def glossary(_farm: Farm) -> str:
+    """What the words of mails and pages mean, as HTML."""
+    return glossary_html()
+
 
 # What programs may expect of a report.
 _SCHEMA = Path(buildbot_bench.__file__).with_name("report.schema.json")
@@ -182,6 +199,8 @@ class BenchPages(Application):
         self.resource.putChild(b"metrics", _Page(master, metrics, b"text/plain; version=0.0.4"))
         self.resource.putChild(b"flamegraph", FlameGraphPages(master))
         self.resource.putChild(b"history", HistoryTexts(master))
+        self.resource.putChild(b"glossary.html", _Page(master, glossary, b"text/html"))
+        self.resource.putChild(b"library", LibraryPages(chart_library()))
         self.resource.putChild(b"badge.svg", _Page(master, badge, b"image/svg+xml"))
 
 

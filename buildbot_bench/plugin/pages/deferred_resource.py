@@ -1,4 +1,4 @@
-"""How what is made for a request is sent, or its failure; it knows no page."""
+"""How what is made for a request is sent, or its failure; it needs no page."""
 
 from __future__ import annotations
 

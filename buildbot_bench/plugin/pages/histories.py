@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -25,6 +26,7 @@ from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
 from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
+from buildbot_bench.plugin.queries.commit_times import CommitTimes
 from buildbot_bench.plugin.queries.history import (
     Mark,
     SeriesPoints,
@@ -47,6 +49,7 @@ class HistoryVersion:
     iteration: int
     marks: tuple[Mark, ...]
     quarantines: tuple[QuarantineRow, ...]
+    dated_late: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +68,7 @@ class Histories:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
+        self._times = CommitTimes()
         # Threads that read thousands of rows at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
 
@@ -77,6 +81,7 @@ class Histories:
             (series.testbed, series.workload, branch)
             for branch in await watched_branches(farm)
             for series in all_series(farm.workflow.bench_jobs)
+            if series.measures(branch)
         ]
         for series in wanted:
             await self.read(farm, *series)
@@ -106,7 +111,8 @@ class Histories:
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
         series = await read_series(farm, testbed, workload, branch)
-        kept = await deferToThread(_compressed_history, testbed, workload, series, news)
+        times = await self._times.of(farm, branch, series.points)
+        kept = await deferToThread(_compressed_history, testbed, workload, series, news, times)
         if series.points:  # nobody fills the memory by asking for what there is not
             self._kept[testbed, workload, branch] = kept
         return kept
@@ -121,6 +127,7 @@ class Histories:
             iteration=self._iterations.get((testbed, workload), 0),
             marks=tuple(await marks_of(farm, testbed, workload, branch)),
             quarantines=tuple(await farm.store.quarantines(testbed)),
+            dated_late=await self._times.found_late(farm, branch),
         )
 
 
@@ -131,10 +138,14 @@ def histories_of(master: Any) -> Histories:
 
 
 def _compressed_history(
-    testbed: str, workload: str, series: SeriesPoints, news: HistoryVersion
+    testbed: str,
+    workload: str,
+    series: SeriesPoints,
+    news: HistoryVersion,
+    times: Sequence[int],
 ) -> KeptHistory:
     named = {"testbed": testbed, "workload": workload, "branch": news.line[0].branch}
-    view = named | as_arrays(series, news.marks)
+    view = named | as_arrays(series, news.marks, times)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
     return KeptHistory(
         news=news,

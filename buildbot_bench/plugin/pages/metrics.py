@@ -69,7 +69,7 @@ async def _states(farm: Farm) -> list[Gauge]:
 def _cycle(farm: Farm) -> Gauge:
     return Gauge(
         name="bench_broker_cycle_seconds",
-        help="What the broker's last cycle took; nothing on a master where it does not run.",
+        help="Duration of the broker's last cycle; absent on a master that does not run it.",
         values={} if farm.cycle_time.seconds is None else {(): farm.cycle_time.seconds},
     )
 
@@ -78,7 +78,7 @@ async def _judged(farm: Farm) -> Gauge:
     record = await track_record(farm)
     return Gauge(
         name="bench_culprits_judged",
-        help="Culprits that the farm named, by what people said of them.",
+        help="Culprits that the farm named, by mark.",
         values={(("was", "real"),): record.right, (("was", "noise"),): record.wrong},
     )
 
@@ -122,14 +122,14 @@ async def _testbeds(farm: Farm) -> list[Gauge]:
 
 
 def _controls(controls: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, float]]]:
-    """What the control image of each testbed tells, if it has one."""
+    """What the control image of each testbed shows, if it has one."""
 
     def known(field: str) -> dict[str, float]:
         return {name: view[field] for name, view in controls.items() if view[field] is not None}
 
     return {
         "bench_control_deviation_ratio": (
-            "How far the newest round of the control image is off its level.",
+            "Deviation of the newest round of the control image from its level.",
             known("deviation"),
         ),
         "bench_control_last_good_timestamp_seconds": (
@@ -145,6 +145,8 @@ async def _series(farm: Farm) -> list[Gauge]:
     newest: dict[tuple[tuple[str, str], ...], float] = {}
     branches = await watched_branches(farm)
     for branch, series in product(branches, all_series(farm.workflow.bench_jobs)):
+        if not series.measures(branch):
+            continue
         point = (await histories.read(farm, series.testbed, series.workload, branch)).newest
         if point is not None:
             labels = (

@@ -16,6 +16,7 @@ from buildbot_bench.core.incident import (
     bracket,
     plan_breakage,
 )
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
     RecoveryReport,
@@ -35,18 +36,10 @@ from buildbot_bench.plugin.queries.breakages import (
     gather_breakage,
     series_that_broke,
 )
+from buildbot_bench.plugin.queries.commit_reviews import reviews_of
+from buildbot_bench.plugin.queries.items import item_of_search
 
 Json = dict[str, Any]
-
-_WORDS = {
-    SearchKind.BUILD: {TrialOutcome.WORKS: "builds", TrialOutcome.BROKEN: "does not build"},
-    SearchKind.BOOT: {
-        TrialOutcome.WORKS: "boots",
-        TrialOutcome.BROKEN: "does not boot",
-        TrialOutcome.HIDDEN: "does not build",
-    },
-}
-_LOST = "was lost to the lab"
 
 
 def search_url(farm: Farm, search: SearchRow) -> str:
@@ -55,7 +48,7 @@ def search_url(farm: Farm, search: SearchRow) -> str:
 
 
 async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | None:
-    """What is to be said of a breakage; None while it is searched, and of one that is mended.
+    """What is to be said of a breakage; None while it is searched, and of one that is fixed.
 
     Of a search that did not separate the culprit it is what all trials tell of its place.
     """
@@ -68,7 +61,8 @@ async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | Non
     old, new = answer.old, answer.new
     if not proved:
         old, new = bracket(inputs.range.n, inputs.evidence)
-    mail = farm.workflow.mail
+    mail, item = farm.workflow.mail, await item_of_search(farm, search)
+    links = farm.workflow.pages_of_commits(search.repository)
     return harmless_breakage(
         BreakageReport(
             farm=farm.workflow.name,
@@ -85,12 +79,15 @@ async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | Non
             ),
             proved=proved,
             detail=answer.detail,
-            tried=tuple(_tried(search, inputs)),
+            tried=tuple(_tried(search, inputs, item)),
             again="" if answer.before is None else revisions[answer.before].label,
             console=await _console(farm, search, revisions[new]),
             url=search_url(farm, search),
             operator=(mail.reply_to or "") if mail else "",
             branch=await branch_to_name(farm, search.branch),
+            item=item,
+            links=links,
+            reviews=await reviews_of(farm, links, revisions[old + 1 : new + 1]),
         )
     )
 
@@ -105,7 +102,9 @@ def _said_of(position: int, inputs: BreakageInputs) -> str:
     return failures[-1].reason if failures else ""
 
 
-def _tried(search: SearchRow, inputs: BreakageInputs) -> Iterator[TriedRevision]:
+def _tried(
+    search: SearchRow, inputs: BreakageInputs, item: ItemUnderTest
+) -> Iterator[TriedRevision]:
     """The revisions that were tried, oldest first; one line for what several trials said alike."""
     said: dict[tuple[int, TrialOutcome], list[Trial]] = {}
     for trial in inputs.evidence.trials:
@@ -113,22 +112,33 @@ def _tried(search: SearchRow, inputs: BreakageInputs) -> Iterator[TriedRevision]
     for (position, outcome), trials in sorted(said.items()):
         yield TriedRevision(
             label=inputs.range.revisions[position].label,
-            outcome=_WORDS[search.kind].get(outcome, _LOST),
+            outcome=_outcome(search.kind, outcome, item),
             tries=sum(trial.tries for trial in trials),
             reason=trials[-1].reason if outcome is not TrialOutcome.WORKS else "",
         )
+
+
+def _outcome(kind: SearchKind, outcome: TrialOutcome, item: ItemUnderTest) -> str:
+    """What became of a trial."""
+    verb = "build" if kind is SearchKind.BUILD else item.iteration
+    match outcome:
+        case TrialOutcome.WORKS:
+            return f"{verb}s"
+        case TrialOutcome.BROKEN:
+            return f"does not {verb}"
+        case TrialOutcome.HIDDEN if kind is SearchKind.BOOT:
+            return "does not build"
+    return f"was lost to the {item.place}"
 
 
 async def _console(farm: Farm, search: SearchRow, revision: Revision) -> str:
     """The end of what the DUT said at the last boot that failed; builds keep no log here."""
     if search.kind is SearchKind.BUILD:
         return ""
-    images = [
-        image
-        for image in await farm.store.images_between(revision.position, revision.position)
-        if image.sha == revision.sha
-    ]
-    ids = [image.id for image in images if image.sha == revision.sha]
+    images = await farm.store.all_images_between(
+        revision.position, revision.position, search.repository
+    )
+    ids = [image.id for image in images if image.variant == revision.sha]
     probes = await farm.store.probes_of(ids, search.testbed, search.workload)
     rows = await farm.store.iterations_of_probes([probe.id for probe in probes])
     return next((row.log for row in reversed(rows) if row.value is None and row.log), "")
@@ -143,7 +153,7 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
         RecoveryReport(
             farm=farm.workflow.name,
             search_id=search.id,
-            kind=_what_failed(search),
+            kind=_what_failed(search, await item_of_search(farm, search)),
             testbed=search.testbed,
             workload=search.workload,
             old=await farm.git(farm.history.resolve, recovery.old_sha),
@@ -153,12 +163,15 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
             difference=recovery.difference,
             url=search_url(farm, search),
             branch=await branch_to_name(farm, search.branch),
+            links=farm.workflow.pages_of_commits(search.repository),
         )
     )
 
 
-def _what_failed(search: SearchRow) -> str:
-    """The kind of a search, or `traffic`."""
+def _what_failed(search: SearchRow, item: ItemUnderTest) -> str:
+    """The kind of a search, `run` where commands fail, or `traffic`."""
+    if search.kind is SearchKind.BOOT and item is ItemUnderTest.COMMAND:
+        return item.iteration
     passes_none = search.breakage is not None and fails_under_traffic(search.breakage.reason)
     return "traffic" if passes_none and search.kind is SearchKind.BOOT else str(search.kind)
 
@@ -166,8 +179,8 @@ def _what_failed(search: SearchRow) -> str:
 async def culprit_label(farm: Farm, search: SearchRow) -> str:
     """The commit that an incident began with."""
     new = search.breakage.new if search.breakage else None
-    if new is None and search.steps:
-        new = max(search.steps, key=lambda step: abs(step.effect)).new
+    if new is None and (step := search.headline):
+        new = step.new
     span = await farm.git(farm.span, search.old_sha, search.new_sha)
     return span.revisions[span.n if new is None else new].label
 
@@ -217,6 +230,7 @@ async def breakage_strip(farm: Farm, search: SearchRow) -> Json:
         "state": str(search.state),
         "commits": inputs.range.n,
         "unit": "",
+        "higher_is_better": True,
         "measured": [],
         "works": by[TrialOutcome.WORKS],
         "built": sorted(evidence.built),
@@ -234,7 +248,7 @@ def _culprits(search: SearchRow, inputs: BreakageInputs) -> list[Json]:
     if answer is None or answer.ending is not Ending.BROKEN:
         return []
     label = inputs.range.revisions[answer.new].label
-    return [{"at": answer.new, "label": label, "effect": -1.0}]
+    return [{"at": answer.new, "label": label, "effect": None}]
 
 
 async def breakage_suspects(farm: Farm, search: SearchRow) -> list[Json]:
@@ -242,7 +256,7 @@ async def breakage_suspects(farm: Farm, search: SearchRow) -> list[Json]:
     inputs = await gather_breakage(farm, search)
     old, new = bracket(inputs.range.n, inputs.evidence)
     labels = [revision.label for revision in inputs.range.revisions]
-    return [{"old": labels[old], "new": labels[new], "probability": 1.0, "effect": -1.0}]
+    return [{"old": labels[old], "new": labels[new], "probability": 1.0, "effect": None}]
 
 
 async def next_trial(farm: Farm, search: SearchRow) -> str:
@@ -252,5 +266,6 @@ async def next_trial(farm: Farm, search: SearchRow) -> str:
     wanted = await deferToThread(plan_breakage, inputs.range.n, inputs.evidence, policy)
     if isinstance(wanted, Breakage):
         return "planning"
-    verb = "building" if search.kind is SearchKind.BUILD else "booting"
+    item = await item_of_search(farm, search)
+    verb = "building" if search.kind is SearchKind.BUILD else item.iterating
     return f"{verb} {inputs.range.revisions[wanted.position].label}"

@@ -1,7 +1,7 @@
 """What building and booting a branch's revisions gave, as two-valued evidence; it decides nothing.
 
 A boot that ended while its testbed was not to be believed is no evidence, nor is one with a tunable
-set. That a kernel was built says that the revision builds, whatever became of its boots.
+set. That a kernel was built says that the revision builds, no matter what became of its boots.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ async def series_that_broke(farm: Farm, search: SearchRow) -> list[Watched]:
     searched, broken = Watched.of(search), []
     for series in all_series(farm.workflow.bench_jobs):
         other = replace(searched, testbed=series.testbed, workload=series.workload)
-        if other == searched:
+        if other == searched or not series.measures(search.branch):
             continue
         known = await tried(farm, other, search.old_position, last)
         tip = broken_tip(known.trials)
@@ -171,7 +171,8 @@ async def _boots(farm: Farm, watched: Watched, images: Sequence[ImageRow]) -> li
         return []
     store, testbed = farm.store, watched.testbed
     probes = await store.probes_of(list(at), testbed, watched.workload)
-    asked = [p for p in probes if p.reason is not ProbeReason.CONTROL and not p.tunables]
+    others = {ProbeReason.CONTROL, ProbeReason.WORKLOAD}
+    asked = [p for p in probes if p.reason not in others and not p.tunables]
     held = await store.quarantines(testbed)
     rows: dict[int, list[BootRow]] = {}
     for row in await store.boots_of(testbed=testbed, workload=watched.workload, image_ids=list(at)):

@@ -158,7 +158,7 @@ async def _missing(farm: Farm, asked: list[ProfileRow]) -> str:
 async def _diff(farm: Farm, between: RevisionRange, old: str, new: str) -> str:
     """The changed lines of the commit between two sides; empty when that is not one commit.
 
-    Also when they cannot be had: a report needs them least.
+    Also when they cannot be made: a report needs them least.
     """
     for before, after in pairwise(between.revisions):
         if (before.sha, after.sha) == (old, new):

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.report import CommitContrast, against_predecessor, newest_measured
 from buildbot_bench.core.revision import SHA_LENGTH, Revision
 from buildbot_bench.core.sample import Sample
@@ -17,6 +18,7 @@ from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import revision_json
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.judgements import mark_json, verdict_json
 from buildbot_bench.plugin.queries.marked import marks_told
 
@@ -32,14 +34,17 @@ async def commit(farm: Farm, named: str) -> Json | None:
     """
     revision = await farm.git(_revision, farm, named)
     warnings = await farm.git(farm.history.oddities, named) if revision else ()
-    sha = revision.sha if revision else named
-    image = await farm.store.image_of(sha, 0) if revision or _SHA.fullmatch(sha) else None
+    repository, text = await farm.git(_place, farm, named)
+    sha = revision.sha if revision else text
+    image = (
+        await farm.store.image_of(sha, 0, repository) if revision or _SHA.fullmatch(sha) else None
+    )
     if image is None:
         return None
     shown = revision_json(revision) if revision else _of_image(image)
     branch = await branch_of_image(farm, image)
-    verdicts = await farm.store.judgements_of_commit(sha)
-    measured = await farm.store.measured_by(sha)
+    verdicts = await farm.store.judgements_of_commit(sha, repository)
+    measured = await farm.store.measured_by(sha, repository)
     return shown | {
         "warnings": list(warnings),
         "branch": branch,
@@ -117,7 +122,8 @@ async def _on_series(
         "testbed": testbed,
         "workload": workload,
         "branch": branch,
-        "gone": removal_reason(farm, testbed, workload),
+        "nouns": (await item_on(farm, testbed)).nouns,
+        "gone": removal_reason(farm, testbed, workload, repository_of(branch)),
         "contrast": contrast_json(found),
         "marked": list(await marks_told(farm, testbed, workload, branch, image.position)),
         "verdict": None if verdict is None else await _verdict(farm, verdict),
@@ -142,6 +148,14 @@ def _in_order(farm: Farm, found: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those of bench.yml in its order, then by name."""
     known = [(series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)]
     return [one for one in known if one in found] + sorted(found.difference(known))
+
+
+def _place(farm: Farm, named: str) -> tuple[str, str]:
+    """The repository and the name in it; the first one, where there is none of that name."""
+    try:
+        return farm.history.place(named)
+    except UsageError:
+        return "", named
 
 
 def _revision(farm: Farm, named: str) -> Revision | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.rows import ImageRow
@@ -28,7 +29,9 @@ async def measured_commit(
     named |= {"sha": images[-1].sha, "position": position}
     held = await contrast_of(farm, images[-1], branch, testbed, workload)
     values = await _values(farm, testbed, workload, images)
-    return named | values | {"contrast": contrast_json(held)}
+    links = farm.workflow.pages_of_commits(repository_of(branch))
+    pages = {"commit": links.commit(images[-1].sha), "diff": links.diff(images[-1].sha)}
+    return named | values | {"contrast": contrast_json(held), "links": pages}
 
 
 async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | None:
@@ -38,8 +41,10 @@ async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | No
         return None
     span = await farm.git(span_of, farm, search)
     revision = span.revisions[offset]
-    found = await farm.store.images_between(revision.position, revision.position)
-    images = [image for image in found if image.sha == revision.sha]
+    found = await farm.store.all_images_between(
+        revision.position, revision.position, search.repository
+    )
+    images = [image for image in found if image.variant == revision.sha]
     values = await _values(farm, search.testbed, search.workload, images)
     return revision_json(revision) | values
 

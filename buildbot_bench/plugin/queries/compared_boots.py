@@ -12,13 +12,14 @@ from buildbot_bench.core.ab_test import (
     of_newest_epoch,
     recorded_boots,
 )
-from buildbot_bench.core.item import item_of
+from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import IterationRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.items import item_on
 
 SeriesName = tuple[str, str]
 
@@ -90,16 +91,18 @@ async def read_values(
     unit = max(units, key=units.count, default=PPS.unit)
     testbed, workload = series
     metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
-    return _series_values(ab_test, series, metric, rows, others)
+    item = item_of(rows[0].facts) if rows else await item_on(farm, testbed)
+    return _series_values(ab_test, series, metric, (rows, others), item)
 
 
 def _series_values(
     ab_test: AbTestRow,
     series: SeriesName,
     metric: Metric,
-    rows: Sequence[IterationRow],
-    others: Sequence[IterationRow],
+    of_newest: tuple[Sequence[IterationRow], Sequence[IterationRow]],
+    item: ItemUnderTest,
 ) -> SeriesValues:
+    rows, others = of_newest
     images = images_of(ab_test, series)
     counted = [
         (*images[row.image_id, row.tunables], row) for row in rows if row.unit == metric.unit
@@ -107,7 +110,6 @@ def _series_values(
     epoch = rows[0].epoch if rows else ""
     labels = [variant.label for variant in ab_test.variants]
     of_others = ((labels[images[row.image_id, row.tunables][0]], row.epoch) for row in others)
-    item = item_of(rows[0].facts if rows else ())
     note = left_out(of_others, epoch, item)
     again = f"; measure what is missing by `bench-compare --extend {ab_test.id}`"
     lacking = len({place for place, _, _ in counted}) < len(labels)

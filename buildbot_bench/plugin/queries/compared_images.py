@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from buildbot_bench.core.ab_test import ImageBoots, SeriesValues, VariantPlan
+from buildbot_bench.core.ab_test import ImageBoots, SeriesValues, VariantPlan, why_one_image
 from buildbot_bench.core.evidence import cannot_relink, is_alike
-from buildbot_bench.core.sample import NoiseClass
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
@@ -15,7 +14,7 @@ from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 
 MOST_LOST = 2
-"""Further images of a variant that could not be had, after which no other one is tried."""
+"""Further images of a variant that could not be made, after which no other one is tried."""
 
 _UNUSABLE = frozenset({ImageState.UNTESTABLE, ImageState.FAILED})
 
@@ -63,13 +62,10 @@ class KnownImages:
         )
 
     def _why_none(self, values: SeriesValues) -> str:
-        if values.metric.noise is NoiseClass.EXACT:
-            return f"{values.metric.unit} do not depend on the link order"
-        if said := values.facts.get(ONE_IMAGE):
-            return said
-        if cannot_relink(self.images):
-            return f"the job {self.job!r} cannot relink, a further image came out as the first"
-        return "one of each was asked for" if self.ab_test.images == 1 else ""
+        said = values.facts.get(ONE_IMAGE, "")
+        if not said and cannot_relink(self.images):
+            said = f"the job {self.job!r} cannot relink, a further image came out as the first"
+        return why_one_image(values.metric, most=self.ab_test.images, otherwise=said)
 
     def _why_no_more(self, place: int, values: SeriesValues) -> str:
         reasons = [
@@ -94,10 +90,12 @@ class KnownImages:
 async def known_images(farm: Farm, ab_test: AbTestRow) -> KnownImages:
     """The images that a comparison boots, and what became of them."""
     probes = await farm.store.probes_of_ab_test(ab_test.id) if ab_test.further else []
+    images = await farm.store.images_of_ab_test(ab_test.id)
+    repository = images[0].repository if images else ""
     return KnownImages(
         ab_test=ab_test,
-        images=await farm.store.images_of_ab_test(ab_test.id),
-        job=farm.workflow.build_job.name,
+        images=images,
+        job=farm.workflow.build_job_of(repository).name,
         refused=refused_kernels(ab_test, probes),
     )
 

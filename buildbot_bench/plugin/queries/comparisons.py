@@ -1,4 +1,4 @@
-"""How comparisons of variants stand, and what their boots told; it changes nothing."""
+"""How comparisons of variants stand, and what their boots reported; it changes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch
+from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     SeriesName,
@@ -41,6 +41,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
 )
 from buildbot_bench.plugin.queries.compared_images import KnownImages, known_images
 from buildbot_bench.plugin.queries.history import read_series
+from buildbot_bench.plugin.queries.items import item_of_comparison
 from buildbot_bench.plugin.queries.waits import Waits, waits
 
 _OUTCOMES_KEPT = 256
@@ -50,7 +51,7 @@ Json = dict[str, Any]
 
 
 class ComparisonViews:
-    """Reads the tables for whoever looks, once: the noise of a series is not learnt again."""
+    """Reads the tables for a reader, once: the noise of a series is not learnt again."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
@@ -100,6 +101,7 @@ class ComparisonViews:
             "now": ab_test.detail
             or ("" if ab_test.ended else await self._activity(ab_test, known.images, waits_for)),
             "waits_for": waits_for,
+            "nouns": (await item_of_comparison(self._farm, ab_test)).nouns,
             "priority": str(ab_test.priority),
             "created_at": ab_test.created_at,
             "ended_at": ab_test.ended_at,
@@ -184,8 +186,14 @@ class ComparisonViews:
     async def _branch_of_base(self, ab_test: AbTestRow) -> str:
         """The branch whose history tells the noise; the first, of a base that none has."""
         base = await self._farm.store.image(ab_test.variants[0].image_id)
-        of_base = base and (base.branch or await branch_of_commit(self._farm, base.sha))
-        return of_base or await first_branch(self._farm)
+        if base is None:
+            return await first_branch(self._farm)
+        of_base = base.branch
+        if of_base is None or not is_watched(of_base):
+            of_base = await branch_of_commit(self._farm, base.sha, base.repository)
+        if is_watched(of_base):
+            return of_base
+        return await first_branch(self._farm, base.repository)
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""
@@ -213,10 +221,8 @@ class ComparisonViews:
         self._waits = self._waits or await waits(self._farm)
         unbuilt = (i for i in images if i.state in {ImageState.WANTED, ImageState.BUILDING})
         if (image := next(unbuilt, None)) is not None and ab_test.id not in self._waits.ab_tests:
-            builder = self._farm.workflow.build_job.name
-            begun = image.state is ImageState.BUILDING
-            wait = WaitForBuild(label=image.label, builder=builder if begun else None)
-            return what_it_waits_for(wait)
+            unknown = what_it_waits_for(WaitForBuild(label=image.label))
+            return self._waits.images.get(image.id, unknown)
         return self._waits.ab_tests.get(ab_test.id, "")
 
     async def _activity(
@@ -264,7 +270,7 @@ def variants_of(ab_test: AbTestRow) -> list[Json]:
 
 
 async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:
-    """What the lab told of the boots of each variant, by testbed, what differs first."""
+    """What the lab reported of the boots of each variant, by testbed, what differs first."""
     boots = await boots_of(farm, ab_test)
     return [
         {

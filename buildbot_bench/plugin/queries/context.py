@@ -9,13 +9,16 @@ from functools import lru_cache
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.report import (
+    NOT_HEEDED,
     Context,
     ControlRecord,
     ImageRecord,
     ProbeRecord,
     SeriesSamples,
+    one_layout,
     replay_stages,
     runners_up,
 )
@@ -50,8 +53,9 @@ async def context_of(
     times = frozenset(probe.at_s for probe in probes if probe.value is not None)
     known = (inputs.range.n, inputs.evidence, inputs.policy)
     tip = await farm.store.newest_commit(search.branch)
+    images = await _images(farm, search, inputs)
     return Context(
-        images=await _images(farm, search, inputs),
+        images=images,
         series=await _other_series(farm, search, answer),
         later=await _later(farm, search, inputs, tip) if tip else (),
         tip=tip.revision if tip else None,
@@ -60,12 +64,13 @@ async def context_of(
         captures=await captures_of(farm, search, inputs.range),
         control=await _control(farm, search.testbed),
         one_order=not inputs.policy.images,
+        one_layout=_one_layout(inputs, images),
         prior=inputs.prior,
     )
 
 
 async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
-    """What the testbed's control image tells; None without one."""
+    """What the testbed's control image shows; None without one."""
     state = await control_state(farm, testbed)
     if state is None:
         return None
@@ -97,6 +102,15 @@ async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[
     )
 
 
+def _one_layout(inputs: SearchInputs, images: Sequence[ImageRecord]) -> str:
+    """Why no step is separated from luck with the link order, where runs vary the other luck."""
+    policy = inputs.policy
+    if policy.images or policy.layout or policy.counted or not inputs.samples:
+        return ""
+    said = [told for one in images for name, told in one.facts if name == RANDOMISED_FACT]
+    return one_layout(inputs.samples[0].metric, NOT_HEEDED, said)
+
+
 def _record(image: ImageRow, first: int, iterations: Iterable[IterationRow]) -> ImageRecord:
     good = [row for row in iterations if row.is_primary and row.value is not None]
     return ImageRecord(
@@ -123,7 +137,11 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
         return ()
     near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
     first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
-    there = [(series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)]
+    there = [
+        (series.testbed, series.workload)
+        for series in all_series(farm.workflow.bench_jobs)
+        if series.measures(search.branch)
+    ]
     found = [await _series(farm, search, series, first, last) for series in there]
     # Of what is not measured any more, what it said stays.
     past = [

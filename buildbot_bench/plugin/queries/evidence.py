@@ -1,7 +1,7 @@
-"""What the tables and the mirror know of a search's range, in the core's words.
+"""What the tables and the mirror have of a search's range, in the core's words.
 
 Here is also which images count for a search that carries a fix along, and which further images of
-a revision can be had: the same code, linked in another order. It asks for none.
+a revision can be made: the same code, linked in another order. It asks for none.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
     Relinks,
     SearchTerms,
-    cannot_relink,
     comparable_samples,
     evidence_of,
+    may_relink,
     policy_of,
     relinks_among,
     usual_build_s,
 )
+from buildbot_bench.core.item import is_randomised
 from buildbot_bench.core.report import AppliedFix
-from buildbot_bench.core.revision import ABBREVIATION_LENGTH, RevisionRange
+from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Costs, Evidence, SearchPolicy
 from buildbot_bench.core.touched import CommitPrior
@@ -66,17 +68,16 @@ async def applied_fix(
         return None
     built = list(images)
     fits = await farm.git(farm.fits, search.fix_sha, tuple(image.sha for image in built))
-    misfits = [image for image in built if fits[image.sha] is Fit.NOT]
-    return AppliedFix(
-        fix=search.fix_sha[:ABBREVIATION_LENGTH],
-        applied=len({image.sha for image in built if fits[image.sha] is Fit.FITS}),
-        left_out=tuple(dict.fromkeys(image.label for image in misfits)),
+    return AppliedFix.of_builds(
+        search.fix_sha,
+        applied=(image.sha for image in built if fits[image.sha] is Fit.FITS),
+        left_out=(image.label for image in built if fits[image.sha] is Fit.NOT),
     )
 
 
-async def relinks_of(farm: Farm, variant: str, position: int) -> Relinks:
-    """What is known of the images of a variant of the revision at a position."""
-    images = await farm.store.all_images_between(position, position)
+async def relinks_of(farm: Farm, variant: str, position: int, repository: str) -> Relinks:
+    """What is known of the images of a variant of a repository's revision at a position."""
+    images = await farm.store.all_images_between(position, position, repository)
     return relinks_among([image for image in images if image.variant == variant])
 
 
@@ -117,7 +118,8 @@ def span_of(farm: Farm, search: NewSearch) -> RevisionRange:
 async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> SearchInputs:
     """Read what is known of a range; images of a rewritten history do not count."""
     first = span.old.position
-    built = await farm.store.all_images_between(first, span.new.position)
+    repository = repository_of(search.branch)
+    built = await farm.store.all_images_between(first, span.new.position, repository)
     images = await images_for(farm, search, span, built)
     samples = await farm.store.samples_of_images(
         image_ids=list(images),
@@ -131,11 +133,11 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     prior = await prior_of(farm, search, span, images.values(), no_ops)
     touched = prior.weights if prior else None
     weights = await weights_by_exact_figures(farm, search, span, touched)
-    policy = await _policy(farm, search, images=not cannot_relink(images.values()))
+    policy = await _policy(farm, search, images=may_relink(images.values()))
     return SearchInputs(
         range=span,
         evidence=evidence,
-        costs=costs(farm, search.testbed, images),
+        costs=costs(farm, search.testbed, images, repository),
         policy=replace(policy, weights=weights),
         images=images,
         samples=tuple(replace(sample, position=sample.position - first) for sample in comparable),
@@ -143,14 +145,14 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     )
 
 
-def costs(farm: Farm, testbed: str, images: dict[int, ImageRow]) -> Costs:
+def costs(farm: Farm, testbed: str, images: dict[int, ImageRow], repository: str = "") -> Costs:
     """What this farm's builds took, and what its workflow says of the testbed."""
     declared = testbed_of(farm, testbed)
     return Costs(
         build_s=usual_build_s(images.values(), ASSUMED_BUILD_S),
         boot_s=declared.boot_s,
         run_s=declared.run_s,
-        builders=len(farm.workflow.build_job.runs_on),
+        builders=len(farm.workflow.build_job_of(repository).runs_on),
     )
 
 
@@ -174,4 +176,5 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         comparable_samples(samples),
         first=search.old_position,
         images=images,
+        randomised=is_randomised(await farm.store.facts_on(search.testbed, search.workload)),
     )

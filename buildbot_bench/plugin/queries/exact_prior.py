@@ -18,13 +18,15 @@ async def weights_by_exact_figures(
 ) -> tuple[float, ...] | None:
     """What an exact testbed counted of the search's workload, as prior weights over `base`.
 
-    Gates come first, then whatever else counts it; None without base and without such a testbed.
+    Gates come first, then all others that count it; None without base and without such a testbed.
     """
     gates = series_at(farm, search.testbed, search.workload).gates
     counting = [
         series.testbed
         for series in all_series(farm.workflow.bench_jobs)
-        if series.workload == search.workload and series.testbed != search.testbed
+        if series.workload == search.workload
+        and series.testbed != search.testbed
+        and series.measures(search.branch)
     ]
     old, new = span.old.position, span.new.position
     for testbed in dict.fromkeys((*gates, *counting)):

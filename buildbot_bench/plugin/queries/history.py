@@ -12,18 +12,25 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
-from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import JudgementState, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
-from buildbot_bench.plugin.farm.series import all_series, removal_reason, removed_series
+from buildbot_bench.plugin.farm.series import (
+    Series,
+    all_series,
+    removal_reason,
+    removed_series,
+    repository_removal_reason,
+)
 from buildbot_bench.plugin.queries.incidents import step_within
 
 Json = dict[str, Any]
@@ -161,6 +168,7 @@ def _stretches(points: Sequence[PointRow], changes: Sequence[int]) -> Iterable[l
 
 
 _WHOLE_FROM = 10_000.0
+_OPINIONS = frozenset({MarkKind.EXPECTED, MarkKind.NOISE, MarkKind.FIXED})
 _ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 
 
@@ -169,7 +177,7 @@ class Mark:
     """A commit that changed the level: found by a search, or an alarm without one.
 
     `effect` is a fraction of the old level; `searchid` is None for an alarm. `sha` is empty where
-    no image tells it.
+    no image gives it. `said` is the last word that a person said of it, and `by` who.
     """
 
     kind: str
@@ -178,6 +186,8 @@ class Mark:
     effect: float | None
     searchid: int | None
     sha: str = ""
+    said: str = ""
+    by: str = ""
 
 
 async def series_list(farm: Farm) -> list[Json]:
@@ -186,16 +196,24 @@ async def series_list(farm: Farm) -> list[Json]:
     Branch by branch, in the file's order, then those that are not watched any more.
     """
     watched = await watched_branches(farm)
-    measured = [
-        (series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)
-    ]
+    measured = all_series(farm.workflow.bench_jobs)
     past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
     found = []
     for branch in await known_branches(farm):
         there: Json = {"branch": branch}
-        why = "" if branch in watched else f"branch {branch} is no longer watched"
+        why = repository_removal_reason(farm, repository_of(branch))
+        if not why and branch not in watched:
+            why = f"branch {branch} is no longer watched"
         gone = {"gone": why} if why else {}
-        found += [there | {"testbed": one, "workload": of} | gone for one, of in measured]
+        found += [
+            there | {"testbed": series.testbed, "workload": series.workload} | gone
+            for series in measured
+            if series.measures(branch)
+        ]
+        found += [
+            there | {"testbed": one, "workload": of, "gone": why or _needed_no_more(farm, branch)}
+            for one, of in await _series_without(farm, branch, measured)
+        ]
         found += [
             there | {"testbed": one, "workload": of, "gone": why or reason}
             for one, of, reason in past
@@ -203,10 +221,27 @@ async def series_list(farm: Farm) -> list[Json]:
     return found
 
 
-def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
+async def _series_without(
+    farm: Farm, branch: str, measured: Sequence[Series]
+) -> list[tuple[str, str]]:
+    """Of what is measured, that which knows a branch's repository from the past alone."""
+    silent = {(one.testbed, one.workload) for one in measured if not one.measures(branch)}
+    if not silent:
+        return []
+    known = await farm.store.measured_series_of(repository_of(branch))
+    return [series for series in known if series in silent]
+
+
+def _needed_no_more(farm: Farm, branch: str) -> str:
+    job = farm.workflow.build_job_of(repository_of(branch)).name
+    return f"no job of bench.yml that measures needs {job} any more"
+
+
+def as_arrays(series: SeriesPoints, marks: Sequence[Mark], times: Sequence[int]) -> Json:
     """A series, one entry a revision and epoch.
 
-    Arrays of equal length: positions, labels, means, lows, highs, counts. `bands` are the noise
+    Arrays of equal length: positions, labels, times, means, lows, highs, counts. `times` are those
+    of the commits, in seconds since the epoch, 0 where there is none. `bands` are the noise
     bands of the stretches between changes, `marks` the changes, `epochs` where a new one begins.
     """
     points = series.points
@@ -215,6 +250,7 @@ def as_arrays(series: SeriesPoints, marks: Sequence[Mark]) -> Json:
         "higher_is_better": series.metric.higher_is_better,
         "positions": [point.position for point in points],
         "labels": [point.label for point in points],
+        "times": list(times),
         "means": [_shown(point.mean) for point in points],
         "lows": [_shown(point.low) for point in points],
         "highs": [_shown(point.high) for point in points],
@@ -235,7 +271,9 @@ def _shown(value: float) -> float:
 async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list[Mark]:
     """The culprits of searches and of incidents, and the alarms at other commits, on a branch."""
     line = await farm.store.line_of(branch)
-    searches = await farm.store.searches_over(testbed, workload, -1, 2**31 - 1)
+    searches = await farm.store.searches_over(
+        testbed, workload, -1, 2**31 - 1, repository=repository_of(branch)
+    )
     culprits = {
         mark.position: mark
         for search in reversed(searches)
@@ -248,15 +286,17 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
         step = search and step_within(search, member.on(search.branch))
         if search and step:
             found = replace(step, effect=step.effect if member.effect is None else member.effect)
-            (mark,) = await _marks_of_steps(farm, search, (found,))
+            (mark,) = await marks_of_steps(farm, search, (found,))
             if is_on(line, search.branch, mark.position):
                 culprits[mark.position] = mark
-    alarms = {}
+    alarms: dict[int, Mark] = {}
+    verdicts: dict[int, int] = {}
     for state in _ALARMS:
         for row in await farm.store.judgements(state):
             if (row.testbed, row.workload) != (testbed, workload):
                 continue
             if row.branch is None or is_on(line, row.branch, row.new_position):
+                verdicts[row.new_position] = row.id
                 alarms[row.new_position] = Mark(
                     kind="alarm",
                     position=row.new_position,
@@ -264,15 +304,37 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
                     effect=row.effect,
                     searchid=row.search_id,
                 )
-    return sorted((alarms | culprits).values(), key=lambda mark: mark.position)
+    all_marks = await _with_words(farm, alarms | culprits, verdicts)
+    return sorted(all_marks, key=lambda mark: mark.position)
+
+
+async def _with_words(farm: Farm, marks: dict[int, Mark], verdicts: dict[int, int]) -> list[Mark]:
+    """The marks by position, each with the last opinion on its search or its verdict.
+
+    `verdicts` has the ids of those by position.
+    """
+    opinions = [word for word in await farm.store.newest_marks() if word.kind in _OPINIONS]
+    of_search = {word.search_id: word for word in opinions if word.search_id is not None}
+    of_verdict = {word.judgement_id: word for word in opinions if word.judgement_id is not None}
+    found = []
+    for position, mark in marks.items():
+        words = [of_search.get(mark.searchid or 0), of_verdict.get(verdicts.get(position, 0))]
+        last = max((one for one in words if one), key=lambda one: one.id, default=None)
+        found.append(mark if last is None else replace(mark, said=_said(last), by=last.author))
+    return found
+
+
+def _said(word: MarkRow) -> str:
+    return f"fixed by {word.fixed_label}" if word.kind is MarkKind.FIXED else str(word.kind)
 
 
 async def culprits_of(farm: Farm, search: SearchRow) -> list[Mark]:
     """The steps that a search found, in the order of its answer."""
-    return await _marks_of_steps(farm, search, search.steps)
+    return await marks_of_steps(farm, search, search.steps)
 
 
-async def _marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) -> list[Mark]:
+async def marks_of_steps(farm: Farm, search: SearchRow, steps: Iterable[Step]) -> list[Mark]:
+    """Steps of a search, each with the commit that is the first to show it."""
     return [
         Mark(
             kind="culprit",

@@ -169,7 +169,9 @@ async def alarmed_elsewhere(
     related = {
         (series.testbed, series.workload)
         for series in all_series(farm.workflow.bench_jobs)
-        if series.workload == new.workload and series.testbed != new.testbed
+        if series.workload == new.workload
+        and series.testbed != new.testbed
+        and series.measures(branch)
     }
     found: set[Direction] = set()
     for row in await farm.store.alarms_over(branch, old.position, new.position):
@@ -228,7 +230,7 @@ async def confirmations_are_awaited(farm: Farm, search: SearchRow) -> bool:
     others = {
         (series.testbed, series.workload)
         for series in all_series(farm.workflow.bench_jobs)
-        if series.testbed not in held
+        if series.testbed not in held and series.measures(search.branch)
     } - {(search.testbed, search.workload)}
     at = search.old_position + found.new
     return bool(others) and (

@@ -12,6 +12,7 @@ from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
+from buildbot_bench.plugin.queries.items import item_of_farm, item_on
 from buildbot_bench.plugin.queries.waits import Waits, waits
 
 Json = dict[str, Any]
@@ -32,12 +33,13 @@ async def lab(farm: Farm) -> Json:
         "branch": await first_branch(farm),
         "branches": list(await watched_branches(farm)),
         "testbeds": [await _testbed(farm, name, found) for name in sorted(farm.workflow.testbeds)],
-        "builders": [await worker(farm, name) for name in farm.workflow.build_job.runs_on],
+        "builders": [await worker(farm, name) for name in farm.workflow.builders],
         "images": [
             {"label": i.label, "image": i.ordinal, "state": str(i.state), "since": i.changed_at}
             for i in images
         ],
         "masters": await masters(farm),
+        "nouns": (await item_of_farm(farm)).nouns,
     }
 
 
@@ -94,6 +96,7 @@ async def _testbed(farm: Farm, name: str, found: Waits) -> Json:
         "trouble": await _trouble(farm, name, newest),
         "control": await control_view(farm, name),
         "quarantine": quarantine,
+        "nouns": (await item_on(farm, name)).nouns,
     }
 
 
@@ -150,7 +153,7 @@ async def _entry(farm: Farm, probe: ProbeRow) -> Json:
 async def _doing(farm: Farm, probe: ProbeRow, image: ImageRow | None) -> str:
     """`measuring`, or what it waits for."""
     if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
-        return "waiting for its kernel"
+        return f"waiting for its {(await item_on(farm, probe.testbed)).built}"
     if probe.brid is None:
         return "waiting"
     request = await farm.master.data.get(("buildrequests", str(probe.brid)))

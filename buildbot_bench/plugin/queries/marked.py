@@ -63,8 +63,7 @@ def noise_with_marks(noise: Noise, history: Sequence[Sample], marks: Sequence[Se
 
 def sure_steps(search: SearchRow) -> list[Step]:
     """The steps that a search states for sure."""
-    least = 1 - search.error
-    return [step for step in search.steps if step.separated and step.probability >= least]
+    return [step for step in search.steps if step.is_sure(search.error)]
 
 
 async def said_noise(farm: Farm) -> frozenset[int]:

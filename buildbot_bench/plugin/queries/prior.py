@@ -46,7 +46,7 @@ async def prior_of(
     images: Collection[ImageRow],
     no_ops: frozenset[int],
 ) -> CommitPrior | None:
-    """The prior of a search over a range; None when no build of it told what it read.
+    """The prior of a search over a range; None when no build of it reported what it read.
 
     `no_ops` are indices into the range. Captures that were taken after the search do not count: it
     did not know them.

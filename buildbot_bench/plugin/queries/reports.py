@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from twisted.logger import Logger
 
-from buildbot_bench import extensions
-from buildbot_bench.core.item import item_of
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.judge import Said
-from buildbot_bench.core.legible import long_line, one_line
-from buildbot_bench.core.report import AddedSection, Context, ProbeRecord, Report, Setting, compose
-from buildbot_bench.core.sample import PPS
+from buildbot_bench.core.report import Context, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
+from buildbot_bench.core.report.steps import state_changes
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.queries.commit_reviews import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
 from buildbot_bench.plugin.queries.marked import marked_changes, marks_told
+from buildbot_bench.render.sections import with_sections
 
 _LOG = Logger()
-
-# A section is for a reader of a mail; what is longer belongs on a page of its own.
-MOST_ADDED_LINES = 100
 
 
 async def report_of(farm: Farm, search: SearchRow) -> Report:
@@ -46,7 +46,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         answer=answer,
         samples=inputs.samples,
         setting=replace(
-            _setting(farm, search, inputs, known),
+            _setting(farm, search, inputs, await _item(farm, search, known)),
             carried=await applied_fix(farm, search, inputs.images.values()),
             branch=await branch_to_name(farm, search.branch),
         ),
@@ -62,21 +62,21 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             record=await track_record(farm),
             expected=expected,
             marked=await marks_told(farm, *series, search.new_position),
+            stated=search.stated or NOTHING_STATED,
         ),
     )
-    return replace(report, added=tuple(added_sections(report)))
+    report = replace(report, reviews=await _reviews(farm, report))
+    return with_sections(report, _section_failed)
 
 
-def added_sections(report: Report) -> Iterator[AddedSection]:
-    """What installed packages add; a section that fails is logged, and the report goes without."""
-    for name, point in extensions.added(extensions.SECTIONS).items():
-        try:
-            section: AddedSection | None = extensions.load(point)(report)
-            if section is not None:
-                lines = tuple(long_line(line) for line in section.lines[:MOST_ADDED_LINES])
-                yield AddedSection(title=one_line(section.title), lines=lines)
-        except Exception:  # noqa: BLE001 - what strangers wrote must not keep a mail back
-            _LOG.failure("bench: the report's section {section!r} failed", section=name)
+def _section_failed(name: str, _error: Exception) -> None:
+    _LOG.failure("bench: the report's section {section!r} failed", section=name)
+
+
+async def _reviews(farm: Farm, report: Report) -> tuple[str, ...]:
+    """The reviews of the one commit that a report names; of several suspects none."""
+    step = report.headline
+    return () if step is None else await reviews_of(farm, report.setting.links, step.suspects)
 
 
 def answer_of(search: SearchRow) -> Answer:
@@ -121,6 +121,7 @@ def _records(
                 image=image.ordinal,
                 failure=probe.failure or str(probe.state),
                 at_s=probe.ended_at or probe.created_at,
+                made=False,
             )
         ]
     return [
@@ -139,17 +140,49 @@ def _records(
     ]
 
 
+def metric_of(inputs: SearchInputs) -> Metric:
+    """What a search measured; packets where it measured nothing."""
+    return inputs.samples[0].metric if inputs.samples else PPS
+
+
+async def stated_of(farm: Farm, search: SearchRow) -> StatedChanges:
+    """The figures of an ended search, as its report works them out of what is measured now.
+
+    Where nobody can read the range any more they are the search's own.
+    """
+    answer = answer_of(search)
+    if not answer.steps:
+        return NOTHING_STATED
+    try:
+        inputs = await gather(farm, search)
+    except UsageError:  # a rewritten branch dropped it
+        return estimates(answer)
+    return state_changes(
+        inputs.range,
+        answer,
+        inputs.samples,
+        metric=metric_of(inputs),
+        error=search.error,
+        no_ops=inputs.evidence.same_as_previous,
+    )
+
+
 def _plain(inputs: SearchInputs) -> list[ImageRow]:
     return [image for image in inputs.images.values() if image.ordinal == 0]
 
 
-def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, known: Context) -> Setting:
+async def _item(farm: Farm, search: SearchRow, known: Context) -> ItemUnderTest:
+    """What the facts of its boots say; without boots, what its testbed measures now."""
     facts = {name for image in known.images for name, _ in image.facts}
+    return item_of(facts) if facts else await item_on(farm, search.testbed)
+
+
+def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, item: ItemUnderTest) -> Setting:
     mail = farm.workflow.mail
     return Setting(
         testbed=search.testbed,
         workload=search.workload,
-        metric=inputs.samples[0].metric if inputs.samples else PPS,
+        metric=metric_of(inputs),
         confidence=farm.workflow.regression.confidence,
         min_effect=search.min_effect,
         error=search.error,
@@ -157,5 +190,6 @@ def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, known: Context
         search_id=search.id,
         url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
         operator=(mail.reply_to or "") if mail else "",
-        item=item_of(facts),
+        item=item,
+        links=farm.workflow.pages_of_commits(search.repository),
     )

@@ -29,6 +29,7 @@ from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.history import culprits_of, revision_json
 from buildbot_bench.plugin.queries.incident_views import incident_json
+from buildbot_bench.plugin.queries.items import item_of_search
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.waits import Waits, waits
@@ -44,7 +45,7 @@ cached_forecast = lru_cache(maxsize=32)(forecast)
 
 
 class SearchViews:
-    """Reads the tables for whoever looks."""
+    """Reads the tables for a reader."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
@@ -123,6 +124,7 @@ class SearchViews:
             "ended_at": search.ended_at,
             "requester": search.requester,
             "priority": str(search.priority),
+            "nouns": (await item_of_search(self._farm, search)).nouns,
             "waits_for": await self._waits_for(search),
             "iterations_done": iterations,
             "images_built": images,
@@ -140,7 +142,7 @@ class SearchViews:
         return [await self._probe(probe, serial) for serial, probe in enumerate(rows, start=1)]
 
     async def recent_probes(self, limit: int) -> list[Json]:
-        """What the lab was asked for last, for whatever reason, newest first."""
+        """What the lab was asked for last, for any reason, newest first."""
         rows = await self._farm.store.recent_probes(limit)
         return [await self._probe(probe, probe.id) for probe in rows]
 
@@ -175,7 +177,8 @@ class SearchViews:
         if search.ended_at is not None:
             return ""
         self._waits = self._waits or await waits(self._farm)
-        return self._waits.searches.get(search.id, "")
+        trouble = self._waits.workloads.get((search.testbed, search.workload))
+        return trouble or self._waits.searches.get(search.id, "")
 
     async def _activity(self, search: SearchRow, waits_for: str) -> str:
         """What is done for a search at this moment, in a few words."""
@@ -185,7 +188,7 @@ class SearchViews:
                 if image.state in {ImageState.WANTED, ImageState.BUILDING}:
                     return f"building {image.label} for {search.testbed}"
                 return waits_for or f"measuring {image.label} for {search.testbed}"
-        return "planning"
+        return waits_for or "planning"
 
     def _ends(self, search: SearchRow) -> tuple[Revision, Revision]:
         history = self._farm.history
@@ -208,6 +211,7 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
         "state": str(search.state),
         "commits": inputs.range.n,
         "unit": inputs.samples[0].metric.unit if inputs.samples else search.unit,
+        "higher_is_better": inputs.policy.higher_is_better,
         "measured": _measured(evidence),
         "works": [],
         "built": sorted(evidence.built),
@@ -271,7 +275,7 @@ async def _left(inputs: SearchInputs) -> Json:
 
 
 async def reports(farm: Farm, limit: int) -> list[Json]:
-    """The newest searches, each with the steps that it found and who was told of them."""
+    """The newest searches, each with the steps that it found and who heard of them."""
     views = SearchViews(farm)
     entries = []
     for search in await farm.store.searches(limit=limit):

@@ -20,6 +20,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
+from buildbot_bench.plugin.queries.workloads import SeriesName, Trouble, troubles_of_workloads
 
 DAY_S = 24 * 3600.0
 
@@ -125,21 +126,23 @@ async def keep_turn(farm: Farm, worker: str, turn: LabTurn) -> None:
 class LabTurns:
     """The queues of all workers, and what is kept from them.
 
-    `held` are the testbeds in quarantine, `used_up` the people who had their boots of a day.
+    `held` are the testbeds in quarantine, `broken` the series whose workload is in doubt,
+    `used_up` the people who had their boots of a day.
     """
 
     queues: Mapping[str, WorkerQueue]
     wishes: Sequence[Wish]
     held: Collection[str]
+    broken: Mapping[SeriesName, Trouble]
     used_up: Mapping[str, int]
 
 
 async def lab_turns(farm: Farm) -> LabTurns:
     """How it stands."""
-    held = await held_testbeds(farm)
+    held, broken = await held_testbeds(farm), await troubles_of_workloads(farm)
     wishes = [
-        *(_wish(farm, row) for row in await farm.store.claims()),
-        *(_wish(farm, row) for row in await farm.store.capture_claims()),
+        *(wish_of(farm, row) for row in await farm.store.claims()),
+        *(wish_of(farm, row) for row in await farm.store.capture_claims()),
     ]
     used_up = await _used_up(farm, wishes)
     shares = await farm.store.shares() if wishes else {}
@@ -149,19 +152,27 @@ async def lab_turns(farm: Farm) -> LabTurns:
         worker = testbed_of(farm, wish.row.testbed).worker
         if worker not in queues:
             queues[worker] = WorkerQueue(served=shares.get(worker, {}))
-        if _is_kept_from(wish, held):
+        if _is_kept_from(wish, held) or is_kept_from_workload(wish, broken):
             continue
         if wish.row.state in {ProbeState.ISSUED, ProfileState.ISSUED}:
             queues[worker].handed.append(wish)
         elif wish.row.image_state is ImageState.BUILT and not has_used_up(wish.row, used_up):
             queues[worker].ready.append(wish)
             queues[worker].weights.append(wish.claim.weight(weights))
-    return LabTurns(queues=queues, wishes=wishes, held=held, used_up=used_up)
+    return LabTurns(queues=queues, wishes=wishes, held=held, broken=broken, used_up=used_up)
 
 
 def _is_kept_from(wish: Wish, held: Collection[str]) -> bool:
     """A quarantine lets only control images through."""
     return wish.row.testbed in held and wish.claim.kind is not ClaimKind.CONTROL
+
+
+def is_kept_from_workload(wish: Wish, broken: Mapping[SeriesName, Trouble]) -> bool:
+    """Whether a request waits for its workload: what tells whether that works does not."""
+    row = wish.row
+    if not isinstance(row, ClaimRow) or wish.claim.kind is ClaimKind.CONTROL:
+        return False
+    return (row.testbed, row.workload) in broken
 
 
 def has_used_up(row: ClaimRow | CaptureClaimRow, used_up: Mapping[str, int]) -> bool:
@@ -183,7 +194,8 @@ async def _used_up(farm: Farm, wishes: Iterable[Wish]) -> dict[str, int]:
     return {person: boots for person, boots in had.items() if boots >= most}
 
 
-def _wish(farm: Farm, row: ClaimRow | CaptureClaimRow) -> Wish:
+def wish_of(farm: Farm, row: ClaimRow | CaptureClaimRow) -> Wish:
+    """A request with the account that it counts for, and the seconds that it takes."""
     declared = testbed_of(farm, row.testbed)
     once_s = declared.boot_s + declared.run_s
     times = row.iterations if isinstance(row, ClaimRow) else 1
@@ -194,7 +206,7 @@ def _claim(row: ClaimRow | CaptureClaimRow) -> Claim:
     """On whose account a request is."""
     reason = row.reason if isinstance(row, ClaimRow) else None
     person, priority = "", PersonPriority.NORMAL
-    if reason is ProbeReason.CONTROL:
+    if reason in {ProbeReason.CONTROL, ProbeReason.WORKLOAD}:
         kind = ClaimKind.CONTROL
     elif isinstance(row, ClaimRow) and row.priority <= Priority.SPARE:
         kind = ClaimKind.IDLE

@@ -16,6 +16,8 @@ from buildbot_bench.core.sharing import (
 from buildbot_bench.plugin.db.claims import ClaimRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.build_turns import BuildTurns, build_turns
+from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.turns import LabTurns, WorkerQueue, has_used_up, lab_turns
 
 
@@ -25,13 +27,16 @@ class Waits:
 
     What a worker does, or does next, waits for nothing and is not in `texts`. `searches` and
     `ab_tests` have the words of each one's first request that waits, of those of which none is at
-    work.
+    work; `images` those of each kernel that is to be built. `workloads` says of each series, by
+    testbed and workload, that its workload is in doubt.
     """
 
     texts: Mapping[int, str] = field(default_factory=dict)
     places: Mapping[int, int] = field(default_factory=dict)
     searches: Mapping[int, str] = field(default_factory=dict)
     ab_tests: Mapping[int, str] = field(default_factory=dict)
+    images: Mapping[int, str] = field(default_factory=dict)
+    workloads: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 async def waits(farm: Farm) -> Waits:
@@ -39,31 +44,67 @@ async def waits(farm: Farm) -> Waits:
     found = await lab_turns(farm)
     texts: dict[int, str] = {}
     places: dict[int, int] = {}
+    beds = {wish.row.testbed for wish in found.wishes if isinstance(wish.row, ClaimRow)}
+    iterations = {name: (await item_on(farm, name)).iteration for name in beds}
     for worker, queue in found.queues.items():
         known = await farm.master.data.get(("workers", worker)) if queue.ready else None
         away = None if known is None or known["connected_to"] else worker
-        texts |= _in_turn(queue, away)
+        texts |= _in_turn(queue, away, iterations)
         at_work = [wish.row for wish in queue.handed if isinstance(wish.row, ClaimRow)]
         in_turn = [turn.wish.row for turn in queue.order() if isinstance(turn.wish.row, ClaimRow)]
         places |= {row.id: place for place, row in enumerate((*at_work, *in_turn))}
-    texts |= await _kept_from(farm, found, texts)
-    return Waits(texts=texts, places=places, **_by_request(found, texts))
+    builds = await build_turns(farm)
+    images = await _unbuilt(farm, builds) if builds.images else {}
+    texts |= _kept_from(farm, found, texts, images, iterations)
+    by_request = _by_request(found, texts)
+    for search, image in builds.searches.items():
+        by_request["searches"].setdefault(search, images[image])
+    workloads = {series: trouble.text for series, trouble in found.broken.items()}
+    return Waits(texts=texts, places=places, images=images, workloads=workloads, **by_request)
 
 
-def _in_turn(queue: WorkerQueue, away: str | None) -> dict[int, str]:
+async def _unbuilt(farm: Farm, builds: BuildTurns) -> dict[int, str]:
+    """What each kernel waits for that is to be built, or what builds it."""
+    begun = await _begun(farm)
+    texts, ahead = {}, []
+    for number, image in builds.images.items():
+        if image.brid in begun:
+            builder = farm.workflow.build_job_of(image.repository).name
+            texts[number] = what_it_waits_for(WaitForBuild(label=image.label, builder=builder))
+            ahead.append((builds.wishes[number].whose, 1))
+    for turn in builds.order(builds.images.keys() - texts.keys()):
+        number = turn.demand.number
+        wait = WaitForBuild(label=builds.images[number].label, ahead=tuple(ahead))
+        texts[number] = what_it_waits_for(wait)
+        ahead.append((builds.wishes[number].whose, 1))
+    return texts
+
+
+def _in_turn(queue: WorkerQueue, away: str | None, iterations: Mapping[str, str]) -> dict[int, str]:
     """Of what lacks nothing but its turn."""
     texts = {}
     ahead = [(wish.whose, wish.boots) for wish in queue.handed]
     for turn in queue.order():
         row = turn.wish.row
         if isinstance(row, ClaimRow):
-            reason = WaitForTestbed(name=row.testbed, ahead=tuple(ahead), away=away)
+            reason = WaitForTestbed(
+                name=row.testbed,
+                ahead=tuple(ahead),
+                away=away,
+                iteration=iterations[row.testbed],
+            )
             texts[row.id] = what_it_waits_for(reason)
         ahead.append((turn.wish.whose, turn.wish.boots))
     return texts
 
 
-async def _kept_from(farm: Farm, found: LabTurns, known: Mapping[int, str]) -> dict[int, str]:
+def _kept_from(
+    farm: Farm,
+    found: LabTurns,
+    known: Mapping[int, str],
+    images: Mapping[int, str],
+    iterations: Mapping[str, str],
+) -> dict[int, str]:
     """Of what lacks something besides its turn."""
     rows = [
         wish.row
@@ -72,23 +113,24 @@ async def _kept_from(farm: Farm, found: LabTurns, known: Mapping[int, str]) -> d
         and wish.row.state is ProbeState.NEW
         and wish.row.id not in known
     ]
-    begun = (
-        await _begun(farm) if any(row.image_state is ImageState.BUILDING for row in rows) else ()
-    )
     texts = {}
     for row in rows:
         reason: WaitForBuild | WaitForDecision
+        if row.image_id in images:
+            texts[row.id] = images[row.image_id]
+            continue
         if row.image_state is ImageState.HELD:
             reason = WaitForDecision(by="approval")
         elif row.image_state is not ImageState.BUILT:
-            builder = farm.workflow.build_job.name if row.image_brid in begun else None
-            reason = WaitForBuild(label=row.label, builder=builder)
+            reason = WaitForBuild(label=row.label)
         elif has_used_up(row, found.used_up):
             had, most = found.used_up[row.ab_test_requester or ""], farm.workflow.untrusted
             reason = WaitForDecision(
-                by=f"another day: {row.ab_test_requester} had {had} boots within 24 hours, and"
-                f" {most.boots_a_day} are the most"
+                by=f"another day: {row.ab_test_requester} had {had} {iterations[row.testbed]}s"
+                f" within 24 hours, and {most.boots_a_day} are the most"
             )
+        elif (trouble := found.broken.get((row.testbed, row.workload))) is not None:
+            reason = WaitForDecision(by=f"its workload: {trouble.text}")
         else:
             reason = WaitForDecision(by=f"the end of the quarantine of testbed {row.testbed}")
         texts[row.id] = what_it_waits_for(reason)

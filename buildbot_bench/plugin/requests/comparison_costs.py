@@ -12,6 +12,7 @@ from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.compared_boots import SeriesName
 from buildbot_bench.plugin.queries.compared_images import known_images
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, variants_of
+from buildbot_bench.plugin.queries.items import item_of_comparison
 
 Json = dict[str, Any]
 
@@ -34,6 +35,7 @@ async def announced(farm: Farm, ab_test: AbTestRow, *, known: int) -> Json:
         "boots": boots * len(ab_test.series),
         "hours": _hours(farm, missing),
         "images": ab_test.images,
+        "nouns": (await item_of_comparison(farm, ab_test)).nouns,
         "expected": await _expected(farm, ab_test) if ab_test.images > 1 else None,
     }
 

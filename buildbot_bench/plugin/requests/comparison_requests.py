@@ -12,6 +12,7 @@ from buildbot_bench.core.ab_test import (
     check_identities,
     check_written,
 )
+from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
@@ -20,6 +21,7 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewA
 from buildbot_bench.plugin.db.states import AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
+from buildbot_bench.plugin.queries.items import item_of_comparison
 from buildbot_bench.plugin.requests.comparison_costs import announced
 from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
 from buildbot_bench.plugin.requests.extensions import Extension, images_of, iterations_of
@@ -110,7 +112,8 @@ class ComparisonRequests:
             raise UsageError(
                 f"comparison {ab_test_id} is {ab_test.state}", hint="start another one"
             )
-        iterations, images = iterations_of(ab_test, asked), images_of(ab_test, asked)
+        item = await item_of_comparison(self._farm, ab_test)
+        iterations, images = iterations_of(ab_test, asked, item), images_of(ab_test, asked)
         known = [variant.variant for variant in ab_test.variants]
         check_written(asked.variants, asked.labels, known=known)
         await refuse_other_epoch(self._farm, ab_test, asked.variants)
@@ -160,7 +163,7 @@ class ComparisonRequests:
     async def _known(self, row: AbTestVariant) -> Identity:
         image = await self._farm.store.image(row.image_id)
         return Identity(
-            recipe=image.variant if image is not None else "",
+            recipe=branch_in(image.repository, image.variant) if image is not None else "",
             tunables=row.tunables,
             variant=row.variant,
             label=row.label,
@@ -202,8 +205,8 @@ class ComparisonRequests:
         chosen = {workflow.min_effect_on(series.testbed) for series in wanted}
         return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
 
-    async def cancel(self, ab_test_id: int) -> None:
-        """End one; what has ended stays as it is.
+    async def cancel(self, ab_test_id: int) -> AbTestState:
+        """End one, and say in which state it is then; what has ended stays as it is.
 
         Raises:
             UsageError: There is no such comparison.
@@ -211,9 +214,13 @@ class ComparisonRequests:
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             raise UsageError(f"there is no comparison {ab_test_id}")
-        if ab_test.state in {AbTestState.RUNNING, AbTestState.AWAITING}:
-            await self._farm.store.change_ab_test(ab_test, state=AbTestState.CANCELLING)
-            self._farm.wake()
+        if ab_test.state not in {AbTestState.RUNNING, AbTestState.AWAITING}:
+            return ab_test.state
+        changed = await self._farm.store.change_ab_test(ab_test, state=AbTestState.CANCELLING)
+        if changed is None:  # it ended in this moment, or another was quicker to cancel it
+            return await self.cancel(ab_test_id)
+        self._farm.wake()
+        return changed.state
 
     async def decide(self, ab_test_id: int, by: str, *, approved: bool) -> None:
         """Let a comparison run whose patches await approval, or end it unbuilt.
@@ -231,11 +238,18 @@ class ComparisonRequests:
             why = f"its patches were rejected by {by}"
             decision = {"state": AbTestState.REJECTED, "detail": why, "ended_at": self._farm.now()}
         if await self._farm.store.change_ab_test(ab_test, decided_by=by, **decision) is None:
-            raise UsageError(f"somebody else was quicker with comparison {ab_test_id}")
+            raise UsageError(f"another person has already decided about comparison {ab_test_id}")
         self._farm.wake()
 
     def _series_of_job(self, question: ComparisonQuestion) -> list[Series]:
-        known = all_series(self._farm.workflow.bench_jobs)
+        asked = {
+            self._farm.history.repository(text.partition("+")[0]) for text in question.variants
+        }
+        known = [
+            series
+            for series in all_series(self._farm.workflow.bench_jobs)
+            if asked.intersection(series.repositories)
+        ]
         for what, named, there in (
             ("testbed", question.testbeds, {series.testbed for series in known}),
             ("workload", question.workloads, {series.workload for series in known}),
@@ -258,7 +272,7 @@ class ComparisonRequests:
 
 def _identity(variant: Variant, label: str) -> Identity:
     return Identity(
-        recipe=variant.built.variant,
+        recipe=branch_in(variant.built.repository, variant.built.variant),
         tunables=variant.tunables,
         variant=variant.label,
         label=label,

@@ -1,4 +1,4 @@
-"""What a comparison that is there may be given more; it asks for nothing."""
+"""What an existing comparison may be given more; it asks for nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 
 MOST_ITERATIONS = 100
@@ -27,21 +28,22 @@ class Extension:
     patches: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def iterations_of(ab_test: AbTestRow, asked: Extension) -> int:
+def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> int:
     """How many boots of each there are to be.
 
     Raises:
         UsageError: Fewer than there are, or more than may be.
     """
+    boots = f"{item.iteration}s"
     wanted = (asked.iterations or ab_test.iterations) + asked.more
     if wanted < ab_test.iterations:
         raise UsageError(
-            f"comparison {ab_test.id} has {ab_test.iterations} boots of each, not {wanted}",
+            f"comparison {ab_test.id} has {ab_test.iterations} {boots} of each, not {wanted}",
             hint="nothing measured is thrown away: ask for as many or more",
         )
     if wanted > MOST_ITERATIONS:
         raise UsageError(
-            f"{wanted} boots of each are too many: {MOST_ITERATIONS} are the most",
+            f"{wanted} {boots} of each are too many: {MOST_ITERATIONS} are the most",
             hint=f"comparison {ab_test.id} has {ab_test.iterations}",
         )
     return wanted

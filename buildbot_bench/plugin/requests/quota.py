@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.figures import count
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.plugin.db.rows import PatchRow
 from buildbot_bench.plugin.db.states import AbTestState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.items import item_of_farm
 from buildbot_bench.plugin.queries.turns import boots_of_a_day
 
 _OPEN = (AbTestState.AWAITING, AbTestState.RUNNING)
@@ -68,10 +70,11 @@ async def refuse_too_many_boots(farm: Farm, requester: str, boots: int, *, trust
     had = (await boots_of_a_day(farm, [requester])).get(requester, 0)
     if had + boots <= most:
         return
+    iteration = (await item_of_farm(farm)).iteration
     raise UsageError(
-        f"it takes {boots} boots: your comparisons had {had} within 24 hours, and {most} are the"
-        " most",
+        f"it takes {count(boots, iteration)}: your comparisons had {had} within 24 hours, and"
+        f" {most} are the most",
         hint="compare fewer variants or series, or have somebody with the role approve ask"
         if boots > most
-        else "ask again tomorrow, or for fewer boots",
+        else f"ask again tomorrow, or for fewer {iteration}s",
     )

@@ -145,7 +145,7 @@ def _why(reason: BaseException) -> str:
 
 @implementer(IAgentEndpointFactory)
 class _Endpoints:
-    """Leads to these addresses alone, whatever a URL's name means by now."""
+    """Leads to these addresses alone, no matter what a URL's name means by now."""
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self._addresses = addresses

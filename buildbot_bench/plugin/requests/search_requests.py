@@ -27,7 +27,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch
+from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.history import revision_json
@@ -74,8 +74,8 @@ class SearchRequests:
         self._farm.wake()
         return {"searchid": search.id, "forecast": cost | await self._oddities(question)}
 
-    async def cancel(self, search_id: int) -> None:
-        """End a search; one that has ended stays as it is.
+    async def cancel(self, search_id: int) -> SearchState:
+        """End a search, and say in which state it is then; one that has ended stays as it is.
 
         Raises:
             UsageError: There is no such search.
@@ -83,22 +83,26 @@ class SearchRequests:
         search = await self._farm.store.search(search_id)
         if search is None:
             raise UsageError(f"there is no search {search_id}")
-        if search.state != SearchState.RUNNING:
-            return
-        await self._farm.store.change_search(search, state=SearchState.CANCELLING)
+        if search.state is not SearchState.RUNNING:
+            return search.state
+        changed = await self._farm.store.change_search(search, state=SearchState.CANCELLING)
+        if changed is None:  # it ended in this moment, or another was quicker to cancel it
+            return await self.cancel(search_id)
         self._farm.wake()
+        return changed.state
 
     async def _draft(self, question: SearchQuestion, *, requester: str) -> NewSearch:
-        series = self._series(question)
+        repository = await self._repository(question)
+        series = self._series(question, repository)
         named = question.testbed if question.testbed in series.pool else None
         testbed = named or await least_loaded(self._farm, series)
-        await self._farm.mirroring.ready()
-        old, new = await self._farm.git(self._resolve, question)
+        await self._farm.mirroring.ready(repository)
+        old, new = await self._farm.git(self._resolve, question, repository)
         fix_sha, fix_patch = await self._fix(question, old, requester)
         workflow = self._farm.workflow
         return NewSearch(
             key=None,
-            branch=await self._branch(old, new),
+            branch=await self._branch(old, new, repository),
             testbed=testbed,
             workload=series.workload,
             unit="",
@@ -119,12 +123,28 @@ class SearchRequests:
             priority=question.priority,
         )
 
-    async def _branch(self, old: Revision, new: Revision) -> str:
+    async def _repository(self, question: SearchQuestion) -> str:
+        """The repository in which a range lies.
+
+        Raises:
+            UsageError: There is none of that name, or its ends are of two.
+        """
+        asked = self._farm.history.repository
+        old, new = [await self._farm.git(asked, end) for end in (question.old, question.new)]
+        if old != new:
+            raise UsageError(
+                f"{question.old} and {question.new} are of two repositories",
+                hint="name two revisions of one branch, or compare the two instead",
+            )
+        return old
+
+    async def _branch(self, old: Revision, new: Revision, repository: str) -> str:
         """The branch on which a range is searched: the one that has its new end."""
         for end in (new, old):
-            if branch := await branch_of_commit(self._farm, end.sha):
+            branch = await branch_of_commit(self._farm, end.sha, repository)
+            if is_watched(branch):
                 return branch
-        return await first_branch(self._farm)
+        return await first_branch(self._farm, repository)
 
     async def _fix(
         self, question: SearchQuestion, old: Revision, requester: str
@@ -137,7 +157,8 @@ class SearchRequests:
         if question.fix is None:
             return None, None
         farm = self._farm
-        fix = await farm.git(farm.history.resolve, question.fix)
+        repository = await self._repository(question)
+        fix = await farm.git(farm.history.resolve, question.fix, repository)
         if (await farm.git(farm.fits, fix.sha, (old.sha,)))[old.sha] is Fit.IN:
             raise UsageError(
                 f"{question.fix} is in {question.old} already", hint="search without --with"
@@ -155,21 +176,22 @@ class SearchRequests:
         found = [await self._farm.git(oddities, name) for name in (question.old, question.new)]
         return {"warnings": [line for lines in found for line in lines]}
 
-    def _resolve(self, question: SearchQuestion) -> tuple[Revision, Revision]:
+    def _resolve(self, question: SearchQuestion, repository: str) -> tuple[Revision, Revision]:
         history = self._farm.history
-        old, new = history.resolve(question.old), history.resolve(question.new)
+        old, new = [history.resolve(end, repository) for end in (question.old, question.new)]
         if old.sha == new.sha:
             raise UsageError(f"{question.old} and {question.new} are the same revision")
         history.range(old, new)
         return old, new
 
-    def _series(self, question: SearchQuestion) -> Series:
+    def _series(self, question: SearchQuestion, repository: str) -> Series:
         """The only series that fits what the person named; else the choice is theirs.
 
         Raises:
             UsageError: None fits, or several do.
         """
-        known = all_series(self._farm.workflow.bench_jobs)
+        all_of = all_series(self._farm.workflow.bench_jobs)
+        known = [series for series in all_of if repository in series.repositories]
         fitting = [
             series
             for series in known
@@ -233,13 +255,13 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
         raise UsageError(f"there is no search {search_id}")
     if search.kind is SearchKind.BUILD:
         raise UsageError(
-            f"search {search_id} looks for what does not build: nothing of it is booted",
+            f"search {search_id} looks for what does not build: nothing of it is measured",
             hint="start a search of the range to have it measured",
         )
-    if why := removal_reason(farm, search.testbed, search.workload):
+    if why := removal_reason(farm, search.testbed, search.workload, search.repository):
         raise UsageError(why, hint="search the range on another testbed")
     span = await farm.git(span_of, farm, search)
-    revision = await farm.git(_within, farm, span, boots.revision)
+    revision = await farm.git(_within, farm, span, boots.revision, search.repository)
     wanted = await built_for(farm, search, revision)
     probe = await ask_probe(
         farm,
@@ -260,8 +282,8 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     return {"probeid": probe.id, "label": wanted.label}
 
 
-def _within(farm: Farm, span: RevisionRange, revision: str) -> Revision:
-    found = farm.history.resolve(revision)
+def _within(farm: Farm, span: RevisionRange, revision: str, repository: str) -> Revision:
+    found = farm.history.resolve(revision, repository)
     offset = found.position - span.old.position
     if not 0 <= offset <= span.n or span.revisions[offset].sha != found.sha:
         raise UsageError(
@@ -277,14 +299,15 @@ async def _ordinal(farm: Farm, wanted: BuildTarget, *, fresh: bool) -> int:
     Raises:
         UsageError: A new build is asked for, and the job builds the same one again.
     """
-    relinks = await relinks_of(farm, wanted.variant or wanted.sha, wanted.position)
+    variant, repository = wanted.variant or wanted.sha, wanted.repository
+    relinks = await relinks_of(farm, variant, wanted.position, repository)
     if fresh and relinks.alike:
         raise UsageError(
             f"another build of {wanted.label} would be its first one again: the job cannot relink",
-            hint="boot it without `fresh`, or have the job heed BENCH_IMAGE",
+            hint="measure it without `fresh`, or have the job heed BENCH_IMAGE",
         )
     for ordinal in count():
-        image = await farm.store.image_of(wanted.variant or wanted.sha, ordinal)
+        image = await farm.store.image_of(variant, ordinal, repository)
         if image is None or not (fresh or image.state == ImageState.UNTESTABLE):
             break
     return ordinal

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.variant import (
@@ -43,14 +44,17 @@ async def find_variant(
     is not trusted may have, InfraError when the reviews' site or
     the mirror does not answer.
     """
-    spec = parse_variant(text)
-    await farm.mirroring.ready()
-    revision = await farm.git(farm.history.resolve, text.partition("+")[0])
+    base, *rest = text.split("+", 1)
+    repository, named = await farm.git(farm.history.place, base)
+    spec = parse_variant("+".join((named, *rest)))
+    await farm.mirroring.ready(repository)
+    revision = await farm.git(farm.history.resolve, base)
+    label = branch_in(repository, revision.label)
     digests: dict[Change, str] = {}
     for change in spec.changes:
         match change:
             case Review() | PatchFile() | Picked():
-                body, origin = await _patch(farm, change, patches)
+                body, origin = await _patch(farm, change, patches, repository)
                 kept = await keep_patch(
                     farm, body=body, origin=origin, requester=requester, trusted=trusted
                 )
@@ -60,30 +64,31 @@ async def find_variant(
         built=BuildTarget(
             sha=revision.sha,
             position=revision.position,
-            label=write_variant(built, base=revision.label),
+            label=write_variant(built, base=label),
             variant=recipe(revision.sha, spec.changes, digests).text,
+            repository=repository,
         ),
         tunables=tunables_text(spec.changes),
-        label=write_variant(spec, base=revision.label),
+        label=write_variant(spec, base=label),
     )
 
 
 async def _patch(
-    farm: Farm, change: Review | PatchFile | Picked, sent: Mapping[str, bytes]
+    farm: Farm, change: Review | PatchFile | Picked, sent: Mapping[str, bytes], repository: str
 ) -> tuple[bytes, str]:
     """The bytes of a patch and where they are from.
 
     Raises:
-        UsageError: The file was not sent, the farm knows no site of reviews, or it is no patch.
+        UsageError: The file was not sent, the farm has no site of reviews, or it is no patch.
     """
     match change:
         case PatchFile(name=name):
             if name not in sent:
-                raise UsageError(f"the file {name} did not come with the question")
+                raise UsageError(f"the request does not contain the file {name}")
             check_patch(sent[name], name)
             return sent[name], name
         case Picked(revision=revision):
-            fix = await farm.git(farm.history.resolve, revision)
+            fix = await farm.git(farm.history.resolve, revision, repository)
             name = f"commit:{fix.short_sha}"
             body = await farm.git(farm.history.patch, fix)
             check_patch(body, name)

@@ -29,7 +29,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.rest.session_key import read_session_key, sign_sessions
-from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, place_of
+from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
 
 _LOG = Logger()
 
@@ -64,6 +64,7 @@ class BenchAuth(CustomAuth):
         self, directory: Path, *, elsewhere: AuthBase | None = None, clock: Any = reactor
     ) -> None:
         super().__init__()
+        self.master: Any = None  # until `reconfigAuth`; requests may come before it
         self.elsewhere = elsewhere
         if elsewhere is not None:
             elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
@@ -87,10 +88,16 @@ class BenchAuth(CustomAuth):
 
     def getLoginResource(self) -> Any:
         """What answers auth/login."""
+        if self.master is None:
+            return NotYet()
         password = super().getLoginResource()
         if self.elsewhere is None:
             return password
         return LoginByEither(password=password, elsewhere=self.elsewhere.getLoginResource())
+
+    def getLogoutResource(self) -> Any:
+        """What answers auth/logout."""
+        return NotYet() if self.master is None else super().getLogoutResource()
 
     def maybeAutoLogin(self, request: Any) -> Deferred[None]:
         """A reverse proxy says with each request for the page who asks."""
@@ -153,7 +160,7 @@ class _Key(Enum):
 
 
 class BenchAuthz(Authz):
-    """Buildbot's authorisation, which also tells our own resources the roles of whoever asks."""
+    """Buildbot's authorisation, which also gives our own resources the roles of who asks."""
 
     def assertUserAllowed(
         self, ep: Any, action: str, options: dict[Any, Any], userDetails: dict[str, Any]
@@ -180,7 +187,7 @@ class ComparisonStartMatcher(EndpointMatcherBase):
 
 
 def may(args: Mapping[Any, Any], role: str) -> bool:
-    """Whether whoever asks has a role; with another authorisation than ours, it has decided."""
+    """Whether the person who asks has a role; another authorisation than ours has decided."""
     roles = args.get(_Key.ROLES)
     return roles is None or role in roles
 

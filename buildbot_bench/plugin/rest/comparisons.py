@@ -92,12 +92,13 @@ class ComparisonEndpoint(BenchEndpoint):
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `extend` gives it more boots or variants, or lets it go on.
 
-        `approve` and `reject` decide about a stranger's patches.
+        `approve` and `reject` decide about a stranger's patches. `cancel` answers with the state
+        that the comparison is in then: one that has ended keeps its.
         """
         requests, comparison = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
         match action:
             case "cancel":
-                await rpc_errors(requests.cancel(comparison))
+                return {"state": await rpc_errors(requests.cancel(comparison))}
             case "extend":
 
                 async def work() -> Any:

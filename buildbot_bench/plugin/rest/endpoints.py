@@ -1,6 +1,6 @@
 """What all our REST resources refuse, how parameters are read and errors are answered.
 
-It knows no resource. Buildbot 4.3 answers 500, as if the master were at fault, when a path or a
+It needs no resource. Buildbot 4.3 answers 500, as if the master were at fault, when a path or a
 query is no UTF-8 or names an empty field. And it looks at a query's words only; a number that no
 row can have would end in the database, and in another way on PostgreSQL than on SQLite.
 
@@ -161,7 +161,7 @@ async def rpc_errors(work: Awaitable[T]) -> T:
 
 
 def _line(error: BenchError) -> str:
-    """The words of an error in one line that can be sent, whatever it quotes."""
+    """The words of an error in one line that can be sent, no matter what it quotes."""
     return one_line(str(error), columns=_COLUMNS)
 
 
@@ -235,7 +235,7 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def get(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """What is there; None, which Buildbot answers by 404, when there is nothing.
+        """The resource; None, which Buildbot answers by 404, when there is nothing.
 
         A list has at most `most_rows`; its `meta` says how many there are in all.
         """
@@ -259,7 +259,7 @@ class BenchEndpoint(base.Endpoint):
         return await self.act(action, args, kwargs)
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """What there is under a path; None for nothing."""
+        """The resource under a path; None for nothing."""
         raise NotImplementedError
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:

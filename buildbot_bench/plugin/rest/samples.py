@@ -1,6 +1,6 @@
 """A series as a file of comma-separated values, its newest rows first to be given.
 
-It knows no page; what a row has stands with the query.
+It needs no page; what a row has stands with the query.
 """
 
 from __future__ import annotations

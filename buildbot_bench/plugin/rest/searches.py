@@ -1,6 +1,6 @@
 """What a path and its JSON mean under searches, probes and judgements; requests do the work.
 
-Reading is open to whoever may read the farm; what changes something is an action, which
+Reading is open to all who may read the farm; what changes something is an action, which
 Buildbot's authorisation guards.
 """
 
@@ -69,7 +69,7 @@ def _more_boots(args: dict[str, Any]) -> MoreBoots:
     )
 
 
-def _mark(args: dict[str, Any]) -> dict[str, str]:
+def mark_asked(args: dict[str, Any]) -> dict[str, str]:
     """What somebody says, and who: whom Buildbot knows them as."""
     return {
         "kind": required_text(args, "mark"),
@@ -89,16 +89,18 @@ class SearchEndpoint(BenchEndpoint):
         return await SearchViews(farm_of(self.master)).describe(kwargs["searchid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots."""
+        """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots.
+
+        `cancel` answers with the state that the search is in then: one that has ended keeps its.
+        """
         farm, number = farm_of(self.master), kwargs["searchid"]
 
         async def work() -> Any:
             match action:
                 case "cancel":
-                    await SearchRequests(farm).cancel(number)
-                    return {}
+                    return {"state": await SearchRequests(farm).cancel(number)}
                 case "mark":
-                    return await MarkRequests(farm).mark_search(number, **_mark(args))
+                    return await MarkRequests(farm).mark_search(number, **mark_asked(args))
                 case "measure":
                     return await measure_more(farm, number, _more_boots(args))
             return await BenchEndpoint.act(self, action, args, kwargs)
@@ -185,7 +187,7 @@ class JudgementEndpoint(BenchEndpoint):
 
         async def work() -> Any:
             requests = MarkRequests(farm_of(self.master))
-            return await requests.mark_verdict(kwargs["judgementid"], **_mark(args))
+            return await requests.mark_verdict(kwargs["judgementid"], **mark_asked(args))
 
         return await rpc_errors(work())
 

@@ -1,7 +1,7 @@
-"""Has an answer sent by the reactor's thread alone; it knows no resource.
+"""Has an answer sent by the reactor's thread alone; it needs no resource.
 
 Buildbot 4.3 encodes an answer in a thread of the pool and writes it from there (its pull request
-8224), piece by piece, while the reactor sends what there is. Twisted's transports allow no second
+8224), piece by piece, while the reactor sends the rest. Twisted's transports allow no second
 thread: now and then a piece is lost, more often on a busy machine, and who asked waits for a minute
 and has half an answer (its issue 9065).
 """

@@ -11,18 +11,19 @@ from typing import Any
 from buildbot.www.auth import AuthBase, RemoteUserAuth, UserInfoProviderBase
 from buildbot.www.authz.roles import RolesFromBase
 from twisted.internet.defer import Deferred, succeed
+from twisted.web.http import SERVICE_UNAVAILABLE
 from twisted.web.resource import Resource
 
 REMOTE = "proxy"
 
 
 def place_of(auth: AuthBase) -> str:
-    """What stands behind the @ of the names that come from there."""
+    """The part behind the @ of the names that come from there."""
     return REMOTE if isinstance(auth, RemoteUserAuth) else str(getattr(auth, "name", "")).lower()
 
 
 class NamedAfterPlace(UserInfoProviderBase):
-    """Puts the place behind each name, so that nobody there has the roles of somebody here."""
+    """Puts the place behind each name, so that no person there has the roles of somebody here."""
 
     def __init__(self, place: str) -> None:
         super().__init__()
@@ -49,6 +50,23 @@ class LoginByEither(Resource):
         return (self._password if brought else self._elsewhere).render(request)
 
 
+class NotYet(Resource):
+    """Answers until the master has taken over what its new configuration says of log-ins.
+
+    Buildbot shows the new way to log in some tenths of a second before that.
+    """
+
+    isLeaf = True
+
+    def render(self, request: Any) -> bytes:
+        """503; a browser asks again by itself."""
+        request.setResponseCode(SERVICE_UNAVAILABLE)
+        request.setHeader(b"retry-after", b"1")
+        request.setHeader(b"refresh", b"1")
+        request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+        return b"The farm reads its configuration. Try again in a second.\n"
+
+
 class BenchRolesFromGroups(RolesFromBase):
     """Gives the members of any of these groups all of these roles."""
 
@@ -58,5 +76,5 @@ class BenchRolesFromGroups(RolesFromBase):
         self._groups = frozenset(groups)
 
     def getRolesFromUser(self, userDetails: Mapping[str, Any]) -> list[str]:
-        """The roles of somebody whom a site told the groups of."""
+        """The roles of somebody whose groups a site reported."""
         return self._roles if self._groups & set(userDetails.get("groups", ())) else []

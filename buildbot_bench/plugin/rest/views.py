@@ -1,9 +1,9 @@
 """The resources that the web pages read, under /api/v2/bench; all of them only read.
 
 `series` · `commits/REVISION` · `history/TESTBED/WORKLOAD/POSITION` ·
-`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` · `lab` ·
-`gates` · `noops` · `kernels` · `reports` · `verdicts` · `record` · `mirror`; whole series are the
-pages' own.
+`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` ·
+`searches/ID/report` · `lab` · `overview` · `gates` · `noops` · `kernels` · `reports` · `verdicts` ·
+`record` · `mirror`; whole series are the pages' own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from buildbot_bench.plugin.queries import (
     history,
     judgements,
     lab,
+    overview,
+    report_pages,
     searches,
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.queries.items import item_of_farm
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, newest
 from buildbot_bench.plugin.rest.samples import SamplesEndpoint
 
@@ -88,12 +91,13 @@ def _why(said: Mapping[str, Ruling]) -> str:
 
 async def no_ops(farm: Farm) -> list[Json]:
     """The newest commits of each branch that are not built for their own sake, and why."""
+    built = (await item_of_farm(farm)).built
     return [
         {
             "branch": branch,
             "label": commit.revision.label,
             "subject": commit.subject,
-            "why": f"touches nothing that the kernel of {commit.no_op_of} is built from",
+            "why": f"changes no file that the {built} of {commit.no_op_of} is built from",
         }
         for branch in await watched_branches(farm)
         for commit in await farm.store.presumed_no_ops(branch, HELD_LISTED)
@@ -121,7 +125,7 @@ class _Reading(BenchEndpoint):
     read: Callable[..., Awaitable[Any]]
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """What is there; None, which Buildbot answers by 404, when there is nothing."""
+        """The view; None, which Buildbot answers by 404, when there is nothing."""
         return await type(self).read(farm_of(self.master), *kwargs.values())
 
 
@@ -167,11 +171,25 @@ class SearchedCommitEndpoint(_Reading):
     read = commit_views.commit_in_search
 
 
+class ReportPageEndpoint(_Reading):
+    """A search's report as its page shows it."""
+
+    pathPatterns = ["/bench/searches/n:searchid/report"]
+    read = report_pages.report_page
+
+
 class LabEndpoint(_Reading):
     """Testbeds and queues."""
 
     pathPatterns = ["/bench/lab"]
     read = lab.lab
+
+
+class OverviewEndpoint(_Reading):
+    """How the farm stands."""
+
+    pathPatterns = ["/bench/overview"]
+    read = overview.overview
 
 
 class GatesEndpoint(_Reading):
@@ -245,7 +263,9 @@ class BenchView(base.ResourceType):
         SamplesEndpoint,
         StripEndpoint,
         SearchedCommitEndpoint,
+        ReportPageEndpoint,
         LabEndpoint,
+        OverviewEndpoint,
         GatesEndpoint,
         NoOpsEndpoint,
         KernelsEndpoint,

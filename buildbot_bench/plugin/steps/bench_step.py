@@ -57,7 +57,7 @@ def _without(what: str) -> str:
 class Restartable:
     """Mixed in before a BuildStep: answers RETRY when the master is shut down meanwhile.
 
-    Buildbot 4.3 means to do so itself, but decides after the step was told to stop, and so ends
+    Buildbot 4.3 means to do so itself, but decides after the step was asked to stop, and so ends
     the request as CANCELLED for good (its issue 6029).
     """
 

@@ -40,7 +40,8 @@ class Checkout(Restartable, Git):
 
     name = "checkout"
 
-    def __init__(self, *, repository: str) -> None:
+    def __init__(self, *, repository: Any) -> None:
+        """`repository` is its URL, or what Buildbot renders to it."""
         super().__init__(
             repourl=repository,
             mode="full",
@@ -72,12 +73,12 @@ class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):
 
     name = "checkout"
 
-    def __init__(self, *, repository: str, mirror: str, **kwargs: Any) -> None:
+    def __init__(self, *, repository: Any, mirror: str, **kwargs: Any) -> None:
         command = [
             "bench-build",
             "checkout",
             f"--mirror={mirror}",
-            f"--repository={repository}",
+            Interpolate("--repository=%(kw:repository)s", repository=repository),
             Interpolate("--revision=%(prop:revision)s"),
         ]
         shell = {"command": command, "logEnviron": False, "workdir": "build"}
@@ -184,7 +185,7 @@ def _skipped(results: int, _step: BuildStep) -> bool:
 
 
 class Symptoms(LogLineObserver):
-    """Shows the log of a script to whoever can tell why it failed."""
+    """Shows the log of a script to a reader who finds why it failed."""
 
     def __init__(self, script: str = "") -> None:
         super().__init__()

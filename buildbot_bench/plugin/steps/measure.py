@@ -23,7 +23,7 @@ from buildbot_bench.plugin.db.states import (
     ProbeState,
     ProfileState,
 )
-from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.farm import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.steps.bench_step import Restartable, image_of, probe_of, profile_of
 from buildbot_bench.plugin.steps.record import (
@@ -93,9 +93,7 @@ class MeasureProbe(Restartable, ShellMixin, BuildStep):
         kind, reason = failure
         self.descriptionDone = [reason]
         if kind is FailureKind.UNTESTABLE:
-            # With a tunable set, a failure says nothing of the kernel as it is; a control image
-            # has shown before that it boots: there it says something of the lab.
-            if not probe.tunables and probe.reason != ProbeReason.CONTROL:
+            if await is_believed(self._farm, probe):
                 await store.change_image(image, now=now, state=ImageState.UNTESTABLE, reason=reason)
             await store.change_probe(
                 probe, state=ProbeState.DONE, ended_at=now, failure=reason, failure_kind=kind
@@ -118,6 +116,28 @@ class MeasureProbe(Restartable, ShellMixin, BuildStep):
                 test_name=self._unit_workload,
                 line=event.ordinal,
             )
+
+
+async def is_believed(farm: Farm, probe: ProbeRow) -> bool:
+    """Whether a request that found a kernel untestable says something of that kernel.
+
+    With a tunable set, it says nothing of the kernel as it is. A control image has shown before
+    that it boots: there it says something of the lab. A kernel that was measured there before
+    is believed to be broken when it fails twice in a row: once says more of the workload.
+    """
+    if probe.tunables or probe.reason in {ProbeReason.CONTROL, ProbeReason.WORKLOAD}:
+        return False
+    series = {"testbed": probe.testbed, "workload": probe.workload}
+    boots = await farm.store.boots_of(image_ids=[probe.image_id], **series)
+    measured = {row.probe_id for row in boots if row.counted}
+    if not measured:
+        return True
+    asked = await farm.store.probes_of([probe.image_id], **series)
+    return any(
+        one.failure_kind == FailureKind.UNTESTABLE
+        for one in asked
+        if one.id != probe.id and one.id > max(measured)
+    )
 
 
 def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
@@ -200,14 +220,14 @@ class TakeCapture(Restartable, ShellMixin, BuildStep):
                 row, state=ProfileState.DONE, digest=reader.taken, failure=None, ended_at=now()
             )
             return SUCCESS
-        failure = failure_text(reader.ending, reader.fault or "the lab told of no capture")
-        reason = failure[1] if failure else "the lab told of no capture"
+        failure = failure_text(reader.ending, reader.fault or "the lab reported no capture")
+        reason = failure[1] if failure else "the lab reported no capture"
         self.descriptionDone = [reason]
         await store.change_profile(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
         return FAILURE
 
     async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
-        """Without the job's end it is asked for again, unless what it was told is wrong."""
+        """Without the job's end it is asked for again, unless what it was given is wrong."""
         farm = farm_of(self.master)
         if self.build.stopped_reason is not None:
             return EXCEPTION

@@ -1,7 +1,7 @@
 """How a job of the lab is followed to its end, and how its events become rows, in their order.
 
 The job outlives the command that prints it. Only the job's own last event says that it is over;
-until then it may still run, and whoever asks for it again by its name attaches to it. Why a command
+until then it may still run, and a request for it again by its name attaches to it. Why a command
 ended is kept as one harmless line, from what it printed beside its events.
 """
 
@@ -125,8 +125,7 @@ class EventReader(LogLineObserver):
         except InfraError as error:
             self.fault = self.fault or str(error)
             return
-        done = self._order.run(lambda: Deferred.fromCoroutine(self._took(event)))
-        done.addErrback(self._complain)
+        self._order.run(lambda: self._take_in_turn(event))
 
     def errLineReceived(self, line: str) -> None:
         """Take one line of what the command says to a person."""
@@ -144,6 +143,10 @@ class EventReader(LogLineObserver):
         """What is done with an event that is not the last one."""
         raise NotImplementedError
 
+    def _take_in_turn(self, event: Event) -> Deferred[None]:
+        # A failure is noted before the next event's turn: the job's end asks for it.
+        return Deferred.fromCoroutine(self._took(event)).addErrback(self._complain)
+
     async def _took(self, event: Event) -> None:
         match event:
             case Failed() | Finished():
@@ -160,7 +163,7 @@ class EventReader(LogLineObserver):
             self.events_taken += 1
             return
         _LOG.failure("bench: an event of a lab job was not recorded", failure=failure)
-        self.missed = self.missed or failure.getErrorMessage()
+        self.missed = self.missed or failure.getErrorMessage() or repr(failure.value)
 
 
 class Recorder(EventReader):
@@ -210,7 +213,7 @@ class Recorder(EventReader):
             )
         probe = self._probe
         _LOG.info(
-            "bench: boot {boot} of probe {probe} gave {values}",
+            "bench: iteration {boot} of probe {probe} gave {values}",
             boot=event.ordinal,
             probe=probe.id,
             search=probe.search_id,

@@ -1,4 +1,4 @@
-"""Builds that end when their worker goes while it is prepared."""
+"""Builds that end when their worker goes, or the database hangs up, before their first step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from buildbot.process.build import Build
 from buildbot.process.factory import BuildFactory
-from buildbot.process.results import EXCEPTION
+from buildbot.process.results import EXCEPTION, RETRY
 from buildbot.util.twisted import async_to_deferred
 from twisted.logger import Logger
 
@@ -14,11 +14,37 @@ _LOG = Logger()
 
 
 class SturdyBuild(Build):
-    """A build that is repeated when its worker goes before its first step.
+    """A build that is repeated when something fails before its first step.
 
-    Buildbot 4.3 puts a worker that cannot be prepared into quarantine. One that has gone is None by
-    then: that raises, and the build, whose request stays claimed, would never end.
+    In Buildbot 4.3 such a build never ends: its request stays claimed, and its worker gets no other
+    one. It puts a worker that cannot be prepared into quarantine, and one that has gone is None by
+    then: that raises. So does any question to the database that fails.
     """
+
+    @async_to_deferred
+    async def startBuild(self, workerforbuilder: Any) -> None:
+        """Begin; what cannot begin is asked for again."""
+        try:
+            await super().startBuild(workerforbuilder)
+        except Exception:  # noqa: BLE001 - Buildbot would log it, and forget the build
+            _LOG.failure("bench: build {build} did not begin; it is repeated", build=self.buildid)
+            if self.buildid is None:
+                self._let_go()
+            else:
+                await self.buildFinished(["not", "begun"], RETRY)
+
+    @async_to_deferred
+    async def buildFinished(self, text: Any, results: int) -> None:
+        """End; a worker is let go even if that could not be written down."""
+        await super().buildFinished(text, results)
+        if self in self.builder.building:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        # The tables still have the build as one that goes on: the next start of the master ends it.
+        self.finished, self.results = True, RETRY
+        self.workerforbuilder.buildFinished()
+        self.builder.buildFinished(self, self.workerforbuilder)
 
     @async_to_deferred
     async def buildPreparationFailure(self, why: Any, state_string: str) -> None:

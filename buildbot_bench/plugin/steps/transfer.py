@@ -82,7 +82,7 @@ async def _size_on_worker(step: BuildStep, path: str) -> int | None:
 async def _link_on_worker(step: BuildStep, path: str) -> str | None:
     """The symbolic link that a path of the source tree goes by: "" for none, None if nobody knows.
 
-    A worker follows links when it uploads, and a patch can make one to whatever its builder reads.
+    A worker follows links when it uploads, and a patch can make one to all that its builder reads.
     """
     whole = PurePosixPath(path)
     ways = [whole] if whole.is_absolute() else [whole, *whole.parents[:-1]]
@@ -145,7 +145,7 @@ class KeepReadFiles(Restartable, FileUpload):
         return FAILURE, b""
 
     async def _uploaded(self, farm: Farm) -> tuple[int, bytes]:
-        """The list, empty when it is of no use, and how the upload went."""
+        """The list, empty when it cannot be used, and how the upload went."""
         incoming = farm.artefacts.incoming(f"read-files-{self.build.buildid}")
         self.masterdest = str(incoming)
         try:

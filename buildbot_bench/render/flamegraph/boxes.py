@@ -1,9 +1,9 @@
-"""Lays the stacks of two captures out as boxes, callers below callees; knows no pixel, no colour.
+"""Lays the stacks of two captures out as boxes, callers below callees; needs no pixel, no colour.
 
 A box is as wide as the mean of its two shares of the busy cycles. So what vanished and what came
 are both there, and the callees of a box never need more room than it has. Where it is known what a
 packet costs on both sides, the new shares are scaled by that, so that what costs the same has the
-same share, whatever else was added. The flame graph of one capture is that of its difference to
+same share, beside any other cost. The flame graph of one capture is that of its difference to
 itself.
 """
 

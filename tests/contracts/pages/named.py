@@ -24,6 +24,8 @@ from tests.fakes.served import API, PAGES
 
 # Buildbot's patterns of our REST resources, and what an answer's list is called; "" is a file.
 RESOURCES: Mapping[str, str] = {
+    "bench/incidents": "incidents",
+    "bench/incidents/n:incidentid": "incidents",
     "bench/judgements": "judgements",
     "bench/judgements/n:judgementid": "judgements",
     "bench/commits/s:revision": "views",
@@ -33,6 +35,7 @@ RESOURCES: Mapping[str, str] = {
     "bench/lab": "views",
     "bench/series": "views",
     "bench/mirror": "views",
+    "bench/overview": "views",
     "bench/noops": "views",
     "bench/probes": "probes",
     "bench/record": "views",
@@ -42,6 +45,7 @@ RESOURCES: Mapping[str, str] = {
     "bench/searches/n:searchid": "searches",
     "bench/searches/n:searchid/commits/n:offset": "views",
     "bench/searches/n:searchid/probes": "probes",
+    "bench/searches/n:searchid/report": "views",
     "bench/searches/n:searchid/strip": "views",
     "bench/testbeds/s:testbed": "testbeds",
     "bench/comparisons": "comparisons",
@@ -51,6 +55,7 @@ RESOURCES: Mapping[str, str] = {
 }
 # Those whose answer is a list, which may be cut and, by some fields, be sorted and filtered.
 COLLECTIONS: Mapping[str, Sequence[str]] = {
+    "bench/incidents": ("incidentid", "kind", "branch"),
     "bench/judgements": ("judgementid", "state", "branch"),
     "bench/gates": ("branch",),
     "bench/noops": ("branch",),
@@ -72,6 +77,7 @@ OF_A_BRANCH = (
 METHODS: Mapping[str, Sequence[str]] = {
     "bench/searches": ("forecast", "start"),
     "bench/searches/n:searchid": ("cancel", "mark", "measure"),
+    "bench/incidents/n:incidentid": ("mark",),
     "bench/judgements/n:judgementid": ("mark",),
     "bench/testbeds/s:testbed": ("release",),
     "bench/comparisons": ("start",),
@@ -85,10 +91,12 @@ PROGRAMS: Mapping[str, Sequence[str]] = {
         "flamegraph/{profile}-{profile}.svg",
         "flamegraph/{profile}.folded",
     ),
+    "glossary.html": ("glossary.html",),
     "history": (
         "history/{testbed}/{workload}",
         "history/{testbed}/{workload}?branch={branch}",
     ),
+    "library": ("library/chart.js",),
     "metrics": ("metrics",),
     "report.schema.json": ("report.schema.json",),
 }
@@ -102,9 +110,11 @@ def places(
     Each of the testbeds of `series` runs each of the workloads; `positions` are measured ones.
     """
     taken = sa.select(PROFILE.c.id).where(PROFILE.c.state == ProfileState.DONE)
+    found = sa.select(SEARCH.c.id).where(SEARCH.c.ended_at.is_not(None))
     plain = sa.select(IMAGE.c.label).distinct().where(IMAGE.c.variant == IMAGE.c.sha)
     queries = {
         "n:searchid": sa.select(SEARCH.c.id),
+        "n:incidentid": found.where(SEARCH.c.state.in_(("found", "slope"))),
         "n:judgementid": sa.select(JUDGEMENT.c.id),
         "n:comparisonid": sa.select(AB_TEST.c.id),
         "{profile}": taken,

@@ -125,6 +125,10 @@ def assert_readable(target: str, answer: Answered) -> None:
             assert answer.json
         case "text/plain":
             assert answer.body.decode().strip()
+        case "text/html":
+            assert answer.body.startswith(b"<!DOCTYPE html>")
+        case "text/javascript":
+            assert answer.body.decode().startswith("export ")
         case _:
             raise AssertionError(f"{target}: {kind}")
 

@@ -122,7 +122,7 @@ def test_one_that_has_too_few_values_keeps_nothing_from_the_others():
     assert "r2" not in block
     few = "sample has only 3 iterations: 5 or more are needed to trust its spread"
     assert series.notes == (
-        "r2 forwarding (pps) has 1 value: Student's t needs 3",
+        "r2 forwarding (pps) has 1 value. Student's t needs 3.",
         f"the reference {few}",
         f"the other {few}",
     )
@@ -131,7 +131,7 @@ def test_one_that_has_too_few_values_keeps_nothing_from_the_others():
 def test_boots_that_came_late_are_told():
     values = ((1.0, 2.0, 3.0),) * 3
     told = composed(*values, order=(0, 1, 1, 0, 0, 1, 2, 2, 2)).series[0].notes
-    assert any("r3 was booted 5 boots later than r1 on average" in note for note in told)
+    assert any("on average, r3 was booted 5 boots later than r1" in note for note in told)
     balanced = composed(*values, order=(0, 1, 2, 2, 1, 0, 1, 2, 0)).series[0].notes
     assert not any("booted" in note for note in balanced)
 
@@ -172,7 +172,7 @@ def test_of_a_command_runs_and_a_machine_are_spoken_of():
     for told in (text(report), markdown(report)):
         assert "3 runs of each" in told
         assert "Runs alternate: r1, r2" in told
-        assert "an even drift of the machine" in told.lower()
+        assert "a steady drift of the machine" in told.lower()
         assert "r2 was run 3 runs later" in told
         assert not re.search(r"\b(boot(s|ed)?|kernels?|lab)\b", told, re.IGNORECASE)
 

@@ -218,4 +218,4 @@ def test_a_report_says_what_it_lacks(play):
     answer = text(report)
     assert report.series[0].changes[0].verdict is Verdict.UNDECIDED
     assert "D5 does not apply: \ufffd[31m sys/net/if.c, hunk 3" in answer
-    assert "r1+D5 forwarding (pps) has 1 value: Student's t needs 3" in answer
+    assert "r1+D5 forwarding (pps) has 1 value. Student's t needs 3." in answer

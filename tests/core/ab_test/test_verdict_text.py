@@ -22,7 +22,7 @@ from buildbot_bench.core.ab_test.verdict_text import verdict_text
     [
         (Worse(), True, "worse"),
         (Better(), False, "better, not separated from layout"),
-        (NoDifference(least=0.02), False, "no difference of 2% or more"),
+        (NoDifference(least=0.02), False, "no difference of 2 % or more"),
         (WithinLayoutLuck(needs=None), False, "within the luck of layout"),
         (
             WithinLayoutLuck(needs=MoreOfEach(boots=10, images=5)),
@@ -37,7 +37,7 @@ from buildbot_bench.core.ab_test.verdict_text import verdict_text
         (
             Undecided(needs=None, student="worse", least=0.1),
             False,
-            "undecided whether by 10% or more, worse by Student's t",
+            "undecided whether by 10 % or more, worse by Student's t",
         ),
         (
             Undecided(needs=None, student="no sign", least=0.02),

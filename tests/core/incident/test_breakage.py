@@ -237,7 +237,7 @@ def test_when_the_last_that_worked_fails_now_it_is_the_lab_that_changed():
     ]
     answer = world.search()
     assert answer.ending is Ending.UNPROVEN
-    assert answer.detail == "what worked before does not any more: panic at 0"
+    assert answer.detail == "a revision that worked before now fails: panic at 0"
 
 
 def test_when_the_new_end_works_after_all_nothing_is_broken():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -219,3 +220,21 @@ def test_a_culprit_beside_an_untestable_stretch_is_found(away):
         answer, evidence = search(lab, replace(TOLD, claimed=-0.05))
         assert [(step.old, step.new) for step in answer.steps] == [(old, new)]
         assert len(evidence.untestable) <= 12
+
+
+@pytest.mark.parametrize("most", range(6, 22))
+def test_a_search_that_runs_out_of_boots_states_no_step_with_two_of_a_side(most):
+    policy = replace(TOLD, claimed=-0.25, max_measurements=most)
+    answer, evidence = search(Lab(n=16, steps={4: -0.25, 11: -0.2}), policy)
+    boots_of = Counter(one.position for one in evidence.measurements)
+    for step in answer.steps:
+        if step.is_sure(policy.error):
+            assert min(boots_of[step.old], boots_of[step.new]) >= 3
+
+
+def test_a_step_that_lacks_boots_is_told_from_a_proved_one():
+    policy = replace(TOLD, claimed=-0.25)
+    short, _ = search(Lab(n=4, steps={2: -0.25}), replace(policy, max_measurements=7))
+    full, _ = search(Lab(n=4, steps={2: -0.25}), policy)
+    assert [(s.new, s.probability > 0.99, s.proved) for s in short.steps] == [(2, True, False)]
+    assert [(s.new, s.probability > 0.99, s.proved) for s in full.steps] == [(2, True, True)]

@@ -22,6 +22,13 @@ SAID = {
         WaitForBuild(label="r311849", builder="kernel"),
         "waits for a build of r311849 on builder kernel",
     ),
+    "builds": (
+        WaitForBuild(label="r4", ahead=[("comparison 3 (bob)", 1), ("commits", 1)]),
+        (
+            "waits for a builder to build r4: 1 build of comparison 3 (bob) and 1 build of commits"
+            " go first"
+        ),
+    ),
     "away": (
         WaitForTestbed(name="apu2", away="lab", ahead=[("search 1", 1)]),
         "waits for worker lab of testbed apu2, which is not connected",

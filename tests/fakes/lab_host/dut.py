@@ -5,7 +5,7 @@ A kernel's file has a line `way: HANG`, and one `pps: 700000`. The ways:
     PANIC       panics as it boots, and the DUT boots again
     HANG        says nothing and does nothing
     DEBUGGER    waits at the debugger's prompt
-    LOOP        boots again and again, whatever nextboot.conf says, until the power is cycled
+    LOOP        boots again and again, against nextboot.conf, until the power is cycled
     NOT_READY   comes up, and its ports do not
     LATE        comes up, and panics as it is asked whether it is ready
     NO_TRAFFIC  comes up, and forwards nothing but pings

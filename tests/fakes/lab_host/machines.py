@@ -148,7 +148,7 @@ def _command(pid: int) -> str:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes below a process, whatever session they are in."""
+    """The processes below a process, in any session."""
     waiting = [pid]
     while waiting:
         below = _children(waiting.pop())

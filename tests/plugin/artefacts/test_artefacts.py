@@ -95,7 +95,7 @@ async def test_what_was_damaged_on_its_way_is_not_lent(away, elsewhere):
     path = elsewhere.path(DIGEST)
     path.parent.mkdir(parents=True)
     path.write_bytes(KERNEL[:-1])
-    with pytest.raises(InfraError, match="is another, or damaged"):
+    with pytest.raises(InfraError, match="is damaged: its content has another digest"):
         await away.local(DIGEST)
     assert files(away.root) == []
 

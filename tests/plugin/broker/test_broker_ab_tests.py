@@ -9,7 +9,8 @@ import re
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
+from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
@@ -214,7 +215,7 @@ async def test_a_tunable_that_the_testbed_refuses_says_nothing_of_the_kernel(ab_
 async def test_a_lab_that_loses_everything_ends_the_comparison(ab_tests, start, farm):
     ab_test_id = await start()
     await build_all(farm)
-    for _ in range(MAX_LOST):
+    for _ in range(MAX_FRUITLESS):
         await ab_tests()
         (probe,) = await farm.store.probes(state="new")
         await farm.store.change_probe(probe, state="lost", failure="the switch is dead")
@@ -261,7 +262,7 @@ async def test_what_was_measured_is_a_result_directory(ab_tests, start, past, fa
         ({"new": "r99"}, "r99 is no commit of main"),
         ({"new": "r4+vimage"}, "'vimage' is no change of a kernel"),
         ({"new": "r4+D8526"}, "let its bench.yml say reviews: https://reviews.freebsd.org"),
-        ({"new": "r4+file:my.patch"}, "my.patch did not come with the question"),
+        ({"new": "r4+file:my.patch"}, "the request does not contain the file my.patch"),
         ({"new": "r4+file:x", "patches": {"x": b"hello"}}, "x is no patch"),
         ({"testbeds": ("apu9",)}, "this farm has no testbed 'apu9'; it has apu"),
         ({"workloads": ("pf",)}, "this farm has no workload 'pf'; it has forwarding"),

@@ -137,7 +137,7 @@ async def test_of_two_who_decide_at_once_one_is_told(ask, farm, monkeypatch):
         return seen
 
     monkeypatch.setattr(farm.store, "ab_test", stale)
-    with pytest.raises(UsageError, match="somebody else was quicker"):
+    with pytest.raises(UsageError, match="another person has already decided"):
         await ComparisonRequests(farm).decide(ab_test_id, "bob", approved=True)
 
 

@@ -163,7 +163,7 @@ async def test_a_branch_that_is_mended_before_the_search_ends_is_told_to_nobody(
     await lab.settle()
     search = await the_search(farm)
     assert (search.state, search.breakage) == ("not-reproduced", None)
-    assert search.detail == "r17 boots again: the branch was mended before the search ended"
+    assert search.detail == "r17 boots again: the branch was fixed before the search ended"
     assert await farm.store.untold_breakages(0.0) == []
 
 
@@ -201,7 +201,7 @@ async def test_when_what_built_before_does_not_any_more_it_is_the_builder_that_c
     await lab.settle()
     search = await the_search(farm)
     assert search.state == "inconclusive"
-    assert search.detail == f"what worked before does not any more: {ERROR}"
+    assert search.detail == f"a revision that worked before now fails: {ERROR}"
 
 
 async def test_commits_that_do_not_build_are_stepped_around_and_named_as_suspects(past, farm):
@@ -253,7 +253,7 @@ async def test_a_workload_that_broke_at_the_same_tip_joins_at_once(make_farm, pu
     assert (await the_search(farm)).id == search.id
     report = await breakage_report(farm, await the_search(farm))
     assert report.also == ("ipfw on apu",)
-    assert "It broke ipfw on apu, too." in " ".join(breakage_text(report).split())
+    assert "It also broke ipfw on apu." in " ".join(breakage_text(report).split())
 
 
 async def test_a_workload_that_broke_elsewhere_gets_a_search_before_the_first_ends(
@@ -287,7 +287,7 @@ async def test_what_could_not_be_separated_is_told_once_in_plain_words(make_farm
     assert list(row.recipients) == list(farm.workflow.mail.to)
     mail = message_from_bytes(row.message, policy=policy.default)
     told = " ".join(mail.get_body(("plain",)).get_content().split())
-    assert "the last that worked is r2, the first that fails r3." in told
-    assert "what worked before does not any more" in told
+    assert "r2 is the last that worked. r3 is the first that fails." in told
+    assert "a revision that worked before now fails" in told
     assert "r16 does not build (1 attempt)" in told
     assert "one more mail" not in told

@@ -174,7 +174,7 @@ async def test_the_mail_does_not_wait_longer_than_bench_yml_says(profiles, past,
     master.reactor.advance(WAIT_S - 1)
     assert await mailed(farm, master) is None
     master.reactor.advance(1)
-    assert "where the cycles went is not known: it is being sampled" in await mailed(farm, master)
+    assert "the cause is not known: it is being sampled" in await mailed(farm, master)
 
 
 async def test_a_capture_that_fails_holds_no_mail_up_and_says_why(profiles, past, farm, master):
@@ -184,7 +184,7 @@ async def test_a_capture_that_fails_holds_no_mail_up_and_says_why(profiles, past
     await sampled(farm, old, OLD)
     await farm.store.change_profile(new, state="failed", failure="94% of 100 samples are idle")
     text = await mailed(farm, master)
-    assert "the cycles went is not known: r7: 94% of 100 samples are idle" in text
+    assert "the cause is not known: r7: 94% of 100 samples are idle" in text
 
 
 async def test_a_build_that_ended_without_a_word_is_asked_for_again_and_not_for_ever(

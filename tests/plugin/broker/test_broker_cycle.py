@@ -8,7 +8,15 @@ from twisted.python import log
 
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.scheduler import Cycle
+from buildbot_bench.plugin.requests.comparison_requests import (
+    ComparisonQuestion,
+    ComparisonRequests,
+)
+from tests.fakes.removed import worked
 from tests.gitrepo import add_commits, make_repository, numbered
+
+# Whether anything changed, three times, and what is asked by the clock.
+MOST_IDLE_QUERIES = 8
 
 
 @pytest.fixture
@@ -67,6 +75,112 @@ async def test_a_repository_that_is_away_does_not_stop_the_lab(make_farm, past, 
     await cycle.run()
     assert [request.builder for request in master.requests] == ["bench/apu"]
     assert any("'fetch'" in why for why in logged)
+
+
+async def test_a_cycle_that_meets_nothing_new_asks_few_queries(farm, master, past):
+    await past.search(1, 11)
+    await past.probe(4)
+    cycle, asked = Cycle(farm=farm, scheduler=master), 0
+    for _ in range(3):
+        await cycle.run()
+    ask = farm.master.db.pool.do
+
+    async def count(function):
+        nonlocal asked
+        asked += 1
+        return await ask(function)
+
+    farm.master.db.pool.do = count
+    await cycle.run()
+    assert 0 < asked <= MOST_IDLE_QUERIES
+
+
+async def counted(farm, act) -> int:
+    """How often the pool is asked meanwhile."""
+    ask, asked = farm.master.db.pool.do, 0
+
+    async def count(function):
+        nonlocal asked
+        asked += 1
+        return await ask(function)
+
+    farm.master.db.pool.do = count
+    try:
+        await act()
+    finally:
+        farm.master.db.pool.do = ask
+    return asked
+
+
+async def test_a_boot_costs_a_cycle_the_same_however_many_comparisons_wait(farm, master, past):
+    for position in range(2, 12):
+        await past.image(position)
+    cycle, costs = Cycle(farm=farm, scheduler=master), []
+    for last in (4, 11):
+        for position in range(last - 1 if last == 4 else 5, last + 1):
+            question = ComparisonQuestion(variants=("r2", f"r{position}"), images=1)
+            await ComparisonRequests(farm).start(question, "ann")
+        for _ in range(4):
+            await cycle.run()
+        await past.measured(20, (1e6,), testbed="xeon", judged=True)
+        costs.append(await counted(farm, cycle.run))
+    assert costs[0] == costs[1]
+
+
+async def test_a_comparison_goes_on_when_its_boot_or_its_build_ends(farm, master, past):
+    cycle = Cycle(farm=farm, scheduler=master)
+    question = ComparisonQuestion(variants=("r2", "r3"), images=1, iterations=2)
+    number = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
+    for _ in range(3):
+        await cycle.run()
+    assert await farm.store.probes_of_ab_test(number) == []
+    for position in (2, 3):
+        await past.image(position)
+    await worked(cycle, past)
+    assert (await farm.store.ab_test(number)).state == "done"
+    probes = await farm.store.probes_of_ab_test(number)
+    assert sum(probe.iterations for probe in probes) == 4
+
+
+async def test_what_another_master_asks_for_is_seen_in_the_next_cycle(farm, master, past):
+    cycle = Cycle(farm=farm, scheduler=master)
+    for _ in range(3):
+        await cycle.run()
+    assert master.requests == []
+    await past.probe(4)  # through a store of its own, as another master's
+    await cycle.run()
+    assert [request.builder for request in master.requests] == ["bench/apu"]
+
+
+async def test_a_boot_that_is_recorded_while_a_cycle_runs_is_not_taken_for_lost(
+    farm, master, past, monkeypatch
+):
+    probe = await past.probe(4, iterations=1)
+    cycle = Cycle(farm=farm, scheduler=master)
+    for _ in range(3):
+        await cycle.run()
+    (issued,) = await farm.store.probes(state="issued")
+    ask = master.data.get
+
+    async def record_first(path, filters=()):
+        """The boot ends between what the cycle reads and what it asks Buildbot."""
+        if path == ("buildrequests",) and not master.requests[0].complete:
+            await farm.store.add_iteration(
+                probe=issued,
+                ordinal=0,
+                unit="pps",
+                value=1e6,
+                failure=None,
+                at_s=farm.now(),
+                duration_s=30.0,
+            )
+            await farm.store.change_probe(issued, state="done", ended_at=farm.now())
+            master.complete(issued.brid)
+        return await ask(path, filters)
+
+    monkeypatch.setattr(master.data, "get", record_first)
+    await cycle.run()
+    assert [(one.id, one.state) for one in await farm.store.probes()] == [(probe.id, "done")]
 
 
 async def test_a_search_that_fails_is_named_in_the_log_and_holds_up_no_other(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.broker.ab_tests import MAX_LOST, AbTests
+from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import (
@@ -99,7 +100,7 @@ async def test_what_the_lab_lost_before_is_forgiven(farm, past, ab_tests):
     question = ComparisonQuestion(variants=("r4", "r5"), iterations=3)
     number = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     await build_all(farm)
-    for _ in range(MAX_LOST):
+    for _ in range(MAX_FRUITLESS):
         await ab_tests()
         (probe,) = await farm.store.probes(state="new")
         await farm.store.change_probe(probe, state="lost", failure="the switch is dead")

@@ -118,8 +118,8 @@ async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past,
     fix = story[1][REPAIRED - 1][:12]
     text = report_text(await report_of(farm, await farm.store.search(told["searchid"])))
     said = " ".join(text.split())
-    assert f"{fix} was applied to" in said
-    assert "it does not fit r1" in said
+    assert f"The search applied {fix} to" in said
+    assert "It does not apply to r1" in said
     assert f"--with {fix}" in said
 
 

@@ -308,7 +308,7 @@ async def test_the_mail_waits_for_the_other_series_and_shows_both(past, farm):
     assert len(await farm.store.mails_like("search:")) == 1
     text = message_from_bytes(mail.message, policy=policy.default)
     shown = " ".join(text.get_body(("plain",)).get_content().split())
-    assert re.search(r"apu forwarding -(19|20)\.\d% \+/- \d\.\d% this report", shown)
+    assert re.search(r"apu forwarding -(19|20)\.\d % \+/- \d\.\d % this report", shown)
     assert "changed, confirmed, r6 to r7" in shown
 
 

@@ -108,7 +108,7 @@ def judged(farm, past):
 async def test_three_percent_of_one_image_are_called_layout(judged, farm):
     row, lab = await judged(unlucky)
     assert row.state == "nothing"
-    assert "is one image's layout, not the code" in row.verdict.reason
+    assert "is the layout of one image, not the code" in row.verdict.reason
     assert {ordinal for position, ordinal in lab.booted if position == NEW} == {1, 2}
     assert await farm.store.searches() == []
 

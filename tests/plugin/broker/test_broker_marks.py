@@ -79,7 +79,7 @@ async def test_an_alarm_that_was_noise_is_none_and_its_search_ends(lab, farm):
     await there.said("noise")
     row = await there.verdict()
     assert (str(row.state), row.effect) == ("nothing", pytest.approx(-0.1, abs=0.02))
-    assert row.verdict.reason.endswith("marked noise by ann: both levels count as one")
+    assert row.verdict.reason.endswith("marked as noise by ann: both levels count as one")
     (search,) = await farm.store.searches()
     assert (search.state, search.detail) == ("cancelling", "ann says noise")
     assert await farm.store.pending_marks() == []

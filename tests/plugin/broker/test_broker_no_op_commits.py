@@ -50,7 +50,7 @@ async def built(past: Past, position: int, read=READ, *, job: str | None = None)
     farm = past.farm
     body = read if isinstance(read, bytes) else pack_read_files(ReadFiles(names=read))
     digest = await farm.store.keep_read_files(body)
-    built_by = job or farm.workflow.build_digest
+    built_by = job or farm.workflow.build_digest_of("")
     image = await past.image(position, read_files=digest, built_by=built_by)
     await past.measured(image, (1e6, 1e6, 1e6))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from buildbot_bench.plugin.broker.collect import Collector
+from buildbot_bench.plugin.broker.collect import TELL_AGAIN_S, Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from tests.fakes.master import US, Request
 
@@ -48,3 +48,14 @@ async def test_what_nobody_claims_yet_is_left_alone(past, farm, master):
     request = await claimed(past, farm, master, None, alive=None)
     assert request.claimed_by is None
     assert master.data.events == []
+
+
+async def test_masters_are_told_again_of_what_waits_for_long(past, farm, master):
+    await past.probe(4)
+    await Issuer(farm, master).issue()
+    (request,) = master.requests
+    collector = Collector(farm, master)
+    for _ in range(5):
+        await collector.collect()
+        master.reactor.advance(TELL_AGAIN_S / 2)
+    assert master.data.events == [(request.brid, "unclaimed")] * 2

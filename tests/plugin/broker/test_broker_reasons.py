@@ -7,7 +7,8 @@ from email import message_from_bytes, policy
 import pytest
 from twisted.internet import reactor, task
 
-from buildbot_bench.plugin.broker.searching import MAX_FRUITLESS, Searching
+from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_alive
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.lab import lab
@@ -104,6 +105,7 @@ async def test_once_a_week_the_operator_hears_what_was_given_up_and_why(farm, pa
         mail = message_from_bytes(kept.message, policy=policy.default)
         texts.append(" ".join(mail.get_body(("plain",)).get_content().split()))
     assert (
-        f"apu: 0 iterations; no control image 2 requests given up, the last one: {WHY}" in texts[1]
+        f"apu: 0 iterations; no control image 2 requests given up. The last reason: {WHY}"
+        in texts[1]
     )
     assert "given up" not in texts[0]

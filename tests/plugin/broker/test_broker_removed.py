@@ -108,7 +108,7 @@ async def test_an_alarm_is_kept_and_no_search_begins(past, farm, reconfigure, tm
     reconfigure(farm, *replaced)
     await judging.advance()
     (row,) = await farm.store.judgements(state="regression")
-    assert row.verdict.reason.endswith(f"fresh boots of both sides show it; not searched: {why}")
+    assert row.verdict.reason.endswith(f"Fresh boots of both sides show it; not searched: {why}")
     assert (row.search_id, await farm.store.searches()) == (None, [])
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred, gatherResults
 
+from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.ministat import MIN_VALUES
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.searching import (
-    MAX_FRUITLESS,
     Searching,
     outcome,
 )

@@ -31,7 +31,7 @@ def test_a_header_is_believed_on_a_port_of_this_machine_alone(tmp_path, beside_p
         assert complaints({"port": port, "auth": auth}) == []
     for port in (8010, "tcp:8010", "tcp:8010:interface=192.0.2.1"):
         (complaint,) = complaints({"port": port, "auth": auth})
-        assert "RemoteUserAuth believes a header that anybody can send" in complaint
+        assert "RemoteUserAuth trusts a header that anybody can send" in complaint
 
 
 def test_names_at_google_have_no_roles(tmp_path) -> None:

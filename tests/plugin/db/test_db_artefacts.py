@@ -41,8 +41,7 @@ async def test_what_was_built_anew_meanwhile_is_not_forgotten(store, an_image):
     assert [row.digest for row in await store.artefacts()] == [DIGEST]
 
 
-async def test_images_are_found_by_position_and_span(store, an_image):
-    images = {position: await built(store, an_image, position) for position in (3, 5, 7, 9)}
+async def test_built_images_have_a_place_in_their_repository(store, an_image):
+    images = {position: await built(store, an_image, position) for position in (3, 5)}
     await an_image(8)
-    found = await store.images_at({3}, [(6, 8)])
-    assert found == {images[3].id, images[7].id}
+    assert await store.built_places() == {images[3].id: ("", 3), images[5].id: ("", 5)}

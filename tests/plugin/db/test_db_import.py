@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.model import learn
-from buildbot_bench.history import MirrorHistory
+from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.importing.command import main
 from tests.gitrepo import Commit, add_commits, make_repository
@@ -65,8 +66,8 @@ def bench_import(engine, store, shas, tmp_path, archive):
     return run
 
 
-async def samples(store, workload: str = "forwarding"):
-    where = {"testbed": "apu2", "workload": workload, "branch": "main"}
+async def samples(store, workload: str = "forwarding", branch: str = "main"):
+    where = {"testbed": "apu2", "workload": workload, "branch": branch}
     return await store.samples(first_position=0, last_position=99, **where)
 
 
@@ -201,3 +202,42 @@ async def test_a_farm_that_never_ran_is_told_apart(bench_import, engine, capsys)
     assert "start the farm once" in capsys.readouterr().err
     with engine.connect() as conn:
         assert conn.execute(sa.text("SELECT count(*) FROM bench_image")).scalar_one() == 0
+
+
+def fork_too(tmp_path: Path) -> None:
+    """A second repository with the same commits, which the farm watches as `fork`."""
+    path = tmp_path / "bench.yml"
+    both = f"repositories: {{src: {{url: {tmp_path / 'src'}}}, fork: {{url: {tmp_path / 'fork'}}}}}"
+    path.write_text(path.read_text().replace(f"repository: {tmp_path / 'src'}", both))
+    shutil.copytree(tmp_path / "src", tmp_path / "fork")
+    MirrorHistory(mirror_path(tmp_path / "master", "fork"), str(tmp_path / "fork")).fetch()
+
+
+async def test_the_past_may_be_that_of_another_repository(bench_import, store, tmp_path, capsys):
+    fork_too(tmp_path)
+    assert await bench_import("--repository", "fork") == 0
+    assert await samples(store) == []
+    assert [one.label for one in await samples(store, branch="fork:main")] == [
+        "r293069",
+        "r293643",
+        "r311848",
+    ]
+    assert {image.repository for image in await store.images()} == {"fork"}
+    assert await bench_import("--repository", "src") == 0  # the same commits, and not the same past
+    assert capsys.readouterr().out.count("4 groups with 20 iterations kept") == 2
+    assert len(await samples(store)) == 3
+    assert await bench_import("--repository", "fork") == 0
+    assert "kept, 4 known already" in capsys.readouterr().out
+
+
+async def test_a_repository_without_a_mirror_or_of_another_name_is_told(
+    bench_import, tmp_path, capsys
+):
+    assert await bench_import("--repository", "fork") == 2
+    assert "this farm has one alone: leave --repository out" in capsys.readouterr().err
+    fork_too(tmp_path)
+    assert await bench_import("--repository", "ports") == 2
+    assert "no repository 'ports'; this farm has src, fork" in capsys.readouterr().err
+    shutil.rmtree(mirror_path(tmp_path / "master", "fork"))
+    assert await bench_import("--repository", "fork") == 2
+    assert "start the farm once" in capsys.readouterr().err

@@ -225,6 +225,7 @@ _OF_A_SIDE = ("image_id", "tunables", "label")
 _NEW_TABLES = (
     *("bench_ab_test_image", "bench_read_files", "bench_incident_series"),
     *("bench_dropped_commit", "bench_lease", "bench_metric", "bench_share"),
+    "bench_change",
 )
 
 
@@ -281,12 +282,12 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     for image in after["bench_image"]:
         assert [image.pop(name) for name in ("read_files", "built_by")] == [None, None]
     for row in (*after["bench_image"], *after["bench_judgement"]):
-        assert row.pop("branch") == "main"
+        assert (row.pop("branch"), row.pop("repository")) == ("main", "")
     assert {commit.pop("no_op_of") for commit in after["bench_commit"]} == {None}
     for search in after["bench_search"]:
-        names = ("kind", "breakage", "recovery", "higher_is_better")
-        assert [search.pop(name) for name in names] == ["effect", None, None, None]
-        assert search.pop("priority") == "normal"
+        names = ("kind", "breakage", "recovery", "higher_is_better", "stated")
+        assert [search.pop(name) for name in names] == ["effect", *4 * [None]]
+        assert (search.pop("priority"), search.pop("repository")) == ("normal", "")
     assert after == {
         _RENAMED_TABLES.get(table, table): [_renamed(table, row) for row in rows]
         for table, rows in before.items()

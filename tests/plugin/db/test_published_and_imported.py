@@ -255,7 +255,7 @@ def boots_at(*levels: int) -> list[BootLog]:
 
 def test_the_outcome_is_one_line():
     assert outcome(report_of(boots_at(100_000, 80_000), labels=REVISIONS[:2])) == (
-        "forwarding -20.00% worse"
+        "forwarding -20.00 % worse"
     )
     assert outcome(report_of([])) == ""
 
@@ -264,7 +264,7 @@ def test_the_outcome_of_many_variants_counts_them_and_names_the_most():
     labels = ("r1", "r2", "r3", "r4", "r5", "r6")
     boots = boots_at(100_000, 80_000, 90_000, 110_000, 100_001)
     assert outcome(report_of(boots, labels=labels)) == (
-        "forwarding: 2 worse (most r2 -20.00%), 1 better (r4 +10.00%), 1 no difference,"
+        "forwarding: 2 worse (most r2 -20.00 %), 1 better (r4 +10.00 %), 1 no difference,"
         " 1 not measured"
     )
 

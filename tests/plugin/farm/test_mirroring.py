@@ -88,7 +88,7 @@ async def test_a_clone_that_fails_is_told_with_gits_reason_until_one_comes_furth
     assert "no mirror of freebsd-src yet: git fetch: https://example.org: Permission" in str(
         told.value
     )
-    assert "mend `repository` in bench.yml" in told.value.hint
+    assert "fix `repository` in bench.yml" in told.value.hint
     view = await mirror(farm)
     assert (view["state"], "hunter2" in view["text"]) == ("trouble", False)
     (transport / "refusal").unlink()

@@ -65,7 +65,7 @@ async def test_the_last_of_them_carries_the_mail_about_all(improved, past, farm,
     message = message_from_bytes(row.message, policy=policy.default)
     assert message["Subject"].startswith("[bench] 2 improvements: r7 ")
     assert message["Message-ID"] == row.message_id != last.message_id
-    assert message.get_body(("plain",)).get_content().count("rose by 20.0%") == 2
+    assert message.get_body(("plain",)).get_content().count("20.0 % faster") == 2
     assert row in await farm.store.due_reports(farm.now())
 
 

@@ -73,7 +73,7 @@ async def test_a_control_image_that_never_gave_a_value_is_told_of(past, farm):
     await write_quarantines(farm, farm.workflow.mail)
     ((_, mail),) = await mails(farm)
     text = " ".join(mail.get_body(("plain",)).get_content().split())
-    assert text.startswith("The control image r4 never gave a value on apu (forwarding).")
+    assert text.startswith("The control image r4 has never given a value on apu (forwarding).")
     assert "The first round without a value ended" in text
     assert "The level of" not in text
 

@@ -244,7 +244,7 @@ async def test_a_search_that_failed_tells_its_operator_why_and_what_was_measured
     assert message["Subject"] == f"[bench] search {search.id} failed: forwarding on apu, r1 to r11"
     text = " ".join(message.get_body(("plain",)).get_content().split())
     assert "No power on the DUT." in text
-    assert "1000000" in text.partition("Log of the probes:")[2]
+    assert "1,000,000" in text.partition("Log of the probes:")[2]
 
 
 async def test_a_mail_that_cannot_be_written_holds_up_no_other(outbox, past, farm, postmaster):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, RETRY_MOST_S
 from buildbot_bench.plugin.outbox.notice_outbox import MOST_DENIALS, NEWS_S, NoticeOutbox
 from tests.fakes.other_package import import_from, install
 from tests.fakes.past import boots
-from tests.fakes.sites import TOKEN, Sites, sites
+from tests.fakes.sites import TOKEN, TOKENS, Sites, sites
 from tests.gitrepo import Commit, make_repository
 
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
@@ -192,7 +193,7 @@ async def test_it_is_told_once_the_captures_are_there_to_be_linked_to(
     notices, number = NoticeOutbox(farm), await found(past)
     search = await farm.store.search(number)
     await farm.store.change_search(search, ended_at=farm.now())
-    image = (await farm.store.images_between(7, 7))[0]
+    image = (await farm.store.all_images_between(7, 7))[0]
     capture = await farm.store.ensure_profile(
         key="search:1:new",
         token="t",
@@ -329,3 +330,65 @@ def test_what_is_wrong_with_it_is_told_by_its_line(chat, make_farm, said, compla
     with pytest.raises(UsageError) as refusal:
         make_farm(("regression:", f"notify:\n  {said}\n\nregression:"))
     assert complaint in str(refusal.value)
+
+
+OF_FORK = "repositories: {fork: {repository: ann/fork, token-secret: fork.token}}"
+
+
+@pytest.fixture
+def forked(make_farm, site, repository, master):
+    """Makes a farm of two repositories with the same commits; what is said of the second one."""
+
+    def make(said: str):
+        from tests.fakes.past import Past
+
+        master.secrets |= {"github.token": TOKEN, "fork.token": TOKENS["ann/fork"]}
+        master.secrets |= {"phabricator.token": TOKEN}
+        path, shas = repository
+        text = NOTIFY.format(url=site.url).replace("owner/src,", f"owner/src, {said}")
+        both = f"repositories: {{src: {{url: {path}}}, fork: {{url: {path}}}}}"
+        farm = make_farm(
+            ("regression:", f"{text}\nregression:"),
+            (f"repository: {path}", both),
+            repository=path,
+        )
+        farm.history.fetch()
+        return farm, Past(farm, dict(enumerate(shas, start=1)), branch="fork:main")
+
+    return make
+
+
+async def test_a_commit_is_told_of_where_it_is_by_its_own_token(forked, site):
+    farm, past = forked(f"{OF_FORK},")
+    rows = await told(NoticeOutbox(farm), farm, await found(past))
+    assert {row.state for row in rows} == {"sent"}
+    assert {repository for repository, _ in site.heard} == {"ann/fork"}
+    assert [sha for sha, _ in site.statuses] == [past.shas[7]]
+
+
+async def test_of_a_repository_that_is_not_named_github_hears_nothing(forked, site):
+    farm, past = forked("")
+    rows = await told(NoticeOutbox(farm), farm, await found(past))
+    assert {row.kind for row in rows} == {"phabricator-comment"}
+    assert site.heard == []
+
+
+async def test_a_token_of_another_repository_does_not_let_in_and_is_not_told(forked, site):
+    farm, past = forked(OF_FORK.replace(", token-secret: fork.token", "") + ",")
+    rows = await told(NoticeOutbox(farm), farm, await found(past))
+    kept = [row for row in rows if row.kind.startswith("github")]
+    assert {row.state for row in kept} == {"new"}
+    assert all("HTTP 401" in row.last_error for row in kept)
+    assert not any(TOKEN in row.last_error for row in kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("src", "is the first repository: notify.github.repository is its own"),
+        ("forkk", "is not in 'repositories'; did you mean 'fork'?"),
+    ],
+)
+def test_a_repository_that_is_told_of_is_watched(forked, name, problem):
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        forked(f"{OF_FORK.replace('fork:', f'{name}:')},")

@@ -85,7 +85,7 @@ async def test_a_browser_runs_it_apart_loads_nothing_and_guesses_nothing(past, f
 async def test_anything_else_is_not_found(past, farm, master, name):
     await captures(past, farm, OLD)
     status, body, _ = await asked(master, name)
-    assert (status, body) == (404, "there is no such capture\n")
+    assert (status, body) == (404, "this capture does not exist\n")
 
 
 async def test_a_request_that_was_not_met_yet_has_no_picture(past, farm, master):

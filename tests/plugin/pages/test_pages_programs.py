@@ -13,7 +13,7 @@ from twisted.python.threadable import isInIOThread
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
-from buildbot_bench.plugin.pages.application import badge, state
+from buildbot_bench.plugin.pages.application import badge, glossary, state
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
 from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
 from buildbot_bench.render.badge import Tone, badge_svg
@@ -112,7 +112,7 @@ async def test_badge_says_what_the_newest_search_came_to(farm, past):
     assert await state(farm) == ("measuring", Tone.CALM)
     await past.measured(7, boots(0.8e6))
     await past.answered(ANSWER)
-    assert await state(farm) == ("r7 -20.0%", Tone.ALARM)
+    assert await state(farm) == ("r7 -20.0 %", Tone.ALARM)
     await past.search()
     assert await state(farm) == ("searching", Tone.BUSY)
     await past.search(state="not-reproduced", ended_at=1.0)
@@ -124,11 +124,17 @@ async def test_badge_says_what_the_newest_search_came_to(farm, past):
 async def test_an_improvement_is_no_alarm(farm, past):
     await past.measured(7, boots(0.8e6))
     await past.answered(replace(ANSWER, steps=(replace(DROP, effect=0.3),)))
-    assert await state(farm) == ("r7 +30.0%", Tone.CALM)
+    assert await state(farm) == ("r7 +30.0 %", Tone.CALM)
 
 
 async def test_badge_is_a_picture(farm):
     assert ET.fromstring(await badge(farm)).attrib["aria-label"] == "bench: measuring"
+
+
+async def test_the_glossary_is_a_page_of_the_farm(farm):
+    page = await glossary(farm)
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<strong>relinked build</strong>" in page
 
 
 def test_hostile_words_stay_words_in_the_badge():

@@ -25,6 +25,7 @@ def points(*means: float, first: int = 1, epoch: str = "1", count: int = 1) -> l
             low=mean,
             high=mean,
             last_at_s=float(position),
+            sha=f"{position:040x}",
         )
         for position, mean in enumerate(means, first)
     ]

@@ -113,7 +113,7 @@ async def test_a_mark_is_told_with_what_it_does_to_the_spread(past, farm):
     assert (await only_series(farm, "r7"))["marked"] == []
     await MarkRequests(farm).mark_verdict(row.id, "noise", author="ann", fixed_by="")
     (told,) = (await only_series(farm, "r7"))["marked"]
-    assert told.startswith("r6 was marked noise by ann; the spread of builds learnt of forwarding")
+    assert told.startswith("r6 was marked as noise by ann. The spread of builds of forwarding")
     given, without = (float(word) for word in told.split() if word[0].isdigit())
     assert given > without
     assert (await only_series(farm, "r5"))["marked"] == []

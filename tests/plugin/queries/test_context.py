@@ -54,7 +54,7 @@ async def test_what_was_measured_since_tells_whether_it_is_still_there(past, far
     await past.measured(13, boots(1e6))
     (check,) = (c for c in (await report_of(farm, search)).checks if c.name == "still present")
     assert check.outcome.value == "failed"
-    assert check.detail.startswith("r13, 1 commit before the tip: ")
+    assert check.detail.startswith("r13, 1 commit before the tip, is ")
 
 
 async def test_another_workload_that_did_not_change_is_told(past, farm):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.plugin.queries.evidence import ASSUMED_BUILD_S, gather
 from tests.fakes.database import sha
 from tests.fakes.gated import COUNTED, GATED, count
@@ -195,3 +196,36 @@ async def test_what_another_testbed_sampled_is_no_prior(make_farm, published):
     await past.measured(3, boots(1e6), testbed="xeon")
     await past.measured(6, boots(0.9e6), testbed="xeon")
     assert (await gather(past.farm, await past.search(3, 8))).policy.weights is None
+
+
+async def alike(past, **facts):
+    """Four runs of two images of a revision that came out as one, by a testbed that tells facts."""
+    past.facts = {COMMAND_FACT: "./bench"} | facts
+    for ordinal in (0, 1):
+        image = await past.image(4, ordinal=ordinal, digest="4" * 64)
+        await past.measured(image, boots(1e6, series=ordinal))
+
+
+async def test_where_runs_are_randomised_luck_with_layout_is_in_the_noise_as_without_a_farm(
+    past, farm
+):
+    await alike(past, randomised="the size of the environment")
+    policy = (await gather(farm, await past.search(3, 8))).policy
+    assert (policy.images, policy.layout, policy.sigma_build) == (False, False, 0.0)
+
+
+@pytest.mark.parametrize("facts", [{}, {"randomised": "nothing: one size of environment"}])
+async def test_where_they_are_not_the_layout_stays_in_doubt(past, farm, facts):
+    await alike(past, **facts)
+    policy = (await gather(farm, await past.search(3, 8))).policy
+    assert (policy.images, policy.layout) == (False, True)
+    assert policy.sigma_build > 0
+
+
+async def test_a_revision_whose_further_images_do_not_build_ends_the_asking_for_them(past, farm):
+    await past.measured(4, boots(1e6))
+    for ordinal in (1, 2):
+        await past.image(4, ordinal=ordinal, state="untestable", reason="ld: no")
+    assert (await gather(farm, await past.search(3, 8))).policy.images
+    await past.image(4, ordinal=3, state="untestable", reason="ld: no")
+    assert not (await gather(farm, await past.search(3, 8))).policy.images

@@ -108,6 +108,24 @@ async def test_culprits_and_alarms_are_marked_and_a_culprit_is_no_alarm_as_well(
     assert marks[0]["label"] == "r3"
 
 
+async def test_the_last_word_of_a_person_stands_with_the_change(shown, past, farm):
+    await past.measured(3, boots(1e6))
+    search = await past.answered(ANSWER)
+    verdict = await past.judgement(2, 3, state="regression", effect=-0.1)
+    for kind in ("noise", "expected"):
+        await farm.store.add_mark(kind=kind, author="ann", now=1.0, judgement_id=verdict.id)
+    fix = farm.history.resolve("r9")
+    said = {"kind": "fixed", "author": "bob", "now": 1.0, "fix": fix}
+    await farm.store.add_mark(**said, search_id=search.id)
+    marks = (await shown())["marks"]
+    assert [(m["position"], m["said"], m["by"]) for m in marks] == [
+        (3, "expected", "ann"),
+        (7, "fixed by r9", "bob"),
+    ]
+    await farm.store.add_mark(kind="withdrawn", author="ann", now=2.0, judgement_id=verdict.id)
+    assert [m["said"] for m in (await shown())["marks"]] == ["", "fixed by r9"]
+
+
 async def test_one_commit_is_named_with_all_its_values(farm, past):
     await past.measured(3, (1e6, 2e6))
     told = await measured_commit(farm, TESTBED, WORKLOAD, 3, "main")

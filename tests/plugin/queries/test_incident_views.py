@@ -51,7 +51,7 @@ async def test_a_search_that_runs_says_what_it_tries_and_between_what(past, farm
     search = await searching(past)
     shown = await SearchViews(farm).describe(search.id)
     assert (shown["kind"], shown["state"], shown["testbed"]) == ("build", "running", "")
-    assert shown["suspects"] == [{"old": "r5", "new": "r6", "probability": 1.0, "effect": -1.0}]
+    assert shown["suspects"] == [{"old": "r5", "new": "r6", "probability": 1.0, "effect": None}]
     assert shown["now"] == "building r5"  # which is to work once more
     assert (shown["report"], shown["text"], shown["breakage"]) == (None, None, None)
 
@@ -59,7 +59,7 @@ async def test_a_search_that_runs_says_what_it_tries_and_between_what(past, farm
 async def test_one_that_found_it_has_a_report_as_text_and_as_json(past, farm):
     search = await found(past)
     shown = await SearchViews(farm).describe(search.id)
-    assert shown["text"].startswith("A build fails since r6, while r5 works. So r6 broke it.")
+    assert shown["text"].startswith("A build fails since r6. r5 works. r6 broke it.")
     assert shown["report"]["kind"] == "breakage"
     assert [one["label"] for one in shown["report"]["suspects"]] == ["r6"]
     assert shown["breakage"]["reason"] == ERROR
@@ -95,7 +95,7 @@ async def test_its_strip_shows_what_works_and_what_does_not(past, farm):
     shown = await strip(farm, search.id)
     assert (shown["works"], shown["untestable"]) == ([0, 4], [5, 7, 10])
     assert (shown["measured"], shown["left"]) == ([], None)
-    assert shown["culprits"] == [{"at": 5, "label": "r6", "effect": -1.0}]
+    assert shown["culprits"] == [{"at": 5, "label": "r6", "effect": None}]
     assert (await commit_in_search(farm, search.id, 5))["failure"] == ERROR
 
 

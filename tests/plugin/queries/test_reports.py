@@ -130,7 +130,7 @@ async def test_a_step_that_was_expected_is_known_to_later_searches(past, farm):
     assert (report.headline.new.label, report.mailable) == ("r10", True)
     assert [(one.new.label, one.expected_by) for one in report.other_steps] == [("r7", "ann")]
     assert report.marked == (
-        "r7 was marked expected by ann: its level is what later commits are held against.",
+        "r7 was marked as expected by ann. Later commits are compared with its level.",
     )
     await farm.store.add_mark(search_id=first.id, kind="withdrawn", author="ann", now=2.0)
     report = await report_of(farm, await past.answered(both))

@@ -74,3 +74,10 @@ async def test_an_ended_search_shows_its_culprits_and_nothing_that_is_left(farm,
     shown = await strip(farm, search.id)
     assert shown["culprits"] == [{"at": 6, "label": "r7", "effect": -0.2}]
     assert (shown["suspects"], shown["left"]) == ([], None)
+
+
+@pytest.mark.parametrize(("unit", "higher"), [("pps", True), ("instructions/packet", False)])
+async def test_it_says_which_way_is_better(farm, past, unit, higher):
+    search = await past.search(1, 11, unit=unit)
+    await past.measured(1, boots(1e3), unit=unit)
+    assert (await strip(farm, search.id))["higher_is_better"] is higher

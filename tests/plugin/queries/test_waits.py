@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import AbTestState, Priority
+from buildbot_bench.plugin.db.states import AbTestState, Priority, SearchKind
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.lab import lab
 from buildbot_bench.plugin.queries.searches import SearchViews
@@ -86,15 +86,19 @@ async def test_a_quarantine_is_waited_for_by_all_but_the_control_image(past, far
 
 
 @pytest.mark.parametrize(
-    ("state", "image", "said"),
+    ("image", "said"),
     [
-        (AbTestState.AWAITING, "held", "waits for approval"),
-        (AbTestState.RUNNING, "wanted", "waits for a builder to build r2"),
-        (AbTestState.RUNNING, "building", "waits for a build of r2 on builder kernel"),
+        ("held", "waits for approval"),
+        ("wanted", "waits for a builder to build r2"),
+        ("building", "waits for a build of r2 on builder kernel"),
     ],
 )
-async def test_a_comparison_waits_for_approval_or_for_its_kernels(past, farm, state, image, said):
-    number = await compared(past, image=image, state=state)
+async def test_a_comparison_waits_for_approval_or_for_its_kernels(past, farm, master, image, said):
+    state = AbTestState.AWAITING if image == "held" else AbTestState.RUNNING
+    number = await compared(past, image="wanted" if image == "building" else image, state=state)
+    if image == "building":
+        await Issuer(farm, master).issue()
+        master.requests[0].claimed_by = 1
     assert (await ComparisonViews(farm).describe(number))["waits_for"] == said
 
 
@@ -106,3 +110,26 @@ async def test_a_comparison_that_is_measured_waits_for_nothing(past, farm, maste
     await Issuer(farm, master).issue()
     shown = await ComparisonViews(farm).describe(number)
     assert (shown["waits_for"], shown["now"]) == ("", "measuring r2: forwarding on apu")
+
+
+async def test_a_search_for_what_broke_the_build_says_what_it_waits_for(past, farm, master):
+    search = await past.search(1, 11, kind=SearchKind.BUILD, reason="alarm", requester="judge")
+    await past.image(5, state="wanted")
+    shown = await SearchViews(farm).summarise(search)
+    assert shown["waits_for"] == "waits for a builder to build r5"
+    await Issuer(farm, master).issue()
+    master.requests[0].claimed_by = 1
+    shown = await SearchViews(farm).summarise(search)
+    assert shown["waits_for"] == "waits for a build of r5 on builder kernel"
+
+
+async def test_builds_that_go_first_are_named_with_those_who_want_them(past, farm, master):
+    carols = await past.image(2, state="wanted")
+    await compared(past, image="wanted")
+    await past.probe(await past.image(3, state="wanted"))
+    assert carols.state == "wanted"
+    # Commits weigh twice what a comparison does.
+    (comparison,) = await farm.store.ab_tests()
+    shown = await ComparisonViews(farm).describe(comparison.id)
+    said = "waits for a builder to build r2: 1 build of commits goes first"
+    assert shown["waits_for"] == said

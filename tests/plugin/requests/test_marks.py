@@ -72,7 +72,7 @@ async def test_the_record_counts_the_last_words_on_culprits(requests, past, farm
     ("kind", "fixed_by", "complaint"),
     [
         ("nonsense", "", "'nonsense' is no mark"),
-        ("fixed", "", "takes the revision that mended it"),
+        ("fixed", "", "takes the revision that fixed it"),
         ("fixed", "nonsense", "nonsense"),
         ("fixed", "r1", "r1 is older than the change"),
         ("noise", "r9", "'noise' takes no revision"),

@@ -93,7 +93,7 @@ async def test_a_revision_has_nothing_between_it_and_itself(requests):
 async def test_the_only_series_need_not_be_named(make_farm):
     requests = SearchRequests(make_farm())
     named = SearchQuestion(old="r1", new="r2", testbed="apu", workload="forwarding")
-    assert requests._series(named) == requests._series(SearchQuestion(old="r1", new="r2"))
+    assert requests._series(named, "") == requests._series(SearchQuestion(old="r1", new="r2"), "")
 
 
 async def test_of_several_series_one_must_be_chosen(make_farm):
@@ -101,7 +101,8 @@ async def test_of_several_series_one_must_be_chosen(make_farm):
     told = await complaint(requests.forecast(SearchQuestion(old="r1", new="r9")))
     assert "several fit --testbed ? --workload ?" in told
     assert "apu/forwarding, xeon/forwarding" in told
-    assert requests._series(SearchQuestion(old="r1", new="r9", testbed="xeon")).testbed == "xeon"
+    xeon = SearchQuestion(old="r1", new="r9", testbed="xeon")
+    assert requests._series(xeon, "").testbed == "xeon"
 
 
 async def test_a_series_that_there_is_not_is_answered_with_those_that_there_are(requests):
@@ -112,14 +113,14 @@ async def test_a_series_that_there_is_not_is_answered_with_those_that_there_are(
 
 async def test_a_search_that_is_cancelled_is_ended_by_the_broker(requests, farm, past, master):
     search = await past.search()
-    await requests.cancel(search.id)
+    assert await requests.cancel(search.id) == "cancelling"
     assert (await farm.store.search(search.id)).state == "cancelling"
     assert master.produced == [("bench", "broker", "wake")]
 
 
 async def test_a_search_that_has_ended_stays_as_it_is(requests, farm, past):
     search = await past.search(state="found", ended_at=1.0)
-    await requests.cancel(search.id)
+    assert await requests.cancel(search.id) == "found"
     assert (await farm.store.search(search.id)).state == "found"
 
 

@@ -17,6 +17,7 @@ from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.task import Clock
 from twisted.python import log
 from twisted.python.log import textFromEventDict
+from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.rest import comparisons, searches, testbeds
@@ -52,6 +53,15 @@ def test_any_other_does_not(auth, password):
 
 def test_who_has_no_file_is_not_let_in(auth):
     assert not auth.check_credentials(b"bob", b"")
+
+
+@pytest.mark.parametrize("name", ["getLoginResource", "getLogoutResource"])
+def test_a_request_before_the_master_has_read_its_configuration_is_to_come_again(auth, name):
+    request = DummyRequest([b"auth"])
+    said = getattr(auth, name)().render(request)
+    assert b"Try again in a second" in said
+    assert request.responseCode == 503
+    assert request.responseHeaders.getRawHeaders("refresh") == ["1"]
 
 
 def test_an_empty_file_lets_nobody_in(auth):
@@ -124,8 +134,8 @@ class TestRoles:
 
 
 async def readmes_example() -> BenchAuthz:
-    """The authorisation that the README shows, on a master with our resources."""
-    (example,) = blocks("python")
+    """The authorisation that docs/how-to/farm.md shows, on a master with our resources."""
+    (example,) = blocks("python", "docs/how-to/farm.md")
     told: dict = {"util": util}
     exec(example, told)
     resources = connector.DataConnector()

@@ -23,7 +23,7 @@ from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonRequests,
 )
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.rest import comparisons, searches, testbeds, views
+from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
 from tests.fakes.past import boots
 from tests.fakes.removed import WAYS
 
@@ -32,13 +32,14 @@ pytestmark = pytest.mark.both_databases
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 FOUND = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="each step is located")
 FOLDED = "main;ip_input 700\ncpu_idle 200\n"
-MODULES = (searches, views, testbeds, comparisons)
+MODULES = (searches, views, testbeds, comparisons, incidents)
 # The rows of `lived` by what a path's parts are called.
 PARTS = {
     "s:testbed": "apu",
     "s:workload": "forwarding",
     "n:searchid": "1",
     "n:comparisonid": "1",
+    "n:incidentid": "1",
     "n:judgementid": "1",
     "n:position": "7",
     "s:revision": "r7",
@@ -53,6 +54,7 @@ FILES = [
     "flamegraph/1.folded",
     "metrics",
     "badge.svg",
+    "glossary.html",
 ]
 
 
@@ -75,8 +77,13 @@ PATHS = sorted(
     for pattern in patterns(module)
     if pattern not in OF_TODAY
 )
-# What is told of what ended, and of nothing that goes on.
-STEADY = [path for path in PATHS if "/1/" in path or "history" in path or "samples" in path]
+REPORT = "/bench/searches/1/report"
+# What is told of what ended, and of nothing that goes on; a report says what the farm has now.
+STEADY = [
+    path
+    for path in PATHS
+    if ("/1/" in path or "history" in path or "samples" in path) and path != REPORT
+]
 
 
 async def live(past, farm) -> None:
@@ -146,6 +153,7 @@ async def test_each_resource_of_what_ended_answers(past, farm, master, reconfigu
     told, search = (answers["/bench/searches/1"] for answers in (before, after))
     assert search["report"]["headline"] == told["report"]["headline"]
     assert search["marks"] == told["marks"]
+    assert "<b>r7</b>" in after[REPORT]["card"]
 
 
 async def test_each_file_of_what_was_measured_is_there(past, farm, master, reconfigure, way):

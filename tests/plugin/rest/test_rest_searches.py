@@ -95,8 +95,15 @@ async def test_a_persons_mistake_is_an_answer_and_no_fault_of_the_master(endpoin
 
 async def test_a_search_is_cancelled_by_its_number(endpoint, farm, past):
     search = await past.search()
-    assert await endpoint(SearchEndpoint).control("cancel", {}, {"searchid": search.id}) == {}
+    here = {"searchid": search.id}
+    assert await endpoint(SearchEndpoint).control("cancel", {}, here) == {"state": "cancelling"}
     assert (await farm.store.search(search.id)).state == "cancelling"
+
+
+async def test_a_search_that_has_ended_says_how_when_it_is_to_be_cancelled(endpoint, past):
+    search = await past.search(state="found", ended_at=1.0)
+    here = {"searchid": search.id}
+    assert await endpoint(SearchEndpoint).control("cancel", {}, here) == {"state": "found"}
 
 
 async def test_a_report_and_a_verdict_are_marked_by_whom_buildbot_says_it_is(endpoint, farm, past):

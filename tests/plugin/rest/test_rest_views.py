@@ -60,7 +60,7 @@ async def test_commits_that_are_presumed_no_op_changes_are_listed_with_the_reaso
     await farm.store.presume_no_ops({newest.id: "r3"})
     (told,) = await reading(master, "bench/noops")
     assert (told["label"], told["subject"]) == ("r4", "Change 4")
-    assert told["why"] == "touches nothing that the kernel of r3 is built from"
+    assert told["why"] == "changes no file that the kernel of r3 is built from"
 
 
 async def test_without_a_gate_the_list_of_gates_is_empty(farm, master):

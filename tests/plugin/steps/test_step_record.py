@@ -20,7 +20,7 @@ from buildbot_bench.core.wire import (
 )
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.steps.record import Recorder, failure_text
-from tests.fakes.late_pool import LatePool
+from tests.fakes.late_pool import LatePool, SickPool
 
 STARTED = Started(
     job="job-1",
@@ -158,6 +158,27 @@ async def test_two_who_record_one_job_at_once_record_each_iteration_once(farm, p
         await recorder.drained()
     assert [recorder.fault or recorder.missed for recorder in both] == ["", ""]
     assert [row[0] for row in await rows(farm)] == list(range(10))
+
+
+async def test_a_job_whose_last_boot_was_not_written_is_not_over(farm, past, pool, step):
+    failing = SickPool(pool.engine)
+    farm.store = BenchStore(failing)
+    recorder = await recorded(farm, past, step, STARTED)
+    failing.fall_ill()
+    for event in (measured(0), Finished(iterations=1)):
+        recorder.outLineReceived(format_event(event))
+    await recorder.drained()
+    assert recorder.ending is None
+    assert recorder.missed == "the database went away"
+
+
+async def test_a_last_boot_that_is_no_measurement_is_a_fault_of_the_job(farm, past, pool, step):
+    farm.store = BenchStore(LatePool(pool.engine))
+    events = STARTED, measured(0, values={"pps": float("inf")}), Finished(iterations=1)
+    recorder = await recorded(farm, past, step, *events)
+    kind, reason = failure_text(recorder.ending, recorder.fault)
+    assert kind is FailureKind.INFRASTRUCTURE
+    assert "is no measurement" in reason
 
 
 async def test_a_value_that_was_recorded_once_stays_whatever_is_said_later(farm, past, step):

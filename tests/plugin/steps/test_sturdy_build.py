@@ -1,13 +1,41 @@
-"""A build whose worker goes while it is prepared ends, as one that is to be repeated."""
+"""A build that fails before its first step ends, as one that is to be repeated."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import pytest
-from buildbot.process.results import EXCEPTION
+from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
 from buildbot_bench.plugin.steps.sturdy_build import SturdyBuild, SturdyFactory
+
+
+class Builder:
+    """The little of a builder that a build speaks to: which builds go on, and how they ended."""
+
+    name = "kernel"
+    config = None
+    config_version = 1
+
+    def __init__(self, master):
+        self.master = master
+        self.building = []
+        self.ended = []
+
+    def buildFinished(self, build, worker):  # noqa: N802 - Buildbot's name
+        self.building.remove(build)
+        self.ended.append((build.results, worker))
+
+
+class WorkerForBuilder:
+    """A worker that is let go, or was not yet."""
+
+    def __init__(self, worker=None):
+        self.worker = worker
+        self.free = False
+
+    def buildFinished(self):  # noqa: N802 - Buildbot's name
+        self.free = True
 
 
 @pytest.fixture
@@ -27,8 +55,9 @@ def build(told):
     updates = SimpleNamespace(setStepStateString=state, finishStep=end)
     request = SimpleNamespace(mergeSourceStampsWith=lambda _: [], mergeReasons=lambda _: "")
     master = SimpleNamespace(data=SimpleNamespace(updates=updates))
-    builder = SimpleNamespace(master=master, config_version=1, config=None)
+    builder = Builder(master)
     build = SturdyBuild([request], builder)
+    builder.building.append(build)
     build._preparation_step = SimpleNamespace(stepid=7)
     return build
 
@@ -37,6 +66,25 @@ async def test_a_worker_that_went_ends_the_preparation(build, told):
     build.workerforbuilder = SimpleNamespace(worker=None)
     await build.buildPreparationFailure(False, "worker_prepare")
     assert told == [(7, "the worker went"), (7, EXCEPTION)]
+
+
+async def test_a_build_whose_worker_went_before_it_began_is_repeated(build):
+    gone = WorkerForBuilder()
+    await build.startBuild(gone)
+    assert gone.free
+    assert build.builder.ended == [(RETRY, gone)]
+
+
+async def test_a_worker_is_let_go_when_the_end_of_its_build_cannot_be_written(build):
+    async def hang_up(*_args):
+        raise ConnectionError("the database went away")
+
+    build.master.data.updates.setBuildStateString = hang_up
+    build.stopBuildConsumer = SimpleNamespace(stopConsuming=lambda: None)
+    build.workerforbuilder = worker = WorkerForBuilder()
+    await build.buildFinished(["build", "successful"], SUCCESS)
+    assert worker.free
+    assert build.builder.ended == [(RETRY, worker)]
 
 
 def test_the_farms_builders_make_such_builds():

@@ -1,4 +1,4 @@
-"""How QEMU is told of the loader and of the files that it loads; it reads none of them."""
+"""How QEMU is given the loader and the files that it loads; it reads none of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Handed(NamedTuple):
-    """A file, its kind as loader/main.c has it, and the name by which the kernel knows it."""
+    """A file, its kind as loader/main.c has it, and the name by which the kernel calls it."""
 
     path: Path
     kind: str

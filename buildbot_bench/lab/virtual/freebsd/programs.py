@@ -47,7 +47,7 @@ def programs(home: Path) -> Programs:
 
 
 def checker(home: Path, *more: str) -> Path:
-    """The checking kernel, with more object files if need be; raises InfraError like `programs`."""
+    """The checking kernel, with more object files if asked; raises InfraError like `programs`."""
     return _program("checker", home, *more)
 
 

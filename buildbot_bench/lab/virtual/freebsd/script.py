@@ -1,4 +1,4 @@
-"""What the init of a FreeBSD under test is told to do, and what it answers; it boots nothing.
+"""What the init of a FreeBSD under test is asked to do, and what it answers; it boots nothing.
 
 Each line is a command that init/init.c knows. One that begins with a dash may fail.
 """
@@ -45,7 +45,7 @@ def commands(workload: VirtualWorkload, nic: str, settings: Sequence[str]) -> st
 
 
 def is_ready(console: str) -> bool:
-    """Whether init did all it was told to do."""
+    """Whether init did all it was asked to do."""
     return READY in console
 
 

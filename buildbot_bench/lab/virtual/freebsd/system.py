@@ -70,7 +70,7 @@ class FreeBSD:
         return check_loader(self._settings, self._home)
 
     def facts(self) -> dict[str, str]:
-        """What else the kernel is told."""
+        """What else the kernel is given."""
         settings = self._settings
         quiet = [f"{name}={value}" for name, value in self._quiet().items()]
         texts = {

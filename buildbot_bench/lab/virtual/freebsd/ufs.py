@@ -1,4 +1,4 @@
-"""Makes a small file system, UFS2, of a few small files; it knows not what they are for.
+"""Makes a small file system, UFS2, of a few small files; it does not say what they are for.
 
 One cylinder group of blocks of 4 KiB without fragments, laid out as newfs(8) does it; places and
 meanings of the numbers are those of FreeBSD's ufs/ffs/fs.h, ufs/ufs/dinode.h and ufs/ufs/dir.h.

@@ -1,8 +1,9 @@
-"""The bench_* tables as they are now; how they came to be so is told by the migrations.
+"""The bench_* tables as they are now; the migrations say how they came to be so.
 
 What a row means is said in rows.
 """
 
+from buildbot_bench.plugin.db.schema.changes import CHANGE
 from buildbot_bench.plugin.db.schema.columns import DIGEST_LENGTH, METADATA
 from buildbot_bench.plugin.db.schema.findings import (
     INCIDENT_SERIES,
@@ -38,6 +39,7 @@ __all__ = [
     "ARTEFACT",
     "BRANCH",
     "CAPTURE",
+    "CHANGE",
     "COMMIT",
     "DIGEST_LENGTH",
     "DROPPED_COMMIT",

@@ -1,4 +1,4 @@
-"""What the tables share: MetaData, names of constraints, types of columns; knows no table.
+"""What the tables share: MetaData, names of constraints, types of columns; needs no table.
 
 They have their own MetaData, since Buildbot compares its own with the database. No foreign key
 leads to Buildbot's tables: what was measured outlives the builds that measured it. The types of

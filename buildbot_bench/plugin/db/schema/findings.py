@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.revision import SHA_LENGTH
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db import states
@@ -45,7 +46,8 @@ JUDGEMENT = sa.Table(
     sa.Column("search_id", sa.ForeignKey("bench_search.id")),
     version(),
     sa.Column("branch", HostileText),
-    sa.UniqueConstraint("testbed", "workload", "new_sha", "old_sha"),
+    sa.Column("repository", HostileText, nullable=False, server_default=""),
+    sa.UniqueConstraint("repository", "testbed", "workload", "new_sha", "old_sha"),
     sa.Index(None, "state"),
     sa.Index(None, "state", "new_position"),
     sa.Index(None, "new_sha"),
@@ -84,8 +86,11 @@ SEARCH = sa.Table(
     sa.Column("recovery", StoredValue(Recovery.of)),
     sa.Column("priority", choice(PersonPriority), nullable=False, server_default="normal"),
     sa.Column("higher_is_better", sa.Boolean),
+    sa.Column("repository", HostileText, nullable=False, server_default=""),
+    sa.Column("stated", StoredValue(StatedChanges.of)),
     sa.Index(None, "state"),
     sa.Index(None, "testbed", "workload"),
+    sa.Index(None, "branch", "new_position"),
 )
 
 INCIDENT_SERIES = sa.Table(

@@ -105,8 +105,9 @@ IMAGE = sa.Table(
     sa.Column("read_files", sa.String(DIGEST_LENGTH)),
     sa.Column("built_by", sa.String(DIGEST_LENGTH)),
     sa.Column("branch", HostileText),
-    sa.UniqueConstraint("variant", "ordinal"),
-    sa.Index(None, "position", "version"),
+    sa.Column("repository", HostileText, nullable=False, server_default=""),
+    sa.UniqueConstraint("repository", "variant", "ordinal"),
+    sa.Index(None, "position", "version", "repository"),
     sa.Index(None, "state"),
 )
 

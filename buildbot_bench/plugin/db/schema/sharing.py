@@ -1,4 +1,4 @@
-"""The table of what share of the testbeds each claimant had; who they are is told in claims."""
+"""The table of what share of the testbeds each claimant had; claims says who they are."""
 
 from __future__ import annotations
 

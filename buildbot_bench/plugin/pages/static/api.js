@@ -26,7 +26,7 @@ export function historyPath(series) {
 export async function get(path) {
   const answer = await fetch(path.startsWith("plugins/") ? path : ROOT + path, { headers: { Accept: "application/json" } });
   if (!answer.ok) {
-    throw new Error(answer.status === 404 ? `There is no ${path}.` : `${answer.status} for ${path}`);
+    throw new Error(answer.status === 404 ? `${path} does not exist.` : `${answer.status} for ${path}`);
   }
   const { meta, ...lists } = await answer.json();
   return Object.values(lists)[0];
@@ -60,7 +60,7 @@ export async function act(path, method, params = {}) {
   });
   const { result, error } = await answer.json();
   if (error) {
-    const words = answer.status === 403 ? "You are not allowed to: log in, top right." : error.message;
+    const words = answer.status === 403 ? "You do not have permission. Log in, top right." : error.message;
     throw Object.assign(new Error(words), { isNotYet: error.code === NOT_YET });
   }
   return result;
@@ -101,6 +101,28 @@ export function usePolled(path, everyMs) {
   }, [path, everyMs, turn]);
   const current = seen.path === path ? seen : { data: null, error: null };
   return { data: current.data, error: current.error, again };
+}
+
+/** The same of several paths: what is at each by its path, { data, error }. */
+export function useAllPolled(paths, everyMs) {
+  const [seen, setSeen] = useState({});
+  const all = paths.join("\n");
+  useEffect(() => {
+    let live = true;
+    const timers = new Map();
+    const ask = async (path) => {
+      const answer = await taken(path).then((data) => ({ data, error: null }), (error) => ({ error }));
+      if (!live) return;
+      setSeen((old) => ({ ...old, [path]: { data: null, ...old[path], ...answer } }));
+      timers.set(path, setTimeout(ask, document.hidden ? 15 * everyMs : everyMs, path));
+    };
+    for (const path of all ? all.split("\n") : []) ask(path);
+    return () => {
+      live = false;
+      timers.forEach(clearTimeout);
+    };
+  }, [all, everyMs]);
+  return seen;
 }
 
 // The branches of a farm seldom change: all links of a page ask for them once.

@@ -30,7 +30,7 @@ export function MoreBoots({ path, picked, again }) {
       h("label", null, "revision", h("input", { name: "revision", required: true, autoComplete: "off", spellCheck: false,
         placeholder: "point at one above", value: revision, onChange: (e) => setRevision(e.target.value) })),
       h("label", null, "iterations", h("input", { name: "iterations", type: "number", min: 1, max: 100, defaultValue: 3, required: true })),
-      h("label", { className: "tick" }, h("input", { name: "fresh", type: "checkbox" }), "build it anew"),
+      h("label", { className: "tick" }, h("input", { name: "fresh", type: "checkbox" }), "build it again"),
       h("button", { className: "main" }, "Measure")),
     told);
 }

@@ -14,7 +14,7 @@ export function Cancel({ what, path, again }) {
   return h("span", null,
     trouble && h("span", { role: "alert", className: "trouble" }, trouble.message, " "),
     h("button", { type: "button", disabled: !may, onClick: asked ? cancel : () => setAsked(true),
-      title: may ? "What was measured stays known." : "Log in first, top right." },
+      title: may ? "The measurements are kept." : "Log in first, top right." },
     asked ? `Really end this ${what}` : "Cancel"),
     asked && h("button", { type: "button", onClick: () => setAsked(false) }, "Go on"));
 }

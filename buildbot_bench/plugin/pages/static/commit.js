@@ -14,7 +14,7 @@ function difference({ difference: by, low, high, confidence }) {
   return low === null ? change(by) : `${change(by)} (${change(low)} to ${change(high)}, Student's t at ${confidence} %)`;
 }
 
-const side = ({ label, values, images }) => `${label}: ${count(values.length, "boot")} of ${count(images, "image")}`;
+const side = ({ label, values, images }, nouns) => `${label}: ${count(values.length, nouns.iteration)} of ${count(images, "image")}`;
 
 /** What the judge made of it, and what people said of that. */
 function Verdict({ verdict, label, again }) {
@@ -29,15 +29,15 @@ function OnSeries({ series, label, again }) {
   const { contrast, verdict } = series;
   const facts = [
     contrast && ["difference", difference(contrast)],
-    contrast && ["predecessor", side(contrast.old)],
-    contrast && ["this commit", side(contrast.new)],
+    contrast && ["predecessor", side(contrast.old, series.nouns)],
+    contrast && ["this commit", side(contrast.new, series.nouns)],
     verdict && ["verdict", h(Verdict, { verdict, label, again }), "wide"],
   ].filter(Boolean);
   return h("section", { className: "series" },
     h("h2", null, h(SeriesLink, { series }), series.gone && h("span", { className: "faint" }, ` ${series.gone}`)),
     h("dl", { className: "facts" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
-    !contrast && h("p", { className: "faint" }, "There is nothing in this epoch of the lab to compare it with."),
+    !contrast && h("p", { className: "faint" }, "This epoch of the lab has no other sample to compare it with."),
     contrast?.ministat && h("pre", { tabIndex: 0 }, contrast.ministat),
     series.marked.map((line) => h("p", { key: line }, line)),
     contrast?.notes.map((note) => h("p", { key: note, className: "faint" }, note)));

@@ -44,9 +44,9 @@ function Drawing({ series, labels, shape }) {
     high > low && h("text", { x: x(high), y: end + 14, textAnchor: "end" }, quantity(high, unit)));
 }
 
-function Dots({ series, labels }) {
+function Dots({ series, labels, nouns }) {
   if (series.samples.every((sample) => sample.values.length === 0)) return null;
-  return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": "Boots" },
+  return h("div", { className: "scrolls", tabIndex: 0, role: "region", "aria-label": `Each ${nouns.iteration}` },
     Object.keys(SHAPES).map((shape) => h(Drawing, { key: shape, series, labels, shape })));
 }
 
@@ -79,7 +79,7 @@ function Changes({ series }) {
 }
 
 /** How many images and boots each variant has, and what each image gave; nothing where one is all. */
-function Images({ series, labels }) {
+function Images({ series, labels, nouns }) {
   if (series.images.every((images) => images.length <= 1)) return null;
   const { unit } = series.metric;
   const boots = (images) => images.reduce((sum, image) => sum + image.boots, 0);
@@ -89,28 +89,28 @@ function Images({ series, labels }) {
       columns: [
         ["variant", ({ place }) => labels[place]],
         ["images", ({ images }) => images.length, "number"],
-        ["boots", ({ images }) => boots(images), "number"],
-        ["mean of each (boots)", ({ images }) => images.map((one) => `${one.image}: ${quantity(one.level, unit)} (${one.boots})`).join(", ")],
+        [`${nouns.iteration}s`, ({ images }) => boots(images), "number"],
+        [`mean of each (${nouns.iteration}s)`, ({ images }) => images.map((one) => `${one.image}: ${quantity(one.level, unit)} (${one.boots})`).join(", ")],
       ],
     }),
-    h("p", { className: "faint" }, "Student's t and ministat pool the boots of all images of a variant."));
+    h("p", { className: "faint" }, `Student's t and ministat pool the ${nouns.iteration}s of all images of a variant.`));
 }
 
-function SeriesReport({ series, labels }) {
+function SeriesReport({ series, labels, nouns }) {
   return h("section", { className: "series" },
     h(Changes, { series }),
-    h(Images, { series, labels }),
-    h(Dots, { series, labels }),
+    h(Images, { series, labels, nouns }),
+    h(Dots, { series, labels, nouns }),
     series.ministat.map((block) => h("pre", { key: block, tabIndex: 0 }, block)),
     series.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
 }
 
-function Report({ report }) {
+function Report({ report, nouns }) {
   const labels = report.variants.map((variant) => variant.label);
   return h("div", null,
     h("p", { className: "faint order" }, report.order, " ", report.drift,
       report.tests > 1 && ` p (Holm) is corrected for ${report.tests} tests.`),
-    report.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series, labels })));
+    report.series.map((series) => h(SeriesReport, { key: `${series.testbed}/${series.workload}`, series, labels, nouns })));
 }
 
 /** The base and the new variants, each with what it is where its label does not say so. */
@@ -132,11 +132,11 @@ function SetUp({ setUp }) {
   const shared = ["all variants", (fact) => fact.values.find((value) => value !== null)];
   return h("section", { className: "set-up", "aria-label": `Set-up of ${setUp.testbed}` },
     differing.length > 0
-      ? h(Table, { caption: `Set-up of ${setUp.testbed}: what differs`, rows: differing, id: key, columns: [...first, ...ofEach] })
-      : h("h2", null, `Set-up of ${setUp.testbed}: nothing differs`),
+      ? h(Table, { caption: `Set-up of ${setUp.testbed}: the differences`, rows: differing, id: key, columns: [...first, ...ofEach] })
+      : h("h2", null, `Set-up of ${setUp.testbed}: no difference`),
     alike.length > 0 && h("details", null,
-      h("summary", null, `${count(alike.length, "fact")} that the variants share`),
-      h(Table, { caption: "What they share", rows: alike, id: key, columns: [...first, shared] })));
+      h("summary", null, `${count(alike.length, "fact")} shared by the variants`),
+      h(Table, { caption: "Shared facts", rows: alike, id: key, columns: [...first, shared] })));
 }
 
 /** Patches of somebody who may not have them run without asking. */
@@ -144,10 +144,10 @@ function Approval({ comparison, path, again }) {
   const [trouble, setTrouble] = useState(null);
   const may = isLoggedIn();
   const decide = (decision) => h("button", { type: "button", disabled: !may,
-    title: may ? "Takes the role approve." : "Log in first, top right.",
+    title: may ? "You need the role approve." : "Log in first, top right.",
     onClick: () => act(path, decision).then(again, setTrouble) }, decision === "approve" ? "Approve" : "Reject");
   return h("section", { "aria-label": "Approval" },
-    h("p", null, `${comparison.requester} asks to build and run what follows. `, decide("approve"), " ", decide("reject"),
+    h("p", null, `${comparison.requester} asks to build and run these patches. `, decide("approve"), " ", decide("reject"),
       trouble && h("span", { role: "alert", className: "trouble" }, " ", trouble.message)),
     comparison.patches.map((patch) => h("section", { key: patch.digest },
       h("h2", null, patch.origin), h("pre", { tabIndex: 0 }, patch.text))));
@@ -165,7 +165,7 @@ export default function Comparison() {
   const facts = comparison && [
     ...variantFacts(comparison.variants),
     ["asked by", `${comparison.requester}, ${moment(comparison.created_at)}`],
-    ["so far", `${comparison.boots_done} of ${count(comparison.boots, "boot")}`],
+    ["so far", `${comparison.boots_done} of ${count(comparison.boots, comparison.nouns.iteration)}`],
     comparison.ended_at ? ["ended", `after ${duration(comparison.ended_at - comparison.created_at)}`] : ["now", comparison.now],
     comparison.ended_at && comparison.now && ["why", comparison.now],
   ].filter(Boolean);
@@ -173,6 +173,6 @@ export default function Comparison() {
     facts && h("dl", { className: "facts", "aria-live": "polite" }, facts.map(([name, words, kind]) =>
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     comparison?.patches?.length > 0 && h(Approval, { comparison, path, again }),
-    comparison?.report && h(Report, { report: comparison.report }),
+    comparison?.report && h(Report, { report: comparison.report, nouns: comparison.nouns }),
     comparison?.set_ups?.map((setUp) => h(SetUp, { key: setUp.testbed, setUp })));
 }

@@ -1,7 +1,8 @@
 // A testbed's control chart, and the quarantine that it led to; it polls nothing.
 
 import { act, isLoggedIn } from "./api.js";
-import { Plot, ticks, useZoom } from "./plot.js";
+import { ticks } from "./columns.js";
+import { Plot, useZoom } from "./plot.js";
 import { change, count, duration, h, moment, quantity, State } from "./ui.js";
 
 const { useState } = window.React;
@@ -77,7 +78,7 @@ function Chart({ chart, label }) {
       draw: (scale) => h(Drawing, { points: chart.points, limit: chart.average_limit, scale, at: shown }),
     }),
     h("p", { className: "readout" }, shown === null
-      ? h("span", { className: "faint" }, "Each dot is a round of the control image, the line their moving average; the band is how far a round may stray.")
+      ? h("span", { className: "faint" }, "Each dot is a round of the control image. The line is their moving average. A good round lies within the band.")
       : pointText(chart, shown)));
 }
 
@@ -112,10 +113,10 @@ export function Quarantine({ testbed, again }) {
   return h("div", { className: "quarantine" },
     h("p", null, h(State, { state: "quarantined" }), ` since ${moment(begun)}: ${reason}.`),
     h("p", { className: "faint" },
-      `${count(iterations, "iteration")} of ${count(images, "image")} since ${moment(since)} are in doubt and not used. `,
-      "Until it ends, the testbed measures its control image only; two good rounds in a row end it."),
+      `${count(iterations, "iteration")} of ${count(images, "image")} since ${moment(since)} are in doubt. They are not used. `,
+      "Until it ends, the testbed measures its control image only. Two good rounds in a row end it."),
     h("p", null,
-      button("Release", "Really release it", false, "The fault is mended; what was measured in doubt stays unused."),
-      button("False alarm", "Really a false alarm", true, "Nothing was wrong; what was measured meanwhile counts."),
+      button("Release", "Really release it", false, "The fault is fixed. The measurements in doubt stay unused."),
+      button("False alarm", "Really a false alarm", true, "Nothing was wrong. The measurements in doubt count."),
       trouble && h("span", { role: "alert", className: "trouble" }, " ", trouble.message)));
 }

@@ -1,72 +1,46 @@
 // History: what each commit did to each testbed and workload.
 
-import { branchesOf, branchQuery, historyPath, seriesPath, usePolled, useSettled } from "./api.js";
-import { Chart, pointText } from "./chart.js";
+import { branchesOf, branchQuery, historyPath, seriesPath, useAllPolled, usePolled } from "./api.js";
+import { choice, Chosen, chosenOf } from "./chosen.js";
+import { coloursOf, pixelRatio, signOf } from "./drawing.js";
+import { asCsv, asPicture, save } from "./exports.js";
+import { filtered, Filters } from "./filters.js";
 import { Mirror } from "./mirror.js";
-import { useZoom, ZoomButtons } from "./plot.js";
-import { change, CommitLink, h, SeriesLink, Page, quantity, SearchLink, Table } from "./ui.js";
+import { SaidOf } from "./point.js";
+import { SeriesChart } from "./series.js";
+import { change, CommitLink, day, h, Page, SearchLink, SeriesLink, Table } from "./ui.js";
+import { useView } from "./view.js";
 
-const { useState } = window.React;
-const { Link, useParams, useSearchParams } = window.ReactRouterDOM;
+const { useRef } = window.React;
+const { Link, useParams } = window.ReactRouterDOM;
 
 const NEWS_MS = 30_000;
+const [TALL, LOW] = [{ height: 420, lanes: 3 }, { height: 270, lanes: 2 }];
 
-function Readout({ arrays, at }) {
-  const path = at === null ? null : `history/${seriesPath(arrays)}/${arrays.positions[at]}${branchQuery(arrays)}`;
-  const [commit] = useSettled(path) ?? [];
-  return h("p", { className: "readout" },
-    at === null ? h("span", { className: "faint" }, "Point at a revision, or walk along with the arrow keys; + and − zoom.")
-      : h("b", null, pointText(arrays, at)),
-    commit && h("span", null, " ", commit.subject, commit.author && ` — ${commit.author}`, " ",
-      commit.contrast && h("span", null, `${change(commit.contrast.difference)} against ${commit.contrast.old.label} `),
-      h(CommitLink, { revision: commit.sha }, "ministat"),
-      commit.samples?.length > 0 && h("span", { className: "faint" }, " · ",
-        commit.samples.map((sample) => sample.values.map((v) => quantity(v, "")).join(" ")).join(" | "))));
-}
+const HINT = "Point at a revision, or walk along with the arrow keys. Click or press Enter on two of them to bisect or compare. Drag over a chart, or press + and −, to zoom.";
 
-function Legend() {
+function Legend({ overlaid }) {
   const part = (kind, words) => h("span", null, h("i", { className: kind, "aria-hidden": true }), words);
   return h("p", { className: "legend" },
-    part("mean", "mean of a revision"), part("spread", "its lowest to highest iteration"),
-    part("noise", "noise band of the level"), part("culprit", "culprit of a search"), part("alarm", "alarm"));
+    part("mean", "mean of a revision's iterations; where they are denser than pixels, of the revision in the middle"),
+    part("spread", "lowest to highest iteration"), !overlaid && part("noise", "noise band of the level"),
+    part("culprit", "culprit of a search"), part("alarm", "alarm"), "✎ what people said of it");
 }
 
 function Changes({ arrays }) {
+  const at = (mark) => arrays.positions.indexOf(mark.position);
   return h(Table, {
     caption: "Changes", rows: [...arrays.marks].reverse(), id: (mark) => mark.position,
-    empty: "No change of level is known.",
+    empty: "No known change of level.",
     columns: [
       ["revision", (mark) => (mark.sha ? h(CommitLink, { revision: mark.sha }, h("b", null, mark.label)) : h("b", null, mark.label))],
+      ["date", (mark) => day(arrays.times[at(mark)]), "number"],
       ["effect", (mark) => change(mark.effect), "number"],
       ["what", (mark) => mark.kind],
+      ["people said", (mark) => mark.said && h(SaidOf, { mark })],
       ["search", (mark) => mark.searchid && h(SearchLink, { id: mark.searchid })],
     ],
   });
-}
-
-function SeriesChart({ series, alone }) {
-  const { data, error } = usePolled(historyPath(series), NEWS_MS);
-  const title = h("h2", null, alone ? null : h(SeriesLink, { series }));
-  if (error && !data) return h("section", null, title, h("p", { role: "alert" }, error.message));
-  if (!data) return h("section", { className: "loading" }, title);
-  const [arrays] = data;
-  if (arrays.positions.length === 0) return h("section", null, title, h("p", { className: "faint" }, "Nothing was measured yet."));
-  return h(Drawn, { arrays, series, alone });
-}
-
-function Drawn({ arrays, series, alone }) {
-  const [at, setAt] = useState(null);
-  const first = arrays.positions[0];
-  const zoom = useZoom(first, Math.max(arrays.positions.at(-1), first + 1));
-  const shown = at !== null && at < arrays.positions.length ? at : null;
-  return h("section", { className: "series", "data-points": arrays.positions.length },
-    h("div", { className: "head" },
-      h("h2", null, alone ? `${arrays.positions.length} revisions` : h(SeriesLink, { series }),
-        series.gone && h("span", { className: "faint" }, ` ${series.gone}`)),
-      h(ZoomButtons, { zoom, at: shown === null ? null : arrays.positions[shown] })),
-    h(Chart, { series: arrays, height: alone ? 380 : 210, zoom, at: shown, setAt }),
-    h(Readout, { arrays, at: shown }),
-    alone && h(Changes, { arrays }));
 }
 
 /** Which branch is shown; nothing to choose on a farm of one. */
@@ -77,23 +51,85 @@ function BranchChoice({ branches, branch, choose }) {
       branches.map((name) => h("option", { key: name, value: name }, name))));
 }
 
+/** The series by the chart that shows them: each its own, or those of a unit together. */
+function grouped(members, overlaid) {
+  const groups = new Map();
+  for (const member of members) {
+    const key = overlaid ? member.arrays.unit : seriesPath(member.series);
+    groups.set(key, [...(groups.get(key) ?? []), member]);
+  }
+  return [...groups];
+}
+
+function Names({ members }) {
+  return h("span", { className: "names" }, members.map(({ series, place }) =>
+    h("span", { key: seriesPath(series) }, h("i", { className: `sign series-${place % 8}`, "aria-hidden": true }, signOf(place)), " ", h(SeriesLink, { series }))));
+}
+
+function Waiting({ series, told, alone }) {
+  const title = h("h2", null, alone ? null : h(SeriesLink, { series }));
+  if (told?.error) return h("section", null, title, h("p", { role: "alert" }, told.error.message));
+  if (!told?.data) return h("section", { className: "loading" }, title);
+  return h("section", null, title, h("p", { className: "faint" }, "No measurement yet."));
+}
+
+/** All charts, by the series that they show; of those that are not there yet their place. */
+function Charts({ allSeries, told, members, view, alone, charts }) {
+  const drawn = new Set(members.map(({ series }) => seriesPath(series)));
+  const titleOf = (of) => of.map(({ name }) => name).join(", ");
+  const heading = (of) => {
+    if (view.overlaid && of.length > 1) return h(Names, { members: of });
+    return alone ? `${of[0].arrays.positions.length} revisions`
+      : h("span", null, h(SeriesLink, { series: of[0].series }), of[0].series.gone && h("span", { className: "faint" }, ` ${of[0].series.gone}`));
+  };
+  const pinsOf = (of) => {
+    const chosen = of.find(({ series }) => seriesPath(series) === view.of);
+    return chosen ? chosenOf(chosen.arrays, view).map((index) => (index === null ? null : chosen.arrays.positions[index])) : [null, null];
+  };
+  return h("div", null,
+    grouped(members, view.overlaid).map(([key, of]) => h(SeriesChart, {
+      key, members: of, view, title: heading(of), pins: pinsOf(of), ...(alone || of.length > 1 ? TALL : LOW),
+      choose: ({ series, arrays }, index) => view.change(choice(view, seriesPath(series), arrays.positions[index])),
+      keep: (u) => charts.set(key, { u, title: titleOf(of) }),
+    })),
+    allSeries.filter((series) => !drawn.has(seriesPath(series))).map((series) =>
+      h(Waiting, { key: seriesPath(series), series, told: told[historyPath(series)], alone })));
+}
+
 export default function History() {
   const { testbed, workload } = useParams();
-  const [asked, ask] = useSearchParams();
+  const view = useView();
+  const charts = useRef(new Map());
   const alone = testbed !== undefined;
   const { data, error } = usePolled("series", 0);
   const branches = branchesOf(data ?? []);
-  const named = asked.get("branch");
-  const branch = named ?? branches[0];
+  const branch = view.branch ?? branches[0];
   const there = (data ?? []).filter((series) => series.branch === branch);
   const known = there.find((series) => series.testbed === testbed && series.workload === workload);
-  const allSeries = alone ? [{ testbed, workload, gone: known?.gone, branch: named }] : there;
+  const offered = alone ? [{ testbed, workload, gone: known?.gone, branch: view.branch }] : there;
+  const allSeries = alone ? offered : filtered(offered, view);
+  const told = useAllPolled(allSeries.map(historyPath), NEWS_MS);
+  const members = allSeries.map((series) => ({
+    series, arrays: told[historyPath(series)]?.data?.[0], place: offered.indexOf(series), name: `${series.testbed} · ${series.workload}`,
+  })).filter(({ arrays }) => arrays?.positions.length > 0);
+  const chosen = members.find(({ series }) => seriesPath(series) === view.of);
+  const saveCsv = () => save(new Blob([asCsv(members, view.from, view.to)], { type: "text/csv" }), "history.csv");
+  const savePicture = () => {
+    const all = [...charts.current.values()].filter(({ u }) => u.root.isConnected);
+    if (all.length === 0) return;
+    asPicture(all.map(({ u, title }) => ({ canvas: u.ctx.canvas, title })), pixelRatio(), coloursOf(all[0].u.root))
+      .toBlob((blob) => save(blob, "history.png"));
+  };
   const aside = h("span", null,
-    h(BranchChoice, { branches, branch, choose: (name) => ask({ branch: name }) }),
-    alone && h(Link, { to: `/bench/history${branchQuery({ branch: named })}` }, "all series"), alone && " · ",
-    alone && h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv${branchQuery({ branch: named })}` }, "CSV"));
+    h(BranchChoice, { branches, branch, choose: (name) => view.change({ branch: name, from: null, to: null, of: null, first: null, second: null }) }),
+    alone && h(Link, { to: `/bench/history${branchQuery({ branch: view.branch })}` }, "all series"), alone && " · ",
+    alone && h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv${branchQuery({ branch: view.branch })}` }, "CSV of all values"));
   return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
     h(Mirror),
-    h(Legend),
-    allSeries.map((series) => h(SeriesChart, { key: `${series.branch} ${seriesPath(series)}`, series, alone })));
+    data && h(Filters, { allSeries: offered, view, saveCsv, savePicture, busy: members.length === 0 }),
+    members.length > 0 && h("p", { className: "hint faint" }, HINT),
+    h(Charts, { allSeries, told, members, view, alone, charts: charts.current }),
+    chosen && h(Chosen, { arrays: chosen.arrays, view, name: chosen.name }),
+    members.length > 0 && h(Legend, { overlaid: view.overlaid && members.length > 1 }),
+    alone && members.length > 0 && h(Changes, { arrays: members[0].arrays }));
 }

@@ -50,9 +50,9 @@ function Gate({ series }) {
 function Testbed({ testbed, again, gates }) {
   const facts = [
     ["worker", h("span", null, h(WorkerLink, { worker: testbed.worker }), " ", presence(testbed.worker))],
-    ["iteration", `${duration(testbed.boot_s)} boot, ${duration(testbed.run_s)} run`],
+    ["iteration", `${duration(testbed.boot_s)} ${testbed.nouns.iteration === "boot" ? "boot" : "set-up"}, ${duration(testbed.run_s)} run`],
     ["last ended", testbed.last_at ? moment(testbed.last_at) : "none yet"],
-    ["failed of late", testbed.recent ? `${testbed.failed} of ${testbed.recent}` : "—"],
+    ["failed recently", testbed.recent ? `${testbed.failed} of ${testbed.recent}` : "—"],
     testbed.last_failure && ["last failure", testbed.last_failure],
     testbed.trouble && ["last job ended early", testbed.trouble],
   ].filter(Boolean);
@@ -80,11 +80,11 @@ function Testbed({ testbed, again, gates }) {
 
 const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-function Kernels() {
+function Kernels({ nouns }) {
   const { data } = usePolled("kernels", SELDOM_MS);
   const [kept] = data ?? [];
-  return kept && h("p", null, `${count(kept.count, "kernel")} in ${kept.place}, ${mebibytes(kept.bytes)}; `,
-    `${kept.needed} needed, ${kept.expired} to be deleted (${mebibytes(kept.expired_bytes)}).`);
+  return kept && h("p", null, `${count(kept.count, nouns.built)} in ${kept.place}, ${mebibytes(kept.bytes)}; `,
+    `${kept.needed} needed, ${kept.expired} to delete (${mebibytes(kept.expired_bytes)}).`);
 }
 
 /** The newest commits that nobody builds unless a person or a search asks. */
@@ -105,9 +105,9 @@ function Builders({ lab }) {
     h("h2", null, "Builders"),
     h("dl", { className: "facts" }, lab.builders.map((worker) => h("div", { key: worker.name },
       h("dt", null, h(WorkerLink, { worker })), h("dd", null, presence(worker))))),
-    h(Kernels),
+    h(Kernels, { nouns: lab.nouns }),
     lab.images.length > 0 && h(Table, {
-      caption: "Kernels to be built", rows: lab.images, id: (image) => `${image.label}-${image.image}`,
+      caption: lab.nouns.built === "kernel" ? "Kernels to be built" : "To be built", rows: lab.images, id: (image) => `${image.label}-${image.image}`,
       columns: [
         ["revision", (image) => h("b", null, image.label, image.image > 0 && ` (image ${image.image})`)],
         ["state", (image) => image.state],
@@ -124,7 +124,7 @@ function Masters({ masters }) {
     h("dl", { className: "facts" }, masters.map((master) => h("div", { key: master.name },
       h("dt", null, master.name),
       h("dd", null, master.trouble
-        ? h("b", null, `${master.trouble}: start crossbar, see docs/several-masters.md`)
+        ? h("b", null, `${master.trouble}: start crossbar, see docs/how-to/several-masters.md`)
         : master.runs_broker ? "runs the broker" : "stands by")))));
 }
 

@@ -34,7 +34,7 @@ export function Marking({ of, path, mark, again }) {
   return h("form", { className: "marking", onSubmit: submit },
     h(Said, { mark }),
     isLoggedIn() && h("select", { "aria-label": `mark ${of}`, value: kind, onChange: (e) => setKind(e.target.value) },
-      h("option", { value: "" }, "mark…"),
+      h("option", { value: "" }, "mark as"),
       Object.entries(WORDS).map(([value, words]) => h("option", { key: value, value }, words))),
     kind === "fixed" && h("input", { "aria-label": "the revision that fixed it", placeholder: "r313448", required: true, size: 12,
       autoComplete: "off", spellCheck: false, value: revision, onChange: (e) => setRevision(e.target.value) }),
@@ -47,7 +47,7 @@ export function Record({ record }) {
   const judged = record.right + record.wrong;
   const share = (figure) => `${(100 * figure).toFixed(0)} %`;
   return h("p", { className: "record" }, judged === 0
-    ? "Nobody has said yet whether a culprit that this farm named was one: mark the reports below."
-    : [`Of ${count(judged, "culprit")} that people judged so far, `, h("b", { key: "share" }, `${record.right} real`),
+    ? "No report of this farm has been reviewed yet. Mark the reports below."
+    : [`People reviewed ${count(judged, "report")} of this farm: `, h("b", { key: "share" }, `${record.right} right`),
       `: ${share(record.precision)}, 95 % interval ${share(record.low)} to ${share(record.high)}.`]);
 }

@@ -18,9 +18,10 @@ export function Marks({ marks, scale, top, bottom, higherIsBetter = true }) {
     .filter((mark) => mark.at >= scale.from && mark.at <= scale.to)
     .map((mark) => {
       const x = scale.x(mark.at);
-      const worse = (mark.effect ?? 0) < 0 === higherIsBetter;
+      // A commit that broke the branch has no effect: nothing was measured behind it.
+      const worse = mark.effect === null || mark.effect < 0 === higherIsBetter;
       const effect = change(mark.effect);
-      const room = placed(`${mark.label} ${effect}`, x, free, scale.right) ?? placed(effect, x, free, scale.right);
+      const room = placed(`${mark.label} ${effect}`.trim(), x, free, scale.right) ?? (effect && placed(effect, x, free, scale.right));
       free = room?.free ?? free;
       return h("g", { key: mark.at, className: `shift ${mark.kind} ${worse ? "worse" : "better"}` },
         h("line", { x1: x, x2: x, y1: top - 6, y2: bottom }),

@@ -10,7 +10,7 @@ const SELDOM_MS = 60_000;
 
 function Words({ mirror }) {
   if (mirror.state === "trouble") return h("p", { role: "alert", className: "trouble" }, mirror.text);
-  return h("p", { role: "status", className: "mirror" }, `${mirror.text}. What names a revision waits for it.`);
+  return h("p", { role: "status", className: "mirror" }, `${mirror.text}. Revisions are known when it ends.`);
 }
 
 /** Nothing, once the mirror is there. */

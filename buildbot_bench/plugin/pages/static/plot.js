@@ -24,16 +24,6 @@ export function useZoom(first, last) {
   return { from, to, show, around, all: () => setSeen(null), zoomed: seen !== null };
 }
 
-/** At most `most` round numbers between two. */
-export function ticks(low, high, most) {
-  const least = (high - low) / most || 1;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999);
-  const found = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) found.push(tick);
-  return found;
-}
-
 function useWidth() {
   const box = useRef(null);
   const [width, setWidth] = useState(0);

@@ -1,10 +1,11 @@
 // Reports: searches, comparisons and verdicts with what came of them, and the forms for new ones.
 
 import { usePolled } from "./api.js";
-import { Marking, Record } from "./marking.js";
+import { Incidents } from "./incidents.js";
+import { Marking, Record, Said } from "./marking.js";
 import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
-import { change, CommitLink, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
+import { called, change, CommitLink, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
 
 const NEWS_MS = 10_000;
 
@@ -17,7 +18,7 @@ function outcome(search) {
   const { breakage, recovery } = search;
   if (breakage?.ending === "broken") {
     return h("span", null, "does not ", search.kind, " since ", h("b", null, breakage.broken), `: ${breakage.reason}`,
-      recovery && ` (well again since ${ended(recovery)})`);
+      recovery && ` (works again since ${ended(recovery)})`);
   }
   return search.ended_at ? search.detail : `${count(search.iterations_done, "iteration")} so far`;
 }
@@ -32,10 +33,19 @@ function told(search) {
 function GivenUp({ searches }) {
   const given = searches.flatMap((search) => search.notices).filter(({ state }) => state === "given-up");
   return [...new Set(given.map(({ error }) => error))].map((error) => h("p", { key: error, role: "status", className: "trouble givenup" },
-    `Nobody there was told: ${error}. This was given up until the master is started again: look at notify in bench.yml and at the token.`));
+    `The site did not get it: ${error}. The farm tries again when the master restarts. Check notify in bench.yml and the token.`));
 }
 
-function Searches({ searches, again }) {
+/** The mark of a search; an incident's is made in the incident's row, for all its searches. */
+function Mark({ search, incidents, again }) {
+  if (!search.ended_at) return null;
+  const mark = search.marks.at(-1);
+  const incident = incidents.find((one) => one.searches.includes(search.searchid));
+  if (incident) return h(Said, { mark });
+  return h(Marking, { of: `search ${search.searchid}`, path: `searches/${search.searchid}`, mark, again });
+}
+
+function Searches({ searches, incidents, again }) {
   return h(Table, {
     caption: "Searches", rows: searches, id: (search) => search.searchid, empty: "None yet.",
     columns: [
@@ -48,9 +58,7 @@ function Searches({ searches, again }) {
         of: [["before", graphs.old], ["after", graphs.new], ["difference", graphs.difference]] })],
       ["asked by", (search) => (search.reason === "alarm" ? "an alarm" : search.requester)],
       ["told", told],
-      ["marked", (search) => search.ended_at && h(Marking, {
-        of: `search ${search.searchid}`, path: `searches/${search.searchid}`, mark: search.marks.at(-1), again,
-      })],
+      ["marked", (search) => h(Mark, { search, incidents, again })],
       ["started", (search) => moment(search.created_at), "number"],
     ],
   });
@@ -65,7 +73,7 @@ function Comparisons({ comparisons }) {
       ["variants", (comparison) => h(ComparisonLink, { id: comparison.comparisonid }, comparison.title)],
       ["series", (comparison) => comparison.series.map(([testbed, workload]) => `${testbed} · ${workload}`).join(", ")],
       ["outcome", (comparison) => comparison.outcome || ""],
-      ["boots", (comparison) => `${comparison.boots_done} of ${comparison.boots}`, "number"],
+      [`${called(comparisons)}s`, (comparison) => `${comparison.boots_done} of ${comparison.boots}`, "number"],
       ["asked by", (comparison) => comparison.requester],
       ["started", (comparison) => moment(comparison.created_at), "number"],
     ],
@@ -75,7 +83,7 @@ function Comparisons({ comparisons }) {
 function Verdicts({ verdicts, again }) {
   return h(Table, {
     caption: "Verdicts", rows: verdicts, id: (verdict) => verdict.judgementid,
-    empty: "No sample differed from its history.",
+    empty: "No sample differs from its history.",
     columns: [
       ["verdict", (verdict) => h(State, { state: verdict.state })],
       ["revision", (verdict) => h(CommitLink, { revision: verdict.new.sha }, h(Revision, { revision: verdict.new }))],
@@ -94,16 +102,18 @@ function Verdicts({ verdicts, again }) {
 
 export default function Reports() {
   const searches = usePolled("reports", NEWS_MS);
+  const incidents = usePolled("incidents", NEWS_MS);
   const comparisons = usePolled("comparisons", NEWS_MS);
   const verdicts = usePolled("verdicts", NEWS_MS);
   const record = usePolled("record", NEWS_MS);
-  const marked = (news) => () => { news.again(); record.again(); };
-  return h(Page, { title: "Reports", error: searches.error ?? comparisons.error ?? verdicts.error },
+  const marked = (...news) => () => [...news, record].forEach((one) => one.again());
+  return h(Page, { title: "Reports", error: searches.error ?? incidents.error ?? comparisons.error ?? verdicts.error },
     h(Mirror),
     h(StartForms),
     record.data && h(Record, { record: record.data[0] }),
     searches.data && h(GivenUp, { searches: searches.data }),
-    searches.data && h(Searches, { searches: searches.data, again: marked(searches) }),
+    incidents.data?.length > 0 && h(Incidents, { caption: "Incidents", incidents: incidents.data, again: marked(incidents, searches) }),
+    searches.data && incidents.data && h(Searches, { searches: searches.data, incidents: incidents.data, again: marked(searches) }),
     comparisons.data && h(Comparisons, { comparisons: comparisons.data }),
     verdicts.data && h(Verdicts, { verdicts: verdicts.data, again: marked(verdicts) }));
 }

@@ -14,9 +14,9 @@
     createElement("path", { d: GAUGE }),
   );
 
-  // Whoever begins with History has it fetched while Buildbot waits for its other plugins.
-  if (location.hash === "#/bench/history") {
-    for (const part of ["api", "ahead", "history", "chart", "plot", "marks", "mirror", "ui"]) {
+  // Who begins with History has it fetched while Buildbot waits for its other plugins.
+  if (/^#\/bench\/history(\?|$)/.test(location.hash)) {
+    for (const part of ["api", "ahead", "library/chart", "history", "series", "chart", "drawing", "ui"]) {
       import(`./${part}.js`).catch(() => {});
     }
   }
@@ -26,6 +26,7 @@
     return () =>
       createElement(Suspense, { fallback: createElement("p", null, "Loading…") }, createElement(Page));
   };
+  const overview = page(() => import("./overview.js"));
   const history = page(() => import("./history.js"));
   const commit = page(() => import("./commit.js"));
   const search = page(() => import("./search.js"));
@@ -37,12 +38,14 @@
     registrar.registerMenuGroup({
       name: "bench", caption: "Bench", icon, order: 2, route: null, parentName: null,
     });
-    for (const [name, caption] of [["history", "History"], ["reports", "Reports"], ["lab", "Lab"]]) {
+    for (const [name, caption] of [["overview", "Overview"], ["history", "History"], ["reports", "Reports"], ["lab", "Lab"]]) {
       registrar.registerMenuGroup({
-        name: `bench-${name}`, caption, order: null, route: `/bench/${name}`, parentName: "bench",
+        name: `bench-${name}`, caption, order: null, parentName: "bench",
+        route: name === "overview" ? "/bench" : `/bench/${name}`,
       });
     }
     for (const [route, group, element] of [
+      ["/bench", "bench-overview", overview],
       ["/bench/history", "bench-history", history],
       ["/bench/history/:testbed/:workload", "bench-history", history],
       ["/bench/commits/:revision", "bench-history", commit],

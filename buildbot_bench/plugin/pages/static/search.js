@@ -3,9 +3,9 @@
 import { usePolled } from "./api.js";
 import { MoreBoots } from "./boots.js";
 import { Cancel } from "./cancel.js";
-import { Marking } from "./marking.js";
+import { Report } from "./report.js";
 import { Strip } from "./strip.js";
-import { change, count, duration, ended, FlameGraphs, h, SeriesLink, moment, Page, percent, quantity, Revision, State, Table } from "./ui.js";
+import { change, count, duration, ended, h, SeriesLink, moment, Page, percent, plain, quantity, Revision, State, Table } from "./ui.js";
 
 const { useState } = window.React;
 const { useParams } = window.ReactRouterDOM;
@@ -19,14 +19,14 @@ function Facts({ search, strip }) {
     ["from", h(Revision, { revision: search.old }), "wide"],
     ["to", h(Revision, { revision: search.new }), "wide"],
     ["on", h(SeriesLink, { series: search })],
-    search.kind !== "effect" && ["looks for", `what does not ${search.kind}`],
-    search.breakage?.reason && ["it says", search.breakage.reason, "wide"],
-    search.recovery && ["closed", `well again since ${ended(search.recovery)}, ${moment(search.recovery.at)}`],
+    search.kind !== "effect" && ["looks for", `what does not ${search.kind === "boot" ? search.nouns.iteration : search.kind}`],
+    !search.report && search.breakage?.reason && ["it says", plain(search.breakage.reason), "wide"],
+    search.recovery && ["closed", `works again since ${ended(search.recovery)}, ${moment(search.recovery.at)}`],
     ["asked by", `${search.requester || "the farm"}, ${moment(search.created_at)}`],
     ["so far", `${count(search.iterations_done, "iteration")}, ${count(search.images_built, "image")}`],
     search.ended_at ? ["ended", `${moment(search.ended_at)}, after ${duration(search.ended_at - search.created_at)}`]
       : ["now", search.now],
-    left && ["left", left.over ? "nothing more to boot"
+    left && ["left", left.over ? `nothing more to ${search.nouns.iteration}`
       : `about ${count(left.iterations, "iteration")}, ${count(left.images, "image")}, ${duration(3600 * left.hours)}`],
   ].filter(Boolean);
   return h("dl", { className: "facts", "aria-live": "polite" },
@@ -36,7 +36,7 @@ function Facts({ search, strip }) {
 function Suspects({ strip }) {
   return h(Table, {
     caption: "Suspects", rows: strip.suspects.slice(0, MOST_SUSPECTS), id: (s) => `${s.old}-${s.new}`,
-    empty: "None before both ends are measured.",
+    empty: "None until both ends are measured.",
     columns: [
       ["after", (s) => s.after],
       ["up to", (s) => h("b", null, s.label)],
@@ -47,13 +47,13 @@ function Suspects({ strip }) {
   });
 }
 
-function Incident({ series }) {
+function Incident({ series, nouns }) {
   return h(Table, {
     caption: "One incident", rows: series, id: (one) => `${one.testbed} ${one.workload}`, empty: "",
     columns: [
       ["series", (one) => h(SeriesLink, { series: one })],
       ["change", (one) => one.effect !== null && change(one.effect), "number"],
-      ["boots", (one) => one.boots, "number"],
+      [`${nouns.iteration}s`, (one) => one.boots, "number"],
       ["standing", (one) => one.searched ? `searched: ${one.standing}` : one.standing],
       ["why", (one) => h("span", null, one.reason, " ", !one.searched && one.searchid !== null
         && h("a", { href: `#/bench/searches/${one.searchid}` }, `search ${one.searchid}`))],
@@ -61,19 +61,19 @@ function Incident({ series }) {
   });
 }
 
-function doing(probe) {
+function doing(probe, nouns) {
   if (!["new", "issued"].includes(probe.state)) return probe.state;
-  return probe.image_state === "built" ? "measuring" : "waiting for its kernel";
+  return probe.image_state === "built" ? "measuring" : `waiting for its ${nouns.built}`;
 }
 
-function Probes({ id, period }) {
+function Probes({ id, period, nouns }) {
   const { data } = usePolled(`searches/${id}/probes`, period);
   return data && h(Table, {
     caption: "Probes", rows: [...data].reverse(), id: (probe) => probe.probeid, empty: "None yet.",
     columns: [
       ["#", (probe) => probe.serial, "number"],
       ["revision", (probe) => h("b", null, probe.label, probe.image > 0 && ` (image ${probe.image})`)],
-      ["state", (probe) => doing(probe)],
+      ["state", (probe) => doing(probe, nouns)],
       ["values", (probe) => probe.failure ?? probe.values.map((value) => quantity(value, probe.unit)).join(" · ")],
       ["at", (probe) => moment(probe.at), "number"],
     ],
@@ -95,19 +95,14 @@ export default function Search() {
   const look = () => { again(); strips.again(); setAsked(true); };
   const aside = search && h("span", null, h(State, { state: search.state }), " ",
     !search.ended_at && h(Cancel, { what: "search", path: `searches/${searchid}`, again }),
-    search.ended_at && h(Marking, { of: "this report", path: `searches/${searchid}`, mark: search.marks.at(-1), again }),
     search.ended_at && h("a", { href: `api/v2/bench/searches/${searchid}` }, "JSON"));
-  const why = search?.report?.why;
   const title = search ? `${search.old.label} to ${search.new.label}: ${count(search.commits, "commit")}` : `Search ${searchid}`;
   return h(Page, { title, aside, error },
+    search?.ended_at && h(Report, { search, again }),
     search && h(Facts, { search, strip }),
-    strip && strip.commits > 0 && h(Strip, { strip, pick: setPicked }),
+    search && strip && strip.commits > 0 && h(Strip, { strip, pick: setPicked, nouns: search.nouns }),
     search && search.kind !== "build" && h(MoreBoots, { path: `searches/${searchid}`, picked, again: look }),
     search && !search.ended_at && strip && h(Suspects, { strip }),
-    search?.incident.length > 0 && h(Incident, { series: search.incident }),
-    search?.text && h("section", null, h("h2", null, "Report"),
-      h(FlameGraphs, { of: why?.old && [[why.old.label, why.old.link], [why.new.label, why.new.link],
-        ["their difference", why.difference]] }),
-      h("pre", { tabIndex: 0 }, search.text)),
-    search && h(Probes, { id: searchid, period }));
+    search?.incident.length > 0 && h(Incident, { series: search.incident, nouns: search.nouns }),
+    search && h(Probes, { id: searchid, period, nouns: search.nouns }));
 }

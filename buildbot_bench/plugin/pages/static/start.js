@@ -35,7 +35,7 @@ function Cost({ cost }) {
   const of = (what, word) => count(cost[what].median, word);
   return h("p", { role: "status" },
     `${count(cost.commits, "commit")}: about ${of("iterations", "iteration")} and ${of("images", "image")}, `,
-    `${duration(3600 * cost.hours.median)}; nine of ten such searches take less than ${duration(3600 * cost.hours.p90)}. `,
+    `${duration(3600 * cost.hours.median)}. 9 of 10 such searches take less than ${duration(3600 * cost.hours.p90)}. `,
     cost.known_iterations > 0 && `${count(cost.known_iterations, "iteration")} are known already.`);
 }
 
@@ -95,14 +95,14 @@ export function StartForms() {
       h(Field, { name: "new", label: "new end", placeholder: "r313448, a hash, main, stable/14~3", required: true }),
       h(SeriesChoice, { allSeries }),
       h(Field, { name: "min_effect", label: "least effect, %", placeholder: "default", type: "number", min: 0.1, max: 90, step: 0.1 }),
-      h("button", { value: "forecast" }, "What would it cost?"),
+      h("button", { value: "forecast" }, "Show the cost"),
       h("button", { value: "start", className: "main" }, "Start")),
     h(Form, { title: "Compare variants", path: "comparisons", asked: comparisonAsked, started: (a) => `/bench/comparisons/${a.comparisonid}` },
       h(Field, { name: "base", label: "base", placeholder: "r317849", required: true }),
-      h(Field, { name: "new", label: "new, one or more with spaces between", placeholder: "r317849+VIMAGE", required: true }),
+      h(Field, { name: "new", label: "new: one or more, separated by spaces", placeholder: "r317849+VIMAGE", required: true }),
       h(SeriesChoice, { allSeries }),
-      h(Field, { name: "iterations", label: "boots of each one's first image", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
+      h(Field, { name: "iterations", label: "iterations of each one's first image", type: "number", min: 3, max: 100, defaultValue: 5, required: true }),
       h(Field, { name: "images", label: "images of each at most", type: "number", min: 1, max: 24, defaultValue: 16, required: true }),
       h("button", { value: "start", className: "main" }, "Compare")),
-    !isLoggedIn() && h("p", { className: "faint" }, "Log in (top right) to start one; everybody may look."));
+    !isLoggedIn() && h("p", { className: "faint" }, "Log in, top right, to start one. You can read all pages without."));
 }

@@ -1,9 +1,10 @@
 // The range of a search as a strip: what was measured, and what is known of each commit.
 
+import { ticks } from "./columns.js";
 import { Marks } from "./marks.js";
-import { Plot, ticks, useZoom, ZoomButtons } from "./plot.js";
+import { Plot, useZoom, ZoomButtons } from "./plot.js";
 import { useSettled } from "./api.js";
-import { h, percent, quantity } from "./ui.js";
+import { figure, h, percent, prefixOf, quantity } from "./ui.js";
 
 const { useEffect, useState } = window.React;
 
@@ -12,14 +13,15 @@ const VALUES = 190;
 const ROW = 24;
 const TOP = 22;
 
-// Each row by its place and its shape; the colours only repeat that.
+// Each row by its place and its shape; the colours only repeat that. A name is made of what the
+// farm calls an image.
 const ROWS = [
-  ["measured", "measured", (strip) => strip.measured.map((m) => m.at)],
-  ["works", "works", (strip) => strip.works],
-  ["built", "built", (strip) => strip.built],
-  ["building", "being built", (strip) => strip.building],
-  ["untestable", "untestable", (strip) => strip.untestable],
-  ["folded", "identical kernel", (strip) => strip.folded],
+  ["measured", () => "measured", (strip) => strip.measured.map((m) => m.at)],
+  ["works", () => "works", (strip) => strip.works],
+  ["built", () => "built", (strip) => strip.built],
+  ["building", () => "being built", (strip) => strip.building],
+  ["untestable", () => "untestable", (strip) => strip.untestable],
+  ["folded", (nouns) => `identical ${nouns.built}`, (strip) => strip.folded],
 ];
 const HEIGHT = TOP + VALUES + 10 + (ROWS.length + 1) * ROW + 4;
 
@@ -31,11 +33,13 @@ function Values({ strip, scale }) {
   const [least, most] = [Math.min(...seen.map((m) => m.low)), Math.max(...seen.map((m) => m.high))];
   const air = (most - least || most) * 0.08;
   const [low, high] = [least - air, most + air];
+  const [factor, prefix] = prefixOf(high, strip.unit);
   const y = (value) => TOP + VALUES - ((value - low) / (high - low)) * VALUES;
   return h("g", null,
     h("g", { className: "axes" }, ticks(low, high, 5).map((tick) => h("g", { key: tick },
       h("line", { x1: scale.left, x2: scale.right, y1: y(tick), y2: y(tick) }),
-      h("text", { x: LEFT - 8, y: y(tick) + 4, textAnchor: "end" }, quantity(tick, strip.unit))))),
+      h("text", { x: LEFT - 8, y: y(tick) + 4, textAnchor: "end" }, figure(tick / factor)))),
+      h("text", { x: LEFT - 8, y: TOP - 8, textAnchor: "end" }, `${prefix}${strip.unit}`)),
     h("g", { className: "points" },
       h("path", { className: "spread", d: seen.map((m) => `M${scale.x(m.at)} ${y(m.low)}V${y(m.high) - 0.1}`).join("") }),
       h("path", { className: "means", d: seen.map((m) => `M${scale.x(m.at)} ${y(m.mean)}h0`).join("") })));
@@ -68,23 +72,23 @@ function Suspects({ strip, scale }) {
 }
 
 /** What is known of one commit, in words. */
-function said(strip, at) {
+function said(strip, at, nouns) {
   const measured = strip.measured.find((m) => m.at === at);
-  const words = ROWS.slice(1).filter(([, , of]) => of(strip).includes(at)).map(([, name]) => name);
+  const words = ROWS.slice(1).filter(([, , of]) => of(strip).includes(at)).map(([, name]) => name(nouns));
   if (measured) words.unshift(`${quantity(measured.mean, strip.unit)} (n = ${measured.n})`);
   const share = strip.suspects.filter((s) => at > s.old && at <= s.new)
     .reduce((sum, s) => sum + s.probability / (s.new - s.old), 0);
   if (share > 0.0005) words.push(`suspected by ${percent(share)}`);
-  return words.join(", ") || "nothing is known of it";
+  return words.join(", ") || "not measured yet";
 }
 
 /** `pick` is told the label of the commit that was pointed at last. */
-export function Strip({ strip, pick }) {
+export function Strip({ strip, pick, nouns }) {
   const [at, setAt] = useState(null);
   const zoom = useZoom(0, strip.commits);
   const [commit] = useSettled(at === null ? null : `searches/${strip.searchid}/commits/${at}`) ?? [];
   const within = (value) => Math.min(Math.max(Math.round(value), 0), strip.commits);
-  const words = at === null ? "" : said(strip, at);
+  const words = at === null ? "" : said(strip, at, nouns);
   const label = commit?.label;
   useEffect(() => { if (label) pick(label); }, [label, pick]);
   return h("section", { className: "strip", "data-measured": strip.measured.length },
@@ -95,9 +99,10 @@ export function Strip({ strip, pick }) {
       next: (value, sign) => within(value + sign),
       draw: (scale) => h("g", null,
         h(Values, { strip, scale }),
-        ROWS.map(([kind, name, of], row) => h(Row, { key: kind, kind, name, offsets: of(strip), row, scale })),
+        ROWS.map(([kind, name, of], row) => h(Row, { key: kind, kind, name: name(nouns), offsets: of(strip), row, scale })),
         h(Suspects, { strip, scale }),
-        h(Marks, { marks: strip.culprits.map((c) => ({ ...c, kind: "culprit" })), scale, top: TOP, bottom: HEIGHT }),
+        h(Marks, { marks: strip.culprits.map((c) => ({ ...c, kind: "culprit" })), scale, top: TOP, bottom: HEIGHT,
+          higherIsBetter: strip.higher_is_better }),
         at !== null && h("g", { className: "cursor" },
           h("line", { x1: scale.x(at), x2: scale.x(at), y1: TOP, y2: HEIGHT }))),
     }),

@@ -4,18 +4,44 @@
 
 import { branchQuery, seriesPath, useBranches } from "./api.js";
 
-const { createElement } = window.React;
+const { createElement, useEffect } = window.React;
 const { Link } = window.ReactRouterDOM;
 
 export const h = createElement;
 
 const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const FIGURE = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
 const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+// Units that are symbols: before words, as in instructions/packet, nobody writes a prefix.
+const SYMBOLS = new Set(["", "pps", "bps", "bit/s", "B", "B/s", "Hz"]);
 
-/** 1411000 "pps" → "1.411 Mpps". */
+/** The power of ten that a value of a unit is shown in, and what stands before the unit. */
+export function prefixOf(value, unit) {
+  return (SYMBOLS.has(unit) && PREFIXES.find(([least]) => Math.abs(value) >= least)) || [1, ""];
+}
+
+/** 254373.4 → "254,373". */
+export const figure = (value) => FIGURE.format(value);
+
+/** 1411000 "pps" → "1.411 Mpps", 12345 "instructions/packet" → "12,345 instructions/packet". */
 export function quantity(value, unit) {
-  const [factor, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
-  return `${NUMBER.format(value / factor)} ${prefix}${unit}`;
+  const [factor, prefix] = prefixOf(value, unit);
+  return `${SYMBOLS.has(unit) ? NUMBER.format(value / factor) : figure(value)} ${prefix}${unit}`;
+}
+
+/** Seconds since the epoch → "2016-12-01" in UTC; nothing for a commit without a date. */
+export function day(seconds) {
+  return seconds ? new Date(1000 * seconds).toISOString().slice(0, 10) : "";
+}
+
+const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** A stranger's text on one line: what is not seen, or turns what follows it round, is named. */
+export function plain(text, most = 200) {
+  const cut = [...String(text).slice(0, 4 * most)].slice(0, most).join("");
+  const code = (letter) => `<U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
+  return cut.replaceAll(UNSEEN, (letter) => (letter === "\n" || letter === "\t" ? " " : code(letter)))
+    + (cut.length < text.length ? " […]" : "");
 }
 
 /** -0.256 → "−25.6 %". */
@@ -25,9 +51,10 @@ export function change(fraction) {
   return `${sign}${Math.abs(100 * fraction).toFixed(1)} %`;
 }
 
-export function percent(fraction) {
-  const figure = 100 * fraction;
-  return `${figure >= 99.5 && figure < 100 ? figure.toFixed(1) : figure.toFixed(0)} %`;
+/** A probability as reports state it (core/stated.py): rounded down, and never above 99 %. */
+export function percent(probability) {
+  const whole = Math.min(99, Math.floor(100 * probability + 1e-9));
+  return whole >= 1 ? `${whole} %` : "< 1 %";
 }
 
 /** Seconds since the epoch → the reader's own time. */
@@ -44,15 +71,27 @@ export function duration(seconds) {
 }
 
 export function count(number, word) {
-  return `${NUMBER.format(Math.round(number))} ${word}${Math.round(number) === 1 ? "" : "s"}`;
+  return `${Math.round(number).toLocaleString("en")} ${word}${Math.round(number) === 1 ? "" : "s"}`;
 }
 
-/** The frame of every page. */
+/** What measurements are called that stand in one column: "boot" unless all are runs. */
+export const called = (rows) => {
+  const words = new Set(rows.map((row) => row.nouns.iteration));
+  return words.size === 1 ? [...words][0] : "boot";
+};
+
+/** The frame of every page, which also names the browser's tab. */
 export function Page({ title, aside, error, children }) {
+  useEffect(() => {
+    const before = document.title;
+    document.title = `${title} · Bench`;
+    return () => { document.title = before; };
+  }, [title]);
   return h("main", { className: "bench" },
     h("header", null, h("h1", null, title), h("div", { className: "aside" }, aside)),
     error && h("p", { role: "alert", className: "trouble" }, `${error.message ?? error} (will try again)`),
-    children);
+    children,
+    h("footer", { className: "faint" }, h("a", { href: "plugins/bench/glossary.html" }, "What the words mean")));
 }
 
 /**
@@ -91,12 +130,6 @@ export function Revision({ revision }) {
   return h("span", { className: "revision", title: revision.sha },
     h("b", null, revision.label), " ", h("span", { className: "subject" }, revision.subject),
     revision.author && h("span", { className: "faint" }, ` — ${revision.author.replace(/ <.*/, "")}`));
-}
-
-/** Links to flame graphs, as pairs of a name and an address; nothing where one has no address. */
-export function FlameGraphs({ of }) {
-  if (!of?.every(([, address]) => address)) return null;
-  return h("p", null, "Flame graphs: ", h(Links, { of }));
 }
 
 /** Pairs of a name and an address, beside each other. */

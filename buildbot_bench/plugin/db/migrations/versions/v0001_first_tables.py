@@ -1,4 +1,4 @@
-"""Create the first tables; never changed once released, whatever schema.py becomes."""
+"""Create the first tables; never changed once released, even when schema.py is."""
 
 from __future__ import annotations
 

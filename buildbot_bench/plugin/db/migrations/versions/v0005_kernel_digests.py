@@ -1,4 +1,4 @@
-"""Know kernels by what they do, whoever built them and when; keep what their builder says."""
+"""Know kernels by what they do, and not by builder or time; keep what their builder says."""
 
 from __future__ import annotations
 

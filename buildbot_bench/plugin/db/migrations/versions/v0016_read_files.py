@@ -26,5 +26,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Refuse: what builders told is not thrown away."""
+    """Refuse: what builders reported is not thrown away."""
     raise NotImplementedError("restore a backup instead of going back")

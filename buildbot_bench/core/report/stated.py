@@ -1,0 +1,73 @@
+"""The changes that an ended search states: figured out once, so that all places show one number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from buildbot_bench.core.search import Answer, Step
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedChange:
+    """What is said of the step of an answer that lies in (old, new].
+
+    `effect` and its 95 % interval `low` to `high` are fractions of the old one of both `levels`.
+    These are in the metric's unit, and None where the search's own estimate is stated.
+    """
+
+    old: int
+    new: int
+    effect: float
+    low: float
+    high: float
+    levels: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """What json.loads gives, as it was stored."""
+        old, new = stored["levels"] or (None, None)
+        return cls(**{**stored, "levels": None if old is None else (old, new)})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedChanges:
+    """Those of all steps of an answer; `changes` is empty where there is no step."""
+
+    changes: tuple[StatedChange, ...] = ()
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """What json.loads gives, as it was stored."""
+        return cls(changes=tuple(StatedChange.of(one) for one in stored["changes"]))
+
+    def find(self, step: Step) -> StatedChange | None:
+        """What is said of a step; None of one that is not there."""
+        same = (one for one in self.changes if (one.old, one.new) == (step.old, step.new))
+        return next(same, None)
+
+    def apply(self, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """The steps with the figures that are stated of them."""
+        return tuple(self._applied(step) for step in steps)
+
+    def _applied(self, step: Step) -> Step:
+        found = self.find(step)
+        if found is None:
+            return step
+        return replace(step, effect=found.effect, low=found.low, high=found.high)
+
+
+NOTHING_STATED = StatedChanges()
+
+
+def estimates(answer: Answer) -> StatedChanges:
+    """The search's own figures: for an answer whose levels nobody can figure out any more."""
+    return StatedChanges(
+        changes=tuple(
+            StatedChange(
+                old=step.old, new=step.new, effect=step.effect, low=step.low, high=step.high
+            )
+            for step in answer.steps
+        )
+    )

@@ -1,0 +1,116 @@
+"""What follows from a workload that is broken, or in doubt: boots that tell, and nothing blamed.
+
+While a workload is in doubt, or broken, its series measures nothing but a kernel of good standing.
+What was taken for untestable meanwhile is so no longer, and what failed is measured again when the
+workload works: the tables hold what was measured before, and searches go on from there.
+"""
+
+from __future__ import annotations
+
+from twisted.logger import Logger
+
+from buildbot_bench.core.health import Attempt, BrokenWorkload, Doubted
+from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.broker.ask import ask_probe
+from buildbot_bench.plugin.broker.revived import revived
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    Priority,
+    ProbeReason,
+    ProbeState,
+)
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import held_testbeds
+from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads
+
+_LOG = Logger()
+
+
+class Workloads:
+    """Looks after the series whose boots fail."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._said: set[tuple[str, str]] = set()
+
+    async def advance(self) -> None:
+        """Boot what tells, and take back what a broken workload said of kernels."""
+        troubles = await troubles_of_workloads(self._farm)
+        held = await held_testbeds(self._farm)
+        broken = set()
+        for series, trouble in troubles.items():
+            match trouble.verdict:
+                case Doubted(boot=boot):
+                    due, last = True, boot
+                case BrokenWorkload() as verdict:
+                    broken.add(series)
+                    self._say(series, trouble)
+                    await self._take_back(verdict, trouble.text)
+                    due = self._farm.now() >= verdict.again_at_s
+                    last = verdict.first
+            if due and trouble.testbed not in held:
+                await self._boot(trouble, last)
+        self._said &= broken
+
+    def _say(self, series: tuple[str, str], trouble: Trouble) -> None:
+        if series not in self._said:
+            self._said.add(series)
+            _LOG.warn("bench: {text}", text=trouble.text)
+
+    async def _boot(self, trouble: Trouble, kernel: Attempt) -> None:
+        """Ask for one boot, unless one is asked for; each failure has a boot of its own."""
+        proven = await self._farm.store.probe(kernel.number)
+        image = None if proven is None else await self._revived(proven.image_id)
+        if image is None:
+            return
+        asked = await self._farm.store.probes_of([image.id], trouble.testbed, trouble.workload)
+        tries = [probe for probe in asked if probe.reason is ProbeReason.WORKLOAD]
+        # One that ended since the verdict may have turned it: the next cycle knows.
+        if any(probe.state in OPEN_PROBES or _is_news(probe, trouble) for probe in tries):
+            return
+        await ask_probe(
+            self._farm,
+            ProbeRequest(
+                image_id=image.id,
+                testbed=trouble.testbed,
+                workload=trouble.workload,
+                iterations=1,
+                reason=ProbeReason.WORKLOAD,
+                priority=Priority.CONTROL,
+                serial=len(tries) + 1,
+            ),
+        )
+
+    async def _take_back(self, verdict: BrokenWorkload, why: str) -> None:
+        """Let no kernel pass for untestable, and what is no search's be asked for again.
+
+        Both failures that prove it stay: they are what is known of the workload.
+        """
+        proof = {verdict.first.number, verdict.second.number}
+        for one in verdict.since:
+            probe = await self._farm.store.probe(one.number)
+            if probe is None:
+                continue
+            await self._revived(probe.image_id)
+            if one.number not in proof and not _is_kept(probe):
+                await self._farm.store.change_probe(
+                    probe,
+                    state=ProbeState.LOST,
+                    failure=why,
+                    failure_kind=FailureKind.INFRASTRUCTURE,
+                )
+
+    async def _revived(self, image_id: int) -> ImageRow | None:
+        """The image of that number, testable again if it was built once; None without it."""
+        image = await self._farm.store.image(image_id)
+        return None if image is None else await revived(self._farm, image)
+
+
+def _is_news(probe: ProbeRow, trouble: Trouble) -> bool:
+    return probe.state is ProbeState.DONE and probe.id > max(trouble.known)
+
+
+def _is_kept(probe: ProbeRow) -> bool:
+    """Whether a failure stays as it is: a search goes by images, a retry is remembered."""
+    return probe.search_id is not None or probe.reason is ProbeReason.WORKLOAD

@@ -1,0 +1,51 @@
+"""What was made for a page, kept while what it shows is the same; it makes nothing itself."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.threads import deferToThread
+
+Json = dict[str, Any]
+
+MOST_KEPT = 32
+"""So many pages are kept, each of some 200 kB: those that were asked for last."""
+
+
+class KeptPages:
+    """Pages by what they are of, each with the fingerprint of all that it shows."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._kept: OrderedDict[int, tuple[str, Json]] = OrderedDict()
+        # Threads that draw at once take the interpreter from each other.
+        self._one_at_a_time = DeferredLock()
+
+    async def read(self, number: int, fingerprint: str, make: Callable[[], Json]) -> Json:
+        """The page of that number, made in a thread unless it is kept with this fingerprint.
+
+        Who asks while it is made gets the same.
+        """
+        return self._find(number, fingerprint) or await self._one_at_a_time.run(
+            lambda: Deferred.fromCoroutine(self._make(number, fingerprint, make))
+        )
+
+    async def _make(self, number: int, fingerprint: str, make: Callable[[], Json]) -> Json:
+        if (kept := self._find(number, fingerprint)) is not None:
+            return kept
+        page = await deferToThread(make)
+        self._kept[number] = fingerprint, page
+        self._kept.move_to_end(number)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return page
+
+    def _find(self, number: int, fingerprint: str) -> Json | None:
+        known, page = self._kept.get(number, ("", None))
+        if page is None or known != fingerprint:
+            return None
+        self._kept.move_to_end(number)
+        return page

@@ -1,0 +1,90 @@
+"""How a farm stands, on one page: what is open, the lab's health, what runs, what came last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.overview import NewestValue
+from buildbot_bench.plugin.db.states import SearchState
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.queries.control_images import quarantine_view
+from buildbot_bench.plugin.queries.incident_groups import READ, grouped, incident_view
+from buildbot_bench.plugin.queries.items import item_on
+from buildbot_bench.plugin.queries.lab import RECENT, worker
+from buildbot_bench.plugin.queries.searches import SearchViews
+
+Json = dict[str, Any]
+
+LISTED = 20
+"""So many incidents and searches the overview has; it says how many there are."""
+# So many boots are looked at for so many jobs.
+_BOOTS, _JOBS = 60, 10
+_RUNNING = (SearchState.RUNNING, SearchState.CANCELLING)
+
+
+async def overview(farm: Farm) -> Json:
+    """All of it; what it costs does not grow with the farm's past."""
+    found = await grouped(farm, await farm.store.findings(READ, open_only=True))
+    open_ones = [group for group in found if group.is_open]
+    running = await farm.store.searches(states=_RUNNING, limit=READ)
+    return {
+        "farm": farm.workflow.name,
+        "incidents": [await incident_view(farm, group) for group in open_ones[:LISTED]],
+        "open": len(open_ones),
+        "searches": [await _running(farm, search) for search in running[:LISTED]],
+        "running": len(running),
+        "testbeds": await _health(farm),
+        "measured": _jobs(await farm.store.newest_values(_BOOTS)),
+    }
+
+
+async def _running(farm: Farm, search: SearchRow) -> Json:
+    return await SearchViews(farm).summarise(search)
+
+
+async def _health(farm: Farm) -> list[Json]:
+    """Each testbed: whether its worker is there, how it was of late, and why it is held."""
+    outcomes = await farm.store.last_outcomes(RECENT)
+    rows = []
+    for name in sorted(farm.workflow.testbeds):
+        ends = [(at_s, failure) for testbed, at_s, failure in outcomes if testbed == name]
+        rows.append(
+            {
+                "testbed": name,
+                "nouns": (await item_on(farm, name)).nouns,
+                "worker": await worker(farm, testbed_of(farm, name).worker),
+                "quarantine": await quarantine_view(farm, name),
+                "recent": len(ends),
+                "failed": sum(failure is not None for _, failure in ends),
+                "last_at": ends[0][0] if ends else None,
+                "last_failure": next((failure for _, failure in ends if failure), None),
+            }
+        )
+    return rows
+
+
+def _jobs(boots: list[NewestValue]) -> list[Json]:
+    """The newest jobs with the values of their boots, newest first."""
+    jobs: dict[int, list[NewestValue]] = {}
+    for boot in boots:
+        jobs.setdefault(boot.probe_id, []).append(boot)
+    return [_job(of) for of in list(jobs.values())[:_JOBS]]
+
+
+def _job(boots: list[NewestValue]) -> Json:
+    newest = boots[0]
+    return {
+        "probeid": newest.probe_id,
+        "label": newest.label,
+        "sha": newest.sha,
+        "image": newest.image,
+        "testbed": newest.testbed,
+        "workload": newest.workload,
+        "reason": str(newest.reason),
+        "searchid": newest.search_id,
+        "values": [boot.value for boot in reversed(boots)],
+        "unit": newest.unit,
+        "at": newest.at_s,
+    }

@@ -1,0 +1,47 @@
+"""The report of a search as its page shows it; it words nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from twisted.internet.threads import deferToThread
+
+from buildbot_bench.core.report import Report
+from buildbot_bench.plugin.db.states import SearchKind
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.queries.breakage_views import breakage_report
+from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.html import ReportFragment, report_fragment
+from buildbot_bench.render.incident_mails import breakage_fragment
+from buildbot_bench.render.pictures import pictures_of
+
+Json = dict[str, Any]
+
+_NOTHING = ReportFragment(card="", sections="")
+
+
+async def report_page(farm: Farm, search_id: int) -> Json | None:
+    """The parts of the page as HTML, empty while a search runs; None without such a search."""
+    search = await farm.store.search(search_id)
+    if search is None:
+        return None
+    if search.ended_at is None:
+        return asdict(_NOTHING)
+    if search.kind is not SearchKind.EFFECT:
+        broken = await breakage_report(farm, search)
+        return asdict(_NOTHING if broken is None else breakage_fragment(broken))
+    report = await report_of(farm, search)
+    return await farm.report_pages.read(
+        search_id, await deferToThread(_fingerprint, report), lambda: _rendered(report)
+    )
+
+
+def _fingerprint(report: Report) -> str:
+    """Of all that the page is made of: boots, marks, and how often the farm was right."""
+    return sha256(repr(report).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _rendered(report: Report) -> Json:
+    return asdict(report_fragment(report, pictures_of(report)))

@@ -1,0 +1,19 @@
+"""Pages of reference as MyST text, made from what they describe."""
+
+from collections.abc import Callable, Mapping
+
+from manual.reference.commands_text import commands_text
+from manual.reference.metrics_text import metrics_text
+from manual.reference.rest_text import rest_text
+from manual.reference.tables_text import tables_text
+from manual.reference.workflow_text import workflow_text
+
+TEXTS: Mapping[str, Callable[[], str]] = {
+    "bench-yml": workflow_text,
+    "commands": commands_text,
+    "metrics": metrics_text,
+    "rest": rest_text,
+    "tables": tables_text,
+}
+
+__all__ = ["TEXTS"]

@@ -1,0 +1,97 @@
+"""Each page, wide and narrow, light and dark, by WCAG 2.1 AA: what a program can find of it.
+
+The pictures of each lie in this test's own folder, or in BENCH_SCREENSHOTS.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from buildbot_bench.demo.farm import USER
+from tests.axe import violations
+from tests.chromium import CHROMIUM, Page, chromium
+from tests.contracts.subject import post
+from tests.e2e.browsing import CLIPPED, OVERHANG, SIZES, log_in, log_out, show
+from tests.e2e.hostile_farm import HARMED, NEW, OLD, hostile_history, hostile_shape
+from tests.e2e.replay_farm import ReplayFarm
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.browser,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
+]
+
+# A megabyte of one word in a commit's message, and what a mail server or a terminal would obey.
+LONG = "x" * 1_000_000 + "\n.\n\x1b[31mred\x1b[0m\n"
+# Each page, and what shows that it is drawn.
+PAGES = {
+    "": ".bench table",
+    "history": ".bench .chart",
+    "history/replay/forwarding": ".bench .chart",
+    "reports": ".bench table",
+    "lab": ".bench h1",
+    "searches/1": ".state.found",
+    "comparisons/1": ".state.done",
+    f"commits/r{OLD + 1}": ".bench .series pre",
+}
+
+
+@pytest.fixture(scope="module")
+def farm(farms, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
+    """A farm that found a culprit and compared two variants, for commits that mean harm."""
+    history = hostile_history(tmp_path_factory.mktemp("hostile") / "src", more=LONG)
+    farm = farms(hostile_shape(tmp_path_factory.mktemp("captures"), data), history)
+    compared = {"variants": [f"r{OLD}", f"r{OLD + 1}"], "iterations": 3}
+    searched = {"old": f"r{OLD}", "new": f"r{NEW}", "workload": "forwarding"}
+    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+        client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
+        post(client, "/api/v2/bench/comparisons", "start", compared)
+        post(client, "/api/v2/bench/searches", "start", searched)
+    for table in ("bench_ab_test", "bench_search"):
+        ended = f"SELECT ended_at FROM {table} WHERE id = 1"
+        farm.wait(lambda: farm.value(ended), f"{table} ends", deadline_s=600)  # noqa: B023 - now
+    return farm
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
+        yield new_tab()
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures go."""
+    return Path(os.environ.get("BENCH_SCREENSHOTS") or tmp_path_factory.mktemp("pictures"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_accessible_wide_and_narrow_in_light_and_dark(
+    page: Page, farm: ReplayFarm, pictures: Path, path: str
+) -> None:
+    found: dict[str, list[str]] = {}
+    log_in(page, farm)  # with all the forms and buttons that a member has
+    for width in SIZES:
+        page.resize(width)
+        show(page, farm, path, f"document.querySelector({PAGES[path]!r})")
+        for theme in ("light", "dark"):
+            page.dark(on=theme == "dark")
+            name = f"{path.replace('/', '-') or 'overview'}-{theme}-{width}"
+            found[name] = [
+                *violations(page, ".bench"),
+                *page.run(OVERHANG),
+                *page.run(CLIPPED),
+            ]
+            assert page.run("document.documentElement.scrollWidth") <= width
+            page.screenshot(pictures / f"{name}.png", width=width, height=1300)
+    page.dark(on=False)
+    page.resize()
+    log_out(page)
+    assert not page.run(HARMED)
+    assert {name: what for name, what in found.items() if what} == {}

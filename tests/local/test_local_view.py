@@ -1,0 +1,61 @@
+"""What a person sees of what is left: it counts down from what is known when the search goes on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from buildbot_bench.cli.answers import RemoteSearch
+from buildbot_bench.cli.local_view import LocalView
+from buildbot_bench.cli.wording import remaining_text
+from buildbot_bench.local.bisecting import Bisection, SearchCourse
+from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
+
+# What a noisier command needs: enough runs that the search can be interrupted among them.
+NOISE = 0.03
+RUNS_BEFORE = 12
+
+
+class CutShortError(Exception):
+    pass
+
+
+class UntilThen(SilentWatcher):
+    """Interrupts the search once so many runs are known."""
+
+    def look(self, course: SearchCourse) -> None:
+        super().look(course)
+        if len(course.known.iterations) >= RUNS_BEFORE:
+            raise CutShortError
+
+
+class Shown:
+    """A display that keeps what it is to show."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.searches: list[RemoteSearch] = []
+
+    def show(self, search: RemoteSearch, _probes: object) -> None:
+        self.searches.append(search)
+
+    def notice(self, message: str) -> None:
+        self.notices.append(message)
+
+
+def test_what_is_left_counts_down_also_of_a_search_that_goes_on(ask, bench_for):
+    search = ask()
+    with pytest.raises(CutShortError):
+        Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), UntilThen()).run()
+    display = Shown()
+    view = LocalView(display, only_new=False)
+    Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), view).run()
+    assert f"{RUNS_BEFORE} runs are known already and not repeated" in display.notices
+    told = [remaining_text(one) for one in display.searches if one.forecast is not None]
+    assert told[0].startswith(f"{RUNS_BEFORE} iterations and ")
+    (left,) = re.findall(r"about (\d+) iterations and \d+ \S+ to go", told[0])
+    table = next(notice for notice in display.notices if "forecast" in notice)
+    assert re.search(rf"^iterations +{left} ", table, re.MULTILINE)
+    later = next(one for one in told if one.startswith(f"{RUNS_BEFORE + 1} "))
+    assert f"about {int(left) - 1} iterations" in later

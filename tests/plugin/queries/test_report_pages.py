@@ -1,0 +1,102 @@
+"""The report of a search as parts of its page."""
+
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import Deferred, DeferredList
+
+from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.farm.kept_pages import KeptPages
+from buildbot_bench.plugin.queries.report_pages import report_page
+from tests.fakes.past import boots
+
+pytestmark = pytest.mark.both_databases
+
+DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
+ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
+
+
+async def test_the_report_of_a_search_that_ended_is_a_card_with_a_plot_and_sections(past, farm):
+    await past.commits(*range(1, 12))
+    await past.measured(6, boots(1e6))
+    await past.measured(7, boots(0.8e6, series=1))
+    search = await past.answered(ANSWER)
+    parts = await report_page(farm, search.id)
+    assert "<b>r7</b>" in parts["card"]
+    assert 'src="data:image/png;base64,' in parts["card"]
+    assert parts["sections"].count("<details") >= 3
+
+
+async def reported(past):
+    await past.commits(*range(1, 12))
+    await past.measured(6, boots(1e6))
+    await past.measured(7, boots(0.8e6, series=1))
+    return await past.answered(ANSWER)
+
+
+async def test_a_second_look_renders_nothing(past, farm):
+    search = await reported(past)
+    first = await report_page(farm, search.id)
+    assert await report_page(farm, search.id) is first
+    assert await report_page(farm.through(farm.store), search.id) is first
+
+
+async def test_a_new_mark_renders_it_anew(past, farm):
+    search = await reported(past)
+    first = await report_page(farm, search.id)
+    await farm.store.add_mark(kind="expected", author="ann", now=1.0, search_id=search.id)
+    second = await report_page(farm, search.id)
+    assert second is not first
+    assert "ann" in second["card"] + second["sections"]
+    assert "ann" not in first["card"] + first["sections"]
+
+
+async def test_a_new_boot_renders_it_anew(past, farm):
+    search = await reported(past)
+    first = await report_page(farm, search.id)
+    await past.measured(7, (0.81e6,))
+    second = await report_page(farm, search.id)
+    assert second is not first
+    assert await report_page(farm, search.id) is second
+
+
+async def test_many_who_look_at_once_have_it_made_once():
+    made, kept = [], KeptPages()
+    asked = [
+        Deferred.fromCoroutine(kept.read(1, "a", lambda: made.append(1) or {"card": "x"}))
+        for _ in range(3)
+    ]
+    assert [page for _, page in await DeferredList(asked)] == [{"card": "x"}] * 3
+    assert made == [1]
+
+
+async def test_the_pages_that_nobody_looks_at_are_forgotten():
+    made, kept = [], KeptPages(most=2)
+    for number in (1, 2, 1, 3, 1, 2):
+        await kept.read(number, "a", lambda number=number: made.append(number) or {"card": "x"})
+    assert made == [1, 2, 3, 2]
+
+
+async def test_a_search_that_runs_has_no_report_and_none_has_no_page(past, farm):
+    await past.commits(*range(1, 12))
+    search = await past.search()
+    assert await report_page(farm, search.id) == {"card": "", "sections": ""}
+    assert await report_page(farm, 999) is None
+
+
+async def test_a_breakage_is_a_card_and_sections_too(past, farm):
+    await past.commits(*range(1, 12))
+    answer = Breakage(ending=Ending.BROKEN, old=4, new=5, reason="panic: page fault", detail="")
+    search = await past.search(kind="boot", state="found", breakage=answer, ended_at=farm.now())
+    parts = await report_page(farm, search.id)
+    assert "<b>r6</b>" in parts["card"]
+    assert "panic: page fault" in parts["sections"]
+    assert parts["sections"].count("<details") == 2
+
+
+async def test_a_branch_that_was_mended_meanwhile_has_no_report(past, farm):
+    await past.commits(*range(1, 12))
+    answer = Breakage(ending=Ending.MENDED, old=0, new=10, reason="", detail="")
+    search = await past.search(kind="boot", state="found", breakage=answer, ended_at=farm.now())
+    assert await report_page(farm, search.id) == {"card": "", "sections": ""}
