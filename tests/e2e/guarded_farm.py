@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,13 +87,9 @@ class GuardedFarm(ReplayFarm):
     def reconfigure(self, examples: str, way: str) -> None:
         """Let the master go by these examples; `way` is what its pages then call the log-in."""
         self.say(examples)
-        process = self.local.master.process
-        assert process is not None
-        process.send_signal(signal.SIGHUP)
-        self.wait(lambda: self._way() == way, f"the log-in by {way}")
-
-    def _way(self) -> str:
-        return str(httpx.get(f"{self.url}config", trust_env=False).json()["auth"]["name"])
+        self.reread()
+        said = httpx.get(f"{self.url}config", trust_env=False).json()["auth"]["name"]
+        assert said == way
 
     @contextmanager
     def browser(self) -> Iterator[httpx.Client]:

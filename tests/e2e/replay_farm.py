@@ -136,6 +136,18 @@ class ReplayFarm:
         self.local.prepare()
         self.local.start()
 
+    def reread(self, told: str = "configuration update complete") -> None:
+        """Let the master read its configuration anew, and wait until its log says so.
+
+        What its pages say of the new configuration comes before that, while parts still go by
+        the old one.
+        """
+        log, process = self.directory / "master.log", self.local.master.process
+        assert process is not None
+        before = log.read_text().count(told)
+        process.send_signal(signal.SIGHUP)
+        self.wait(lambda: log.read_text().count(told) > before, told)
+
     def end(self) -> None:
         """Leave no process behind, whatever state the farm is in."""
         self.local.master.kill()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-
 import httpx
 import pytest
 
@@ -44,10 +42,7 @@ def reconfigured(farm: ReplayFarm, old: str, new: str) -> None:
         assert place.format(old) in text
         text = text.replace(place.format(old), place.format(new))
     workflow.write_text(text)
-    log, done = farm.directory / "master.log", "configuration update complete"
-    before = log.read_text().count(done)
-    farm.local.master.process.send_signal(signal.SIGHUP)
-    farm.wait(lambda: log.read_text().count(done) > before, "Buildbot's reconfiguration")
+    farm.reread()
 
 
 def blasting(farm: ReplayFarm, search_id: int) -> Row | None:

@@ -6,7 +6,6 @@ Both hold the same commits, up to where the fork goes on: the same hashes at the
 from __future__ import annotations
 
 import random
-import signal
 from pathlib import Path
 
 import httpx
@@ -157,10 +156,7 @@ def test_commands_name_the_repository(farm: ReplayFarm) -> None:
 def reconfigured(farm: ReplayFarm, text: str, told: str = "configuration update complete") -> None:
     """Write bench.yml and say so, as an editor and `buildbot reconfig` do."""
     farm.local.plan.workflow.write_text(text)
-    log = farm.directory / "master.log"
-    before = log.read_text().count(told)
-    farm.local.master.process.send_signal(signal.SIGHUP)
-    farm.wait(lambda: log.read_text().count(told) > before, told)
+    farm.reread(told)
 
 
 def without_fork(farm: ReplayFarm) -> str:
