@@ -53,12 +53,9 @@ def test_a_run_gives_its_value_in_its_unit_and_says_what_was_randomised(run):
 
 
 def test_seconds_are_of_the_command_and_its_children(run):
-    wall = run("sleep 0.2", value="wall", unit="").values["s"]
-    user = run("sleep 0.2", value="user", unit="").values
-    assert 0.2 <= wall < 2
-    assert user["s"] < wall
     loop = f"{sys.executable} -c 'sum(range(3000000))'"
-    assert run(loop, value="user", unit="").values["s"] > 0.01
+    assert run("sleep 1", value="wall", unit="").values["s"] >= 1
+    assert 0.01 < run(f"{loop}; sleep 1", value="user", unit="").values["s"] < 1
 
 
 def test_words_need_no_shell_and_nothing_in_them_is_expanded(tmp_path):

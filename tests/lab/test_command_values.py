@@ -125,6 +125,14 @@ def test_a_pattern_is_of_lines_and_its_only_match_counts():
         value_of(ValueTable(regex=r"^speed: ([\d.]+)$"), "none")
 
 
+def test_a_run_too_short_for_the_clock_of_processor_time_is_told_apart():
+    short = Ran(words=("bench",), status=0, wall_s=0.2, user_s=0.0, stdout=Output())
+    assert read_value("wall", short, Path()) == 0.2
+    with pytest.raises(UntestableRevision, match="counts 0 s") as refused:
+        read_value("user", short, Path())
+    assert "measure `wall`" in refused.value.hint
+
+
 def test_what_perf_counted_is_read_and_what_it_did_not_is_the_labs(tmp_path):
     written = tmp_path / "perf.csv"
     written.write_text("# started on Mon\n\n127546,,instructions:u,812345,100.00,,\n")

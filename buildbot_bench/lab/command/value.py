@@ -41,6 +41,11 @@ def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
     if value == WALL:
         return checked(ran.wall_s)
     if value == USER:
+        if ran.user_s == 0:
+            raise UntestableRevision(
+                "the clock of processor time counts 0 s for it, as it does for very short runs",
+                hint="have the run do more work, or measure `wall`",
+            )
         return checked(ran.user_s)
     if value == LAST_NUMBER:
         return checked(last_number(ran.stdout.text()))
