@@ -45,6 +45,7 @@ def pytest_configure() -> None:
             signal.signal(number, usual)
     if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and _takes_programs(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    os.environ.setdefault("AIOSMTPD_CONTROLLER_TIMEOUT", "60")  # a mail server starts within it
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from buildbot_bench.demo.processes import free_port
 from tests.fakes.rehearsal import (
     INVALID_PARAMS,
     NOT_YET,
@@ -61,7 +62,7 @@ class FakeFarm:
     quarantined: set[str] = field(default_factory=set)
     trusted: set[str] = field(default_factory=set)
     _sessions: dict[str, str] = field(default_factory=dict)
-    _port: int = 0
+    _port: int = field(default_factory=free_port)
 
     def __enter__(self) -> Self:
         self.start()
@@ -75,11 +76,10 @@ class FakeFarm:
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Serve, on the same port as before if there was one."""
+        """Serve, on the same port each time."""
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), _Handler)
         self._server.daemon_threads = True
         self._server.farm = self  # type: ignore[attr-defined]
-        self._port = self._server.server_address[1]
         poll = {"poll_interval": 0.01}
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
         self._thread.start()

@@ -123,17 +123,17 @@ def test_what_follows_the_clone_is_a_fetch(
 
 
 def test_a_clone_that_comes_further_is_not_left(history: MirrorHistory, transport: Path) -> None:
-    (transport / "trickle").write_text("20000")
+    (transport / "trickle").write_text("5000")
     began = time.monotonic()
-    history.fetch(timeout_s=1.0)
-    assert time.monotonic() - began > 1.5
+    history.fetch(timeout_s=4.0)
+    assert time.monotonic() - began > 5
     assert history.tip("main").label == "r50"
 
 
 def test_a_clone_that_comes_no_further_is_left(history: MirrorHistory, transport: Path) -> None:
     (transport / "hold").write_text("200000")
-    with pytest.raises(InfraError, match="git fetch took more than 1 s and came no further"):
-        history.fetch(timeout_s=1.0)
+    with pytest.raises(InfraError, match="git fetch took more than 3 s and came no further"):
+        history.fetch(timeout_s=3.0)
     assert not history.is_there
 
 

@@ -80,7 +80,8 @@ def test_sender_and_receiver_print_what_pkt_gen_prints(measure, kernel):
     ],
 )
 def test_a_failing_kernel_is_untestable_and_says_how(measure, tmp_path, way, reason):
-    settings = EmbeddedSettings(duration_s=0.1, boot_timeout_s=0.5)
+    boot_timeout_s = 0.5 if way in {"HANG", "SPIN"} else 10.0
+    settings = EmbeddedSettings(duration_s=0.1, boot_timeout_s=boot_timeout_s)
     with pytest.raises(UntestableRevision) as caught:
         measure(misbehaving_kernel(tmp_path, way), settings)
     assert reason in str(caught.value)
@@ -170,12 +171,12 @@ def test_what_a_killed_predecessor_left_running_is_ended(tmp_path):
 
 def test_a_killed_runner_is_replaced_on_the_embedded_testbed(tmp_path, kernel):
     lab = Lab(tmp_path)
-    foreground = lab.start(lab.run_command("a", testbed="embedded", artefact=kernel, iterations=5))
+    foreground = lab.start(lab.run_command("a", testbed="embedded", artefact=kernel, iterations=20))
     wait_for(lambda: lab.measured("a"))
     os.kill(lab.runner_pid("a"), signal.SIGKILL)
     stdout, stderr = foreground.communicate(timeout=60)
     assert foreground.returncode == 0, stdout + stderr
-    assert [event.ordinal for event in lab.measured("a")] == list(range(5))
+    assert [event.ordinal for event in lab.measured("a")] == list(range(20))
     assert all(event.values for event in lab.measured("a"))
 
 

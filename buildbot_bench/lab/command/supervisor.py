@@ -262,7 +262,10 @@ def _line(descriptor: int) -> bytes:
 
 def main() -> None:
     """Read what to run, run it, say what came of it."""
-    spec = json.loads(_line(sys.stdin.fileno()))
+    line = _line(sys.stdin.fileno())
+    if not line.endswith(b"\n"):
+        return  # who started us died before saying what to run
+    spec = json.loads(line)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     told = json.dumps(Supervisor(spec).run()).encode() + b"\n"

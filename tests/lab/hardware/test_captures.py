@@ -79,8 +79,8 @@ def test_traffic_that_does_not_last_as_long_as_the_sampling_is_refused(bench, ca
 
 def test_without_traffic_nothing_is_sampled(bench, capture):
     bench.network.script("zero")
-    with pytest.raises(InfraError, match="no traffic was seen within 1 s"):
-        capture(within={"receiver_s": 1})
+    with pytest.raises(InfraError, match="no traffic was seen within 5 s"):
+        capture(within={"receiver_s": 5})
     assert not [call for call in bench.dut.calls() if call.startswith("pmcstat")]
     assert not bench.generator.running("pkt-gen")
 

@@ -119,7 +119,7 @@ def test_a_bounced_link_is_recorded_and_the_run_repeated(bench):
 
 
 def test_a_hang_without_a_power_driver_is_a_fault_of_the_lab(bench):
-    _, last = bench.run(bench.kernel("HANG"), bench.driver(power=None, within=SOON))
+    _, last = bench.run(bench.kernel("HANG"), bench.driver(power=None, within={"reboot_s": 2}))
     ended(last, INFRASTRUCTURE, "does not answer", "there is no power driver: go and look")
 
 

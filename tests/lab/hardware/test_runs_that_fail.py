@@ -81,8 +81,8 @@ def test_a_generator_that_fails_is_told_from_a_kernel_that_does(bench, blast, sc
 def test_a_receiver_that_does_not_open_its_ring_is_not_waited_for_without_end(bench, blast):
     bench.network.script("deaf-receiver")
     before = len(bench.pkt_gens())
-    with pytest.raises(InfraError, match=r"the receiver was not ready after 1 s: [^$]*Ready\.\.\."):
-        blast(receiver_s=1)
+    with pytest.raises(InfraError, match=r"the receiver was not ready after 5 s: [^$]*Ready\.\.\."):
+        blast(receiver_s=5)
     assert len(bench.pkt_gens()) == before + 1
     assert not bench.generator.running("pkt-gen")
 
@@ -124,7 +124,7 @@ def test_an_option_that_pkt_gen_does_not_take_is_named_when_it_ends_at_it(
 def test_a_port_without_a_link_is_named(bench, blast):
     bench.generator.link("igb2", RECEIVER_MAC, "no carrier")
     with pytest.raises(InfraError, match="generator: igb2 has no link"):
-        blast(receiver_s=1)
+        blast(receiver_s=5)
 
 
 def test_an_offered_load_that_is_off_is_refused(bench, blast):

@@ -66,8 +66,8 @@ class TakenCapture(unittest.TestCase):
     async def test_what_a_server_does_after_it_took_the_mail_is_of_no_account(self):
         postmaster = Postmaster(forgetful=True)
         with running(postmaster) as port:
-            delivery = await sent(port, silence_s=0.2)
-            await task.deferLater(reactor, 0.5)
+            delivery = await sent(port, silence_s=2.0)
+            await task.deferLater(reactor, 2.5)
         assert delivery.accepted == (ANN,)
         assert self.flushLoggedErrors() == []
 
