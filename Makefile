@@ -13,7 +13,7 @@ MACHINES = tests/vm tests/e2e tests/contracts
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
 	@echo "make farm    keep a farm running with the recorded r311848..r313448, to ask bench-bisect"
-	@echo "make test    all tests, with real masters, workers and servers (up to 10 minutes)"
+	@echo "make test    all tests, with real masters, workers and servers (half an hour on two processors)"
 	@echo "make test-vm what boots virtual machines (some minutes; needs QEMU)"
 	@echo "make test-freebsd SRC=DIR   the same on a FreeBSD source tree that you have (an hour)"
 	@echo "make fuzz    put damaged inputs to every parser (a minute each; OPTIONS=--help)"

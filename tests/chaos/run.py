@@ -24,6 +24,7 @@ from tests.chaos.truth import truth_in
 
 FAULTS = (*KILLS, *SURROUNDINGS)
 _LONGEST_PAUSE_S = 1.0
+_MOST_TIMES = 5  # the minutes of a plan, where too few kills came in them
 _MOST_AT_ONCE = 6  # a fault and kills at the same moment, where they find something to hit
 _BETWEEN_CHECKS = 50  # such moments
 # Another fault comes instead. A job is there again when a master that was killed has started: who
@@ -42,13 +43,15 @@ _ASIDE = (OSError, httpx.HTTPError, sa.exc.DBAPIError)
 class Plan:
     """How long a run goes on: until so many kills or minutes, whichever comes first.
 
-    `searches` and `comparisons` go on at any time. For `settle_s` after the last fault the farm may
-    finish its work: a slow machine does in 900 what two searches need.
+    On a machine so slow that fewer than `fewest` came in these minutes, it goes on up to five times
+    as long. `searches` and `comparisons` go on at any time. For `settle_s` after the last fault the
+    farm may finish its work: a slow machine does in 900 what two searches need.
     """
 
     seed: int
     kills: int
     minutes: float
+    fewest: int = 0
     faults: tuple[Fault, ...] = FAULTS
     searches: int = 2
     comparisons: int = 1
@@ -83,9 +86,9 @@ class Run:
         chance = random.Random(plan.seed)
         faults = list(self._possible())
         weights = [fault.weight for fault in faults]
-        end_s = time.monotonic() + 60 * plan.minutes
+        began_s = time.monotonic()
         since_check = 0
-        while self.ledger.kills < plan.kills and time.monotonic() < end_s:
+        while self.ledger.kills < plan.kills and self._has_time(time.monotonic() - began_s):
             (fault,) = chance.choices(faults, weights)
             self._strike(fault, chance.random())
             for _ in range(chance.randrange(_MOST_AT_ONCE)):
@@ -99,6 +102,10 @@ class Run:
                 self._calm()
                 self._check(idle=False)
                 self.say(f"{self.ledger.kills} kills, {len(self.ledger.violations)} violations")
+
+    def _has_time(self, passed_s: float) -> bool:
+        most = _MOST_TIMES if self.ledger.kills < self.plan.fewest else 1
+        return passed_s < 60 * self.plan.minutes * most
 
     def _possible(self) -> Iterator[Fault]:
         for fault in self.plan.faults:

@@ -88,7 +88,7 @@ class GuardedFarm(ReplayFarm):
         """Let the master go by these examples; `way` is what its pages then call the log-in."""
         self.say(examples)
         self.reread()
-        said = httpx.get(f"{self.url}config", trust_env=False).json()["auth"]["name"]
+        said = httpx.get(f"{self.url}config", timeout=60, trust_env=False).json()["auth"]["name"]
         assert said == way
 
     @contextmanager

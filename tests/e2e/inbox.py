@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Self
 
-from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.processes import answers, free_port, wait_until
 from buildbot_bench.demo.smtp import sink
 from tests.e2e.replay_farm import ReplayFarm
 
@@ -29,6 +29,9 @@ class Inbox:
 
     def start(self) -> None:
         self._server.start()
+        wait_until(
+            lambda: answers(self.port), what="the mail server", timeout_s=60, child=self._server
+        )
 
     def stop(self) -> None:
         self._server.stop()

@@ -92,9 +92,9 @@ class MadeFarm:
         answer = httpx.get(f"{url}api/v2/bench/{path}", timeout=60, trust_env=False)
         return answer.raise_for_status().json()
 
-    def wait(self, condition: Callable[[], Any], what: str) -> Any:
+    def wait(self, condition: Callable[[], Any], what: str, deadline_s: float = DEADLINE_S) -> Any:
         """The condition's first true value; fails with the ends of the logs if none comes."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + deadline_s
         while True:
             try:
                 if value := condition():

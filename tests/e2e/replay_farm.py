@@ -136,6 +136,10 @@ class ReplayFarm:
         self.local.prepare()
         self.local.start()
 
+    def wait_for_mirror(self) -> None:
+        """Wait until revisions can be named, as commands do; a request before that is refused."""
+        self.wait(lambda: self.get("mirror")["views"][0]["state"] == "ready", "the mirror")
+
     def reread(self, told: str = "configuration update complete") -> None:
         """Let the master read its configuration anew, and wait until its log says so.
 

@@ -125,7 +125,7 @@ def handshake(farm: GuardedFarm, trust: Path) -> None:
 
 
 def connected(farm: GuardedFarm) -> set[str]:
-    workers = httpx.get(f"{farm.url}api/v2/workers", trust_env=False).json()["workers"]
+    workers = httpx.get(f"{farm.url}api/v2/workers", timeout=60, trust_env=False).json()["workers"]
     ours = [worker for worker in workers if not worker["name"].startswith("__")]  # the janitor
     return {worker["name"] for worker in ours if worker["connected_to"]}
 

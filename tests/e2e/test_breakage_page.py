@@ -52,7 +52,7 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     ]
     history = History(path=path, shas=write_history(path, commits))
     farm = farms(Shape(tip=f"r{NEW}", commits=False), history, with_links)
-    farm.wait(lambda: farm.get("mirror")["views"][0]["state"] == "ready", "the mirror")
+    farm.wait_for_mirror()
     breakage = json.dumps(ANSWER | {"reason": f"panic: {HOSTILE}"})
     shas = [history.shas[f"r{svn}"] for svn in (OLD, NEW)]
     farm.change(SEARCH.format(old=shas[0], new=shas[1], breakage=breakage))

@@ -22,6 +22,7 @@ def usual_umask():
 
 def test_a_farm_that_measured_has_no_file_that_others_may_read(usual_umask, farms):
     farm = farms(Shape(tip="r311849"), created=True)
+    farm.wait_for_mirror()  # a git that goes on would rename files meanwhile
     farm.kill("master")
     _open_up(farm.directory / "master")
     assert list(open_to_others(farm.directory / "master"))

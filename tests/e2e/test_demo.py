@@ -23,7 +23,7 @@ from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 from tests.readme import CHECKOUT
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 COPIED = ("buildbot_bench", "templates", "workers", "master.cfg", "bench.yml")
 RUN = "import sys; from buildbot_bench.demo.cli import main; sys.exit(main())"
@@ -67,7 +67,7 @@ def begin(checkout: Path) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def demo(checkout: Path) -> Demo:
     running = begin(checkout)
-    output, _ = running.communicate(timeout=800)
+    output, _ = running.communicate(timeout=1100)
     mails = sorted((checkout / ".farm" / "mails").glob("*"))
     return Demo(status=running.returncode, output=output, mails=mails)
 

@@ -33,19 +33,21 @@ def farm(farms) -> ReplayFarm:
     return farms(Shape(blast_s=SLOW_S, iterations=ITERATIONS))
 
 
-def kill_follower(farm: ReplayFarm) -> list[str]:
-    """End the command that prints the job which goes on now; its command line.
+def kill_follower(farm: ReplayFarm, *, spared: int | None = None) -> list[str]:
+    """End the command that prints the job which goes on now, but for `spared`; its command line.
 
     A master that comes back starts another follower, and the one before ends of itself: what was
     found may be gone before it can be killed.
     """
-    pid, words = farm.wait(lambda: _killed(farm), "a follower that can be killed")
+    pid, words = farm.wait(lambda: _killed(farm, spared), "a follower that can be killed")
     farm.wait(lambda: pid not in followers(farm), "its end")
     return words
 
 
-def _killed(farm: ReplayFarm) -> tuple[int, list[str]] | None:
+def _killed(farm: ReplayFarm, spared: int | None) -> tuple[int, list[str]] | None:
     for pid, words in followers(farm).items():
+        if pid == spared:
+            continue
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
             return pid, words
@@ -87,7 +89,7 @@ def test_a_second_follower_and_a_dead_master_cost_no_boot(farm: ReplayFarm) -> N
     farm.wait(lambda: farm.value(RECORDED) > known, "an iteration of the search")
     farm.kill("master")
     farm.resume("master")
-    kill_follower(farm)
+    kill_follower(farm, spared=beside.pid)
     assert steps_of(farm.wait_for_search(search_id)["report"]) == [("r312903", "r312904", 1)]
     assert beside.wait(DEADLINE_S) == 0
     assert_nothing_was_doubled(farm)

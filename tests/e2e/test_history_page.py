@@ -82,7 +82,7 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     ]
     history = History(path=path, shas=write_history(path, commits))
     farm = farms(Shape(tip=f"r{NEW}", commits=False), history, with_links)
-    farm.wait(lambda: farm.get("mirror")["views"][0]["state"] == "ready", "the mirror")
+    farm.wait_for_mirror()
     positions = range(1, COUNT + 1)
 
     def stepped(level: float, after: float) -> dict[int, list[float]]:
@@ -287,7 +287,9 @@ def test_series_of_a_unit_share_a_chart_and_some_are_left_out(page: Page, farm: 
 
 def rest_levels(farm: ReplayFarm, workload: str) -> dict[str, tuple[float, float, float]]:
     """Mean, lowest and highest boot of each revision, as REST's own file has them."""
-    answer = httpx.get(f"{farm.url}{API}/samples/replay/{workload}/csv", trust_env=False)
+    answer = httpx.get(
+        f"{farm.url}{API}/samples/replay/{workload}/csv", timeout=60, trust_env=False
+    )
     rows = sorted(csv.DictReader(io.StringIO(answer.text)), key=itemgetter("label"))
     found = {}
     for label, of in groupby(rows, itemgetter("label")):

@@ -19,7 +19,7 @@ from tests.e2e.made_farm import BIN, MadeFarm
 from tests.e2e.replay_farm import end_processes_in
 from tests.readme import CHECKOUT, KEPT, RUN_BLOCKS, on
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 UPGRADE, MOVE, POSTGRESQL = KEPT
 ADDRESS = "postgresql://bench@localhost/bench"
@@ -148,7 +148,7 @@ def test_a_farm_under_another_path_ends_the_search_that_it_had_begun(home: Path)
         (one,) = elsewhere.get(elsewhere.urls[0], "searches")["searches"]
         return one
 
-    elsewhere.wait(lambda: search()["state"] == "found", "the search is over")
+    elsewhere.wait(lambda: search()["state"] == "found", "the search is over", 900)
 
 
 def test_tables_in_postgresql_are_made_backed_up_and_restored(home: Path) -> None:

@@ -32,7 +32,7 @@ READ = [
 # It writes down which revision was run to its end, outside of the repository.
 SCRIPT = """\
 #!/bin/sh
-sleep 0.15
+sleep "${{PAUSE:-0.15}}"
 echo {number} >> "$RUNS"
 echo "count: $(({level} + $$ % 3))"
 """
@@ -81,11 +81,13 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def start(project: Path, *arguments: str, program: str = "bench-bisect") -> subprocess.Popen[str]:
+def start(
+    project: Path, *arguments: str, program: str = "bench-bisect", **environ: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [str(Path(sys.executable).with_name(program)), "--local", *arguments],
         cwd=project,
-        env={**os.environ, "RUNS": str(project.parent / "runs"), "COLUMNS": "80"},
+        env={**os.environ, "RUNS": str(project.parent / "runs"), "COLUMNS": "80", **environ},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -120,7 +122,8 @@ def test_a_killed_search_goes_on_and_runs_nothing_twice(project: Path) -> None:
     question = ("HEAD~23", "HEAD", "--build", "true", *RUN, "--json")
     killed = 0
     while True:
-        process = start(project, *question)
+        # A run takes longer than this may wait before it kills: no end comes before the kills.
+        process = start(project, *question, PAUSE="0.7")
         if killed < KILLS:
             began = len(runs(project))
             while process.poll() is None and len(runs(project)) == began:

@@ -190,7 +190,8 @@ def test_keys_zoom_in_and_out(page: Page, farm: ReplayFarm) -> None:
 
 
 def test_everything_is_reached_by_the_tab_key(page: Page, farm: ReplayFarm) -> None:
-    show(page, farm, "history/replay/forwarding", f"document.querySelector('{PLOT}')")
+    filters = "document.querySelector('.filters button:enabled')"  # asked for apart from the plot
+    show(page, farm, "history/replay/forwarding", f"document.querySelector('{PLOT}') && {filters}")
     ours = "[...document.querySelectorAll('.bench :is(a, button:enabled, .chart, .scrolls)')]"
     page.run("document.querySelector('.bench').setAttribute('tabindex', -1)")
     page.run("document.querySelector('.bench').focus()")
@@ -248,11 +249,12 @@ def test_member_marks_a_report_and_the_record_follows(page: Page, farm: ReplayFa
 
 def test_member_asks_for_more_boots_of_a_revision(page: Page, farm: ReplayFarm) -> None:
     log_in(page, farm)
-    show(page, farm, "searches/1", "document.querySelector('.boots')")
+    rows = "document.querySelectorAll('section:last-of-type tbody tr').length"
+    strip = "document.querySelector('.strip svg')"  # asked for apart, as the rows are
+    show(page, farm, "searches/1", f"document.querySelector('.boots') && {strip} && {rows}")
     page.run("document.querySelector('.strip svg').focus()")
     page.press("Home")
     page.wait(f"document.querySelector('.boots [name=revision]').value === 'r{OLD}'")
-    rows = "document.querySelectorAll('section:last-of-type tbody tr').length"
     before = page.run(rows)
     click(page, "Measure")
     page.wait("document.querySelector('.boots [role=status]')")
@@ -440,7 +442,7 @@ def test_lab_says_what_waits_before_a_gate_and_why(narrow: Page, farm: ReplayFar
 
 
 def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:
-    with httpx.Client(base_url=farm.url, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
         answer = client.get(f"{API}/samples/replay/forwarding/csv")
         rows = list(csv.DictReader(io.StringIO(answer.text)))
         assert {row["label"] for row in rows} >= {"r311848", "r311849"}
@@ -462,7 +464,7 @@ def test_series_is_read_ahead_and_sent_once_while_nothing_is_new(farm: ReplayFar
     log = farm.directory / "master.log"
     farm.wait(lambda: "bench: History is read ahead" in log.read_text(), "the first read")
     path = "plugins/bench/history/replay/forwarding"
-    with httpx.Client(base_url=farm.url, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
         first = client.get(path)
         assert first.headers["content-encoding"] == "gzip"
         assert first.json()["views"][0]["labels"][:2] == ["r311848", "r311849"]
@@ -474,5 +476,5 @@ def test_series_is_read_ahead_and_sent_once_while_nothing_is_new(farm: ReplayFar
 
 def test_nothing_under_plugins_takes_a_post(farm: ReplayFarm) -> None:
     for path in ("", "metrics", "badge.svg", "scripts.js", "history/replay/forwarding"):
-        answer = httpx.post(f"{farm.url}plugins/bench/{path}", trust_env=False)
+        answer = httpx.post(f"{farm.url}plugins/bench/{path}", timeout=60, trust_env=False)
         assert answer.status_code in {404, 405}, path

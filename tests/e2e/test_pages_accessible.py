@@ -49,10 +49,12 @@ def farm(farms, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ReplayF
     farm = farms(hostile_shape(tmp_path_factory.mktemp("captures"), data), history)
     compared = {"variants": [f"r{OLD}", f"r{OLD + 1}"], "iterations": 3}
     searched = {"old": f"r{OLD}", "new": f"r{NEW}", "workload": "forwarding"}
+    farm.wait_for_mirror()
     with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
         client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
-        post(client, "/api/v2/bench/comparisons", "start", compared)
-        post(client, "/api/v2/bench/searches", "start", searched)
+        for resource, asked in (("comparisons", compared), ("searches", searched)):
+            answer = post(client, f"/api/v2/bench/{resource}", "start", asked)
+            assert answer.status_code == 200, answer.text
     for table in ("bench_ab_test", "bench_search"):
         ended = f"SELECT ended_at FROM {table} WHERE id = 1"
         farm.wait(lambda: farm.value(ended), f"{table} ends", deadline_s=600)  # noqa: B023 - now

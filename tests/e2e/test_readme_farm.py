@@ -82,9 +82,10 @@ class Newcomer:
         return answer.json()
 
     def probe_of(self, label: str) -> dict[str, Any]:
-        """What the lab was asked for last of a revision; nothing is known of it before."""
+        """What was asked for last of a pushed revision, but to confirm it; {} before that."""
         probes = self.get("api/v2/bench/probes")["probes"]
-        return next((one for one in probes if one["label"] == label), {})
+        mine = (one for one in probes if one["label"] == label and one["reason"] != "confirm")
+        return next(mine, {})
 
     def trouble(self) -> str | None:
         """What the Lab page says of the newest job that gave nothing."""

@@ -22,6 +22,11 @@ LEVEL, LOST = 620e3, 0.1
 PATIENCE_S = 700.0
 GONE = "repository fork is no longer in bench.yml"
 WAITING = "SELECT count(*) FROM buildrequests WHERE complete = 0"
+CONFIRMED = f"""\
+SELECT count(*) FROM bench_probe JOIN bench_image ON bench_image.id = bench_probe.image_id
+WHERE bench_image.repository = 'fork' AND label = 'r{SLOW}' AND judged
+AND bench_probe.reason IN ('commit', 'backfill')
+AND NOT EXISTS (SELECT 1 FROM bench_judgement WHERE state = 'suspicion')"""
 BLASTING = "SELECT count(*) FROM bench_probe WHERE state = 'issued'"
 
 TWO = """\
@@ -190,6 +195,8 @@ def test_a_repository_goes_and_comes_back(farm: ReplayFarm) -> None:
     found = farm.value("SELECT id FROM bench_search WHERE state = 'found'")
     both = farm.local.plan.workflow.read_text()
     alone = without_fork(farm)
+    # The verdict on the culprit's push, which had waited for the search, adds boots and a mark.
+    farm.wait(lambda: farm.value(CONFIRMED), "the end of measuring", PATIENCE_S)
     before = pages(farm, found)
     known = measured(farm, "fork")
     farm.let_blasts_last(200)
