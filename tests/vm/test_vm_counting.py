@@ -55,7 +55,8 @@ HANDLER = (
 CLOCK = Edit(
     path=_MAIN,
     old="\tinterrupt_establish(0, tick, NULL);\n",
-    new="\tout8(0x43, 0x34);\n\tout8(0x40, 11932 & 0xff);\n\tout8(0x40, 11932 >> 8);\n"
+    # 18 Hz, the slowest: on a busy machine a burst may take some milliseconds.
+    new="\tout8(0x43, 0x34);\n\tout8(0x40, 0);\n\tout8(0x40, 0);\n"
     "\tinterrupt_establish(0, tick, NULL);\n",
 )
 
@@ -109,8 +110,8 @@ def test_a_clock_is_not_counted_and_a_ring_is(kernels, tmp_path):
     _, counted = blast(FREEBSD, ticking, tmp_path / "ticking")
     assert counted.log.startswith("a period of 16 bursts, 32 rounds; ")
     assert counted.values == without.values
-    _, all_of_it = blast(replace(FREEBSD, traced_bursts=64), ticking, tmp_path / "ticking")
-    assert all_of_it.values[INSTRUCTIONS] > without.values[INSTRUCTIONS] + 0.1
+    _, all_of_it = blast(replace(FREEBSD, traced_bursts=1024), ticking, tmp_path / "ticking")
+    assert all_of_it.values[INSTRUCTIONS] > without.values[INSTRUCTIONS]
 
 
 def test_a_capture_is_what_the_value_was_counted_from(kernels, tmp_path):
