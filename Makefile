@@ -8,7 +8,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check manual docs docs-links picture clean
+.PHONY: help demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check size manual docs docs-links picture clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -21,6 +21,7 @@ help:
 	@echo "make load    what the broker costs with 10 000 commits on 100 series (some minutes)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
+	@echo "make size    lines of the project: code, docstrings, imports, files"
 	@echo "make manual  manual pages and shell completions, from the commands' parsers"
 	@echo "make docs    the manual in docs/ as web pages: build/docs/index.html"
 	@echo "make picture the picture in the README, from the mail of a demo (some minutes)"
@@ -68,6 +69,9 @@ check: $(VENV)/ready
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/codespell
+
+size: $(VENV)/ready
+	$(BIN)/python -m benchmarks.size
 
 manual: $(VENV)/ready
 	$(BIN)/python -m manual

@@ -14,7 +14,7 @@ from buildbot_bench.demo.manifest import DATABASE, BackupManifest
 from buildbot_bench.demo.on_disk import artefact_files
 from buildbot_bench.lab.locks import is_locked
 from buildbot_bench.plugin.db.images import artefacts, forget_artefact, release_artefact
-from buildbot_bench.plugin.db.sql import is_known, take_write_lock
+from buildbot_bench.plugin.db.sql import require_known, take_write_lock
 from buildbot_bench.plugin.operations.copies import load_database, must_be_empty
 from buildbot_bench.plugin.operations.database import engine_of
 from buildbot_bench.plugin.private_files import make_private
@@ -37,11 +37,7 @@ def restore(backup: Path, directory: Path, url: sa.URL) -> str:
             f"the backup is of {manifest.database}, --db is of {url.get_backend_name()}",
             hint="name a database of the same kind",
         )
-    if not is_known(manifest.tables):
-        raise UsageError(
-            f"the backup's tables are of buildbot-bench {manifest.release}, a newer one",
-            hint="install that release, or a later one, and restore with it",
-        )
+    require_known(manifest.tables)
     must_be_empty(url)
     manifest.check(backup)
     workflow = load(backup / "bench.yml")

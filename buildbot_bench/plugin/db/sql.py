@@ -6,6 +6,7 @@ is our own: Buildbot's is left alone. It needs no query, no table and no single 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import IntEnum
@@ -17,7 +18,6 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy.dialects import postgresql, sqlite
 
 from buildbot_bench.core.errors import UsageError
@@ -147,6 +147,8 @@ VERSION_TABLE = "bench_alembic_version"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _DIALECTS = ("sqlite", "postgresql")
+# 29 revisions were numbered before the first one was named by its shape.
+_UNRELEASED = re.compile(r"00[0-2][0-9]$|first_")
 
 
 def upgrade(conn: sa.Connection) -> None:
@@ -155,7 +157,8 @@ def upgrade(conn: sa.Connection) -> None:
     Masters that do so at once wait for each other.
 
     Raises:
-        UsageError: The database is neither SQLite nor PostgreSQL, or a newer release changed it.
+        UsageError: The database is neither SQLite nor PostgreSQL, or its tables are of a newer
+            release, or from before the first one.
     """
     if conn.dialect.name not in _DIALECTS:
         raise UsageError(
@@ -163,16 +166,31 @@ def upgrade(conn: sa.Connection) -> None:
             hint="set master.cfg's db_url to sqlite:///… or postgresql+psycopg://…",
         )
     serialise(conn, Lock.UPGRADE)
+    require_known(version_of(conn))
     config = _config()
     config.attributes["connection"] = conn
-    try:
-        command.upgrade(config, "head")
-        watch(conn)
-    except CommandError as error:
-        raise UsageError(
-            f"the bench tables cannot be upgraded: {error}",
-            hint="a newer buildbot-bench wrote them: install that release or a later one",
-        ) from error
+    command.upgrade(config, "head")
+    watch(conn)
+
+
+def require_known(version: str | None) -> None:
+    """Refuse tables, there or in a backup, whose revision this release does not have.
+
+    Raises:
+        UsageError: They are of a newer release, or from before the first one.
+    """
+    script = ScriptDirectory.from_config(_config())
+    if version is None or version in {one.revision for one in script.walk_revisions()}:
+        return
+    raise UsageError(
+        f"the bench tables have revision {version:.40}",
+        hint=(
+            "it is from before the first release: begin with an empty database, and import the"
+            " samples that you saved as CSV with the code that wrote them (docs/how-to/upgrade.md)"
+        )
+        if _UNRELEASED.match(version)
+        else "a newer buildbot-bench wrote them: install that release or a later one",
+    )
 
 
 # So many rows of each index are enough to tell how many share a name; it takes a fraction of a
@@ -205,12 +223,6 @@ def version_of(conn: sa.Connection) -> str | None:
     """The last migration that the tables have seen; None where there are no such tables."""
     context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
     return context.get_current_revision()
-
-
-def is_known(version: str) -> bool:
-    """Whether this release has the migration of that name."""
-    script = ScriptDirectory.from_config(_config())
-    return version in {one.revision for one in script.walk_revisions()}
 
 
 def _config() -> Config:

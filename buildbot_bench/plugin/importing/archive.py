@@ -25,6 +25,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import change_image, ensure_image
@@ -45,14 +46,18 @@ _RAW = "RAW"
 _DATE = "%b %d %H:%M:%S %Y"
 # A log of a run of minutes has some ten kilobytes.
 _LARGEST_LOG = 4 * 1024 * 1024
+# What one boot and one blast of the archive's took; it does not say so itself.
+_DURATION_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchivedBoot:
-    """One boot: its value in packets per second, and the log that it stems from, if it is there."""
+    """One boot: its value; its log and when it began, where they are known."""
 
     value: float
     log: str = ""
+    at_s: float | None = None
+    duration_s: float = _DURATION_S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,8 +65,9 @@ class Group:
     """What was measured of one revision with one configuration.
 
     `revision` is as a person writes it, `series` the name of the result directory, which stands for
-    an epoch: the archive begins another when the lab changes. `built_at_s` is when the kernel was
-    built by its own word, in seconds since the epoch; None when it does not say so. `confirmed`
+    an epoch: the archive begins another when the lab changes. `image` is which build of the
+    revision was booted. `built_at_s` is when the kernel was built by its own word, in seconds
+    since the epoch; None when it does not say so. `confirmed`
     tells whether the kernel said which revision it is, `sha` how its hash begins, if it said that.
     """
 
@@ -74,6 +80,8 @@ class Group:
     confirmed: bool
     sha: str
     boots: tuple[ArchivedBoot, ...]
+    unit: str = PPS.unit
+    image: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,10 +218,6 @@ def _text(path: Path) -> str:
         return file.read(_LARGEST_LOG).decode("utf-8", "replace")
 
 
-# What one boot and one blast of the archive's took; it does not say so itself.
-_DURATION_S = 60.0
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportedSeries:
     """Where the farm would have measured it; `repository` is what its branches have in front."""
@@ -247,7 +251,7 @@ def keep(
         return False
     add_commits(conn, branch, [NewCommit.of(revision, important=False, arrived_at=now)])
     request = ProbeRequest(
-        image_id=_image(conn, revision, branch, now).id,
+        image_id=_image(conn, revision, branch, group.image, now).id,
         testbed=series.testbed,
         workload=series.workload,
         iterations=len(group.boots),
@@ -262,12 +266,14 @@ def keep(
     return True
 
 
-def _image(conn: sa.Connection, revision: Revision, branch: str, now: float) -> ImageRow:
+def _image(
+    conn: sa.Connection, revision: Revision, branch: str, ordinal: int, now: float
+) -> ImageRow:
     image = ensure_image(
         conn,
         sha=revision.sha,
         variant=revision.sha,
-        ordinal=0,
+        ordinal=ordinal,
         position=revision.position,
         label=revision.label,
         branch=branch,
@@ -286,11 +292,11 @@ def _add_boots(conn: sa.Connection, probe: ProbeRow, group: Group, revision: Rev
             conn,
             probe=probe,
             ordinal=ordinal,
-            unit="pps",
+            unit=group.unit,
             value=boot.value,
             failure=None,
-            at_s=begun_at_s + ordinal * _DURATION_S,
-            duration_s=_DURATION_S,
+            at_s=begun_at_s + ordinal * _DURATION_S if boot.at_s is None else boot.at_s,
+            duration_s=boot.duration_s,
             log=boot.log,
             facts={"uname": group.uname, "imported from": group.place},
         )
@@ -299,6 +305,8 @@ def _add_boots(conn: sa.Connection, probe: ProbeRow, group: Group, revision: Rev
 def _key(group: Group, revision: Revision, series: ImportedSeries) -> str:
     """What names it wherever the archive lies: where it is kept and what was measured."""
     content = [group.series, group.configuration, group.uname, *(str(b.value) for b in group.boots)]
+    if group.image or group.unit != PPS.unit:
+        content += [str(group.image), group.unit]
     digest = hashlib.sha256("\0".join(content).encode()).hexdigest()
     commit = f"{series.repository}:{revision.sha}" if series.repository else revision.sha
     return f"import:{series.testbed}:{series.workload}:{commit}:{digest[:32]}"

@@ -1,4 +1,4 @@
-"""The command bench-import: a netbenches tree becomes the past of a testbed."""
+"""The command bench-import, which gives a testbed its past."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ from buildbot_bench.plugin.importing.archive import (
     keep,
     read_archive,
 )
+from buildbot_bench.plugin.importing.exported import read_exported
 from buildbot_bench.version import ShowVersion
 from buildbot_bench.workflow import WatchedRepository, Workflow, load
 
 _EPILOG = """\
 Each ARCHIVE is a netbenches tree, or a part of one: result directories with
-bench.*.info, logs and .pps, at times in RAW/. Plain revisions become samples of
-the testbed, so that the farm has learnt its noise before its first boot.
+bench.*.info, logs and .pps, at times in RAW/; or a series as a farm's History
+exports it (FILE.csv). Plain revisions become samples of the testbed, so that
+the farm has learnt its noise before its first boot.
 Variants and profiled runs are left out; what contradicts itself (a label that
 is not what was booted, logs that do not give the values) is refused and listed.
 
@@ -160,9 +162,15 @@ def _import(options: argparse.Namespace) -> Tally:
 
 def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
     for archive in archives:
-        if not archive.is_dir():
-            raise UsageError(f"{archive} is no directory", hint="name a netbenches tree")
-        yield from read_archive(archive)
+        if archive.is_dir():
+            yield from read_archive(archive)
+        elif archive.suffix == ".csv" and archive.is_file():
+            yield from read_exported(archive)
+        else:
+            raise UsageError(
+                f"{archive} is no directory and no .csv",
+                hint="name a netbenches tree, or a series that a farm exported",
+            )
 
 
 def _take(

@@ -7,13 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
-from alembic import command
 
-from buildbot_bench.plugin.db import sql
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.schema import METADATA
-from buildbot_bench.plugin.db.sql import take_write_lock
 
 SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
 
@@ -124,40 +119,3 @@ async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel
         image_ids=[image.id], testbed="apu", workload="forwarding"
     )
     assert sample.values == (5e5,)
-
-
-def test_what_was_measured_before_variants_is_plain(empty):
-    config = sql._config()
-    with empty.begin() as conn:
-        take_write_lock(conn)
-        config.attributes["connection"] = conn
-        command.upgrade(config, "0001")
-    with empty.begin() as conn:
-        for statement in BEFORE:
-            conn.execute(sa.text(statement))
-    with empty.begin() as conn:
-        take_write_lock(conn)
-        sql.upgrade(conn)
-    with empty.connect() as conn:
-        iteration = conn.execute(sa.select(METADATA.tables["bench_iteration"])).mappings().one()
-        probe = conn.execute(sa.select(METADATA.tables["bench_probe"])).mappings().one()
-    assert (iteration["value"], iteration["tunables"]) == (5e5, "")
-    assert (probe["tunables"], probe["ab_test_id"]) == ("", None)
-
-
-BEFORE = (
-    (
-        "INSERT INTO bench_image (id, sha, variant, ordinal, position, label, state, attempt,"
-        " created_at, changed_at, version) VALUES (1, 'a', 'a', 0, 1, 'n1', 'built', 0, 1, 1, 0)"
-    ),
-    (
-        "INSERT INTO bench_probe (id, key, token, image_id, testbed, workload, epoch, iterations,"
-        " priority, reason, state, attempt, created_at, judged, version) VALUES"
-        " (1, 'k', 't', 1, 'apu', 'forwarding', '', 1, 1, 'commit', 'done', 0, 1, false, 0)"
-    ),
-    (
-        "INSERT INTO bench_iteration (id, probe_id, image_id, testbed, workload, epoch, ordinal,"
-        " unit, is_primary, value, at_s, duration_s, facts, log) VALUES"
-        " (1, 1, 1, 'apu', 'forwarding', '', 0, 'pps', true, 500000, 1, 1, '{}', '')"
-    ),
-)

@@ -189,7 +189,7 @@ SPOILT = [
     (missing_file, "the backup lacks"),
     (half_a_manifest, "cannot be read"),
     (said_otherwise(format=2, release="9.0"), "was made by buildbot-bench 9.0"),
-    (said_otherwise(tables="v9999", release="9.0"), "a newer one"),
+    (said_otherwise(tables="v9999", release="9.0"), "a newer buildbot-bench"),
     (said_otherwise(database="mysql"), "the backup is of mysql"),
     (said_otherwise(files={"../../etc/passwd": ""}), "names '../../etc/passwd'"),
     (said_otherwise(files={}), "names no database"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import sqlalchemy as sa
 from buildbot_bench.core.model import learn
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.importing.command import main
+from buildbot_bench.plugin.rest.samples import as_csv
+from tests.databases import empty_tables
 from tests.gitrepo import Commit, add_commits, make_repository
 from tests.unpacking import unpack
 
@@ -56,7 +60,9 @@ def bench_import(engine, store, shas, tmp_path, archive):
     MirrorHistory(tmp_path / "master" / "mirror.git", str(tmp_path / "src")).fetch()
     url = engine.url.render_as_string(hide_password=False)
 
-    async def run(*arguments: str, started: bool = True) -> int:
+    default = archive
+
+    async def run(*arguments: str, started: bool = True, archive: Path = default) -> int:
         if started:
             tip = NewCommit(sha=shas[-1], position=len(shas), svn=SVN[-1])
             await store.add_commits("main", [tip])
@@ -112,6 +118,56 @@ async def test_what_is_imported_twice_is_there_once_wherever_the_archive_lies(
     assert await bench_import() == 0
     assert "0 groups with 0 iterations kept, 4 known already" in capsys.readouterr().out
     assert [len(sample.values) for sample in await samples(store)] == [5, 5, 5]
+
+
+async def exported(store, tmp_path) -> Path:
+    rows = await store.export("apu2", "forwarding", "main", limit=99)
+    file = tmp_path / "apu2-forwarding.csv"
+    file.write_text(as_csv(rows))
+    return file
+
+
+async def test_what_a_farm_exports_another_imports(bench_import, store, engine, tmp_path, capsys):
+    await bench_import()
+    before = await samples(store)
+    boots = await store.export("apu2", "forwarding", "main", limit=99)
+    file = await exported(store, tmp_path)
+    empty_tables(engine, METADATA)
+    assert await bench_import(archive=file) == 0
+    assert "3 groups with 15 iterations kept" in capsys.readouterr().out
+    assert await store.export("apu2", "forwarding", "main", limit=99) == boots
+    after = await samples(store)
+    assert [sample.values for sample in after] == [sample.values for sample in before]
+    assert await bench_import(archive=file) == 0
+    assert "0 groups with 0 iterations kept, 3 known already" in capsys.readouterr().out
+
+
+async def test_further_images_of_an_export_are_images_of_their_own(bench_import, store, tmp_path):
+    await bench_import()
+    file = await exported(store, tmp_path)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([lines[0], *(re.sub(r",0,apu2", ",1,apu2", x) for x in lines[1:])]))
+    assert await bench_import(archive=file) == 0
+    images = await store.images()
+    assert sorted(image.ordinal for image in images) == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("sha,", "hash,", "there is no column 'sha'"),
+        ("553160.0", "many", r"csv:\d+: could not convert string to float: 'many'"),
+        ("553160.0", "nan", r"csv:\d+: 'nan' is no number"),
+        (",0,apu2", ",zero,apu2", r"csv:2: .* names no image"),
+    ],
+)
+async def test_a_damaged_line_of_an_export_is_told(bench_import, store, tmp_path, capsys, damage):
+    old, new, complaint = damage
+    await bench_import()
+    file = await exported(store, tmp_path)
+    file.write_text(file.read_text().replace(old, new, 1))
+    assert await bench_import(archive=file) == 3
+    assert re.search(f"refused  .*{complaint}", capsys.readouterr().out)
 
 
 async def test_a_dry_run_keeps_nothing(bench_import, store, capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,7 +20,6 @@ from buildbot_bench.plugin.db.states import (
     ProbeReason,
     SearchReason,
 )
-from tests.fakes.earlier_farms import all_rows, earlier_farm, fill, upgrade_to
 
 MAIN, FORK = "main", "fork:main"
 COMMITS = range(1, 7)
@@ -203,20 +201,3 @@ async def assert_not_mixed(store, measured, first: int, last: int) -> None:
             assert [one.position for one in samples] == inside
         points = await store.points("apu", "forwarding", branch)
         assert [one.position for one in points] == sorted(p for of, p in measured if of == branch)
-
-
-@pytest.mark.parametrize("release", ["0018", "0020", "0022"])
-def test_all_of_an_earlier_farm_is_of_its_first_repository(release, empty, tmp_path):
-    before = all_rows(earlier_farm(f"tables_{release}.sql", tmp_path / "earlier.sqlite"))
-    upgrade_to(empty, release)
-    fill(empty, before)
-    upgrade_to(empty, "0026")
-    last = all_rows(empty)
-    upgrade_to(empty, "0027")
-    after = all_rows(empty)
-    for table in ("bench_image", "bench_judgement", "bench_search"):
-        assert last[table], table
-        assert [row | {"repository": ""} for row in last[table]] == after[table]
-    with empty.connect() as conn:
-        unique = sa.inspect(conn).get_unique_constraints("bench_image")
-    assert [one["column_names"] for one in unique] == [["repository", "variant", "ordinal"]]
