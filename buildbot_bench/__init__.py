@@ -1,1 +1,5 @@
 """Buildbot Bench: finds the commit that made the FreeBSD kernel forward fewer packets."""
+
+from buildbot_bench.one_thread import limit_imports
+
+limit_imports()

@@ -63,22 +63,25 @@ class ForecastSpread:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteForecast:
-    """What a search will cost; `known_iterations` were measured before and are not repeated.
-
-    `warnings` say what to doubt of the names of its ends.
-    """
+class RemoteQuestion:
+    """What is searched; `warnings` say what to doubt of the names of its ends."""
 
     old: End
     new: End
     commits: int
     testbed: str
     workload: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteForecast(RemoteQuestion):
+    """What a search will cost; `known_iterations` were measured before and are not repeated."""
+
     images: ForecastSpread
     iterations: ForecastSpread
     hours: ForecastSpread
     known_iterations: int
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,20 +203,32 @@ def iteration_of(raw: Fields) -> str:
     return long_line(nouns.get("iteration") or ItemUnderTest.KERNEL.iteration)
 
 
+def read_question(raw: Fields) -> RemoteQuestion:
+    """Read what the farm says of a search that it began; raises InfraError when it is nothing."""
+    with understood("search"):
+        return RemoteQuestion(**_question(raw))
+
+
+def _question(raw: Fields) -> dict[str, Any]:
+    return {
+        "old": _end(raw["old"]),
+        "new": _end(raw["new"]),
+        "commits": int(raw["commits"]),
+        "testbed": long_line(raw["testbed"]),
+        "workload": long_line(raw["workload"]),
+        "warnings": tuple(map(long_line, raw.get("warnings") or ())),
+    }
+
+
 def read_forecast(raw: Fields) -> RemoteForecast:
     """Read the farm's forecast; raises InfraError when it is none."""
     with understood("forecast"):
         return RemoteForecast(
-            old=_end(raw["old"]),
-            new=_end(raw["new"]),
-            commits=int(raw["commits"]),
-            testbed=long_line(raw["testbed"]),
-            workload=long_line(raw["workload"]),
+            **_question(raw),
             images=_spread(raw["images"]),
             iterations=_spread(raw["iterations"]),
             hours=_spread(raw["hours"]),
             known_iterations=int(raw.get("known_iterations") or 0),
-            warnings=tuple(map(long_line, raw.get("warnings") or ())),
         )
 
 

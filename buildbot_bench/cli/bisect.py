@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from buildbot_bench.cli import local_bisect
-from buildbot_bench.cli.answers import RemoteSearchState, read_forecast, read_search
+from buildbot_bench.cli.answers import RemoteSearchState, read_forecast, read_question, read_search
 from buildbot_bench.cli.arguments import BisectCommand, asks_no_farm, parse_command
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
 from buildbot_bench.cli.console import Waiting, answer, exit_status_of, farm_at, say
@@ -28,6 +28,7 @@ from buildbot_bench.cli.wording import (
     forecast_text,
     mark_text,
     outcome_text,
+    question_text,
     release_text,
     searches_text,
 )
@@ -77,20 +78,20 @@ def _start(command: BisectCommand, request: StartSearch, farm: FarmClient) -> in
     hint = "nothing was started; ask again when it is back"
     try:
         with Waiting() as waiting:
-            raw = when_ready(lambda: farm.forecast(question), waiting, pace, hint=hint)
+            ask = farm.forecast if request.dry_run else farm.check
+            raw = when_ready(lambda: ask(question), waiting, pace, hint=hint)
     except KeyboardInterrupt:
         say("interrupted; nothing was started")
         raise
-    text = forecast_text(read_forecast(raw))
     if request.dry_run:
-        _answer(command, text, raw)
+        _answer(command, forecast_text(read_forecast(raw)), raw)
         return ExitStatus.ANSWERED
-    say(text)
+    say(f"{question_text(read_question(raw))}\nforecast follows")
     search_id = _begin(request, question, farm, pace)
     if request.wait:
-        return _follow(command, search_id, farm)
+        return _follow(command, search_id, farm, cost=True)
     say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
-    _answer(command, str(search_id), {"searchid": search_id, "forecast": raw})
+    _answer(command, str(search_id), {"searchid": search_id, "forecast": None} | raw)
     return ExitStatus.ANSWERED
 
 
@@ -129,11 +130,11 @@ def _begin(request: StartSearch, question: Mapping[str, Any], farm: FarmClient, 
     return search_id
 
 
-def _follow(command: BisectCommand, search_id: int, farm: FarmClient) -> int:
+def _follow(command: BisectCommand, search_id: int, farm: FarmClient, *, cost: bool = False) -> int:
     pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
     try:
         with _display() as display:
-            search = follow(farm, search_id, display, pace)
+            search = follow(farm, search_id, display, pace, cost=cost)
     except KeyboardInterrupt:
         say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
         return ExitStatus.INTERRUPTED

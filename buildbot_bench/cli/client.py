@@ -93,6 +93,10 @@ class FarmClient:
         """What a search would cost; `question` has old, new and perhaps testbed, workload."""
         return self._control(SEARCHES, "forecast", question)
 
+    def check(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Which range a search would have, which takes no time to say."""
+        return self._control(SEARCHES, "check", question)
+
     def start(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Start a search; the answer has its searchid. Never sent twice."""
         return self._control(SEARCHES, "start", question)

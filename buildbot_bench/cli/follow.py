@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch, read_probe, read_search
 from buildbot_bench.cli.client import FarmUnreachableError
 from buildbot_bench.cli.progress import Display
-from buildbot_bench.cli.wording import hours_text
+from buildbot_bench.cli.wording import cost_text, hours_text
 from buildbot_bench.core.errors import InfraError, NotYetError
 
 LONGEST_PAUSE_S = 30.0
@@ -58,19 +58,24 @@ def when_ready(
                 asked = partial(patiently, ask, notice, pace, hint=hint)
 
 
-def follow(source: SearchSource, search_id: int, display: Display, pace: Pace) -> RemoteSearch:
-    """Show the search until it ends; return it as it ended.
+def follow(
+    source: SearchSource, search_id: int, display: Display, pace: Pace, *, cost: bool = False
+) -> RemoteSearch:
+    """Show the search until it ends; return it as it ended. With `cost`, its forecast, once.
 
     A farm that was there and falls silent is asked again, ever more seldom, until `patience_s` is
     spent; then FarmUnreachableError. One that never answered is not waited for.
     """
     search, probes = _look(source, search_id)
-    display.show(search, probes)
-    while not search.ended:
+    while True:
+        if cost and search.forecast is not None:
+            display.notice(cost_text(search.forecast))
+            cost = False
+        display.show(search, probes)
+        if search.ended:
+            return search
         pace.sleep(pace.poll_s)
         search, probes = _look_patiently(source, search_id, display, pace)
-        display.show(search, probes)
-    return search
 
 
 def _look(source: SearchSource, search_id: int) -> tuple[RemoteSearch, Sequence[RemoteProbe]]:

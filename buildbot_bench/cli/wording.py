@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 from buildbot_bench.cli.answers import (
@@ -12,6 +13,7 @@ from buildbot_bench.cli.answers import (
     RemoteForecast,
     RemoteProbe,
     RemoteProbeState,
+    RemoteQuestion,
     RemoteSearch,
     RemoteSearchState,
     RemoteSuspect,
@@ -54,18 +56,31 @@ def clock(at_s: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
+def question_text(question: RemoteQuestion) -> str:
+    """What is searched, with its ends."""
+    span = range_text(question.old.label, question.new.label, question.commits)
+    lines = [
+        f"{span}: {question.workload} on {question.testbed}",
+        f"  old  {_end_text(question.old)}",
+        f"  new  {_end_text(question.new)}",
+    ]
+    return "\n".join([*lines, *question.warnings])
+
+
 def forecast_text(forecast: RemoteForecast) -> str:
+    """What is searched, and what it will cost, as a small table."""
+    told = replace(forecast, warnings=())
+    return "\n".join([question_text(told), cost_text(forecast), *forecast.warnings])
+
+
+def cost_text(forecast: RemoteForecast) -> str:
     """What a search will cost, as a small table."""
 
     def row(name: str, spread: ForecastSpread) -> str:
         return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
 
-    span = range_text(forecast.old.label, forecast.new.label, forecast.commits)
     hours = forecast.hours
     lines = [
-        f"{span}: {forecast.workload} on {forecast.testbed}",
-        f"  old  {_end_text(forecast.old)}",
-        f"  new  {_end_text(forecast.new)}",
         f"{'forecast':<10}  {'median':>9}  {'9 in 10':>9}",
         row("images", forecast.images),
         row("iterations", forecast.iterations),
@@ -74,7 +89,6 @@ def forecast_text(forecast: RemoteForecast) -> str:
     if forecast.known_iterations:
         known = count(forecast.known_iterations, "known iteration")
         lines.append(f"The search reuses {known}.")
-    lines += forecast.warnings
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
@@ -87,6 +88,7 @@ class BenchService(BuildbotService):
         """Open the tables and the mirror that the workflow names."""
         await super().reconfigService()
         if self._farm is None:
+            limit_loaded()  # what master.cfg may have imported
             # `buildbot create-master` made some of it for everybody to read.
             await deferToThread(make_private, Path(self.master.basedir))
             self._structured_log = StructuredLog(Path(self.master.basedir))

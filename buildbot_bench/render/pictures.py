@@ -7,6 +7,7 @@ from statistics import median
 
 from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
+from buildbot_bench.render.html import ReportFragment, report_fragment
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import (
     BoxGroup,
@@ -32,6 +33,11 @@ def pictures_of(report: Report) -> tuple[Picture, ...]:
     if len(report.stages) >= _FEWEST_STAGES:
         found.append(_posterior(report, step))
     return tuple(found)
+
+
+def illustrated_fragment(report: Report) -> ReportFragment:
+    """The report as a part of a page, with its pictures."""
+    return report_fragment(report, pictures_of(report))
 
 
 def history_picture(

@@ -53,13 +53,15 @@ def test_search_without_a_report_says_how_it_ended(
     assert capsys.readouterr().out == "search 7 failed\n"
 
 
-def test_cost_is_printed_before_the_search_starts(
+def test_a_search_starts_without_its_forecast_which_is_told_when_it_is_there(
     farm: FakeFarm, bisect: Bisect, capsys: Capture
 ) -> None:
     bisect(*RANGE)
     lines = capsys.readouterr().err.splitlines()
-    forecast = next(i for i, line in enumerate(lines) if line.startswith("iterations  "))
-    assert forecast < next(i for i, line in enumerate(lines) if line.startswith("search 7"))
+    said = ("forecast follows", "search 7", "forecast   ", "iterations  ")
+    places = [next(i for i, line in enumerate(lines) if line.startswith(one)) for one in said]
+    assert places == sorted(places)
+    assert sum(line.startswith("iterations  ") for line in lines) == 1
 
 
 def test_dry_run_prints_the_forecast_and_starts_nothing(
@@ -296,7 +298,7 @@ def test_a_search_that_the_farm_could_not_begin_yet_is_begun_once(
 
     def forgetful(path: str, method: str, params: dict[str, object]) -> object:
         answer = control(path, method, params)
-        if method == "forecast":
+        if method == "check":
             farm.not_yet = list(CLONING)
         return answer
 

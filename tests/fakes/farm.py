@@ -119,13 +119,14 @@ class FakeFarm:
                 raise RefusalError(403, "you need to have role 'bench'")
 
     def control(self, path: str, method: str, params: Json) -> Json:
-        if self.not_yet and method in {"forecast", "start"}:
+        if self.not_yet and method in {"check", "forecast", "start"}:
             raise RefusalError(400, self.not_yet.pop(0), NOT_YET)
         if path == "searches" and method == "forecast":
             return forecast(params, self.subject)
-        if path == "searches" and method == "start":
+        if path == "searches" and method in {"check", "start"}:
             cost = forecast(params, self.subject)
-            return {"searchid": self._start(params), "forecast": cost}
+            told = {key: cost[key] for key in ("old", "new", "commits", "testbed", "workload")}
+            return ({"searchid": self._start(params)} if method == "start" else {}) | told
         match = re.fullmatch(r"searches/(\d+)", path)
         if match and method == "cancel":
             search = self._search(int(match[1]))

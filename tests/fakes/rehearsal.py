@@ -102,7 +102,7 @@ class FakeSearch:
             "requester": "olivier",
             "iterations_done": self.done,
             "images_built": self.done,
-            "forecast": cost,
+            "forecast": cost if self.done > 1 else None,
             "marks": self.marks,
             "incident": [],
             "suspects": [

@@ -19,9 +19,11 @@ from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load
 from tests.databases import DATABASES, empty_tables, new_schema, postgresql_server, sqlite_engine
+from tests.fakes.calculating import InThread
 from tests.fakes.database import DirectPool
 from tests.fakes.master import FakeMaster
 from tests.fakes.past import Past
@@ -61,6 +63,13 @@ def _under_twisted(test: Coroutine[Deferred[object], object, object]) -> None:
         call.cancel()
     if isinstance(outcomes[0], Failure):
         outcomes[0].raiseException()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _calculated_here() -> Iterator[None]:
+    before = use(InThread())
+    yield
+    use(before)
 
 
 @pytest.fixture(scope="session")

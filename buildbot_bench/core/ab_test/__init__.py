@@ -34,7 +34,7 @@ from buildbot_bench.core.ab_test.model import (
     title_of,
 )
 from buildbot_bench.core.ab_test.naming import Identity, check_identities, check_written
-from buildbot_bench.core.ab_test.outcome import outcome
+from buildbot_bench.core.ab_test.outcome import outcome, outcome_of
 from buildbot_bench.core.ab_test.published import capture_name
 from buildbot_bench.core.ab_test.recorded import recorded_boots
 from buildbot_bench.core.ab_test.report import compose_ab_test
@@ -89,6 +89,7 @@ __all__ = [
     "no_op",
     "of_newest_epoch",
     "outcome",
+    "outcome_of",
     "parts",
     "published_series",
     "recorded_boots",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange, Verdict
+from buildbot_bench.core.ab_test.model import (
+    AbTestReport,
+    ComparedVariant,
+    SeriesReport,
+    SeriesValues,
+    VariantChange,
+    Verdict,
+)
+from buildbot_bench.core.ab_test.report import compose_ab_test
 from buildbot_bench.core.figures import fine_percent
 from buildbot_bench.core.legible import long_line
 
@@ -12,6 +20,21 @@ _TOLD_FIRST = (
     *(Verdict.WORSE, Verdict.BETTER),
     *(Verdict.WITHIN_LUCK, Verdict.UNDECIDED, Verdict.NO_DIFFERENCE),
 )
+
+
+def outcome_of(
+    all_series: Sequence[SeriesValues], labels: Sequence[str], confidence: float, min_effect: float
+) -> str:
+    """The outcome of what was measured of some variants, the base first."""
+    report = compose_ab_test(
+        all_series,
+        comparison_id=0,
+        variants=[ComparedVariant(label=label, variant=label) for label in labels],
+        iterations=0,
+        confidence=confidence,
+        min_effect=min_effect,
+    )
+    return outcome(report)
 
 
 def outcome(report: AbTestReport) -> str:

@@ -1,7 +1,7 @@
 """Whether a new sample means that the code changed; it measures, stores and mails nothing."""
 
+from buildbot_bench.core.judge.by_history import judge_by_history, noise_by_marks
 from buildbot_bench.core.judge.decide import judge
-from buildbot_bench.core.judge.marks import noise_marks
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
@@ -29,5 +29,6 @@ __all__ = [
     "Unfit",
     "Verdict",
     "judge",
-    "noise_marks",
+    "judge_by_history",
+    "noise_by_marks",
 ]

@@ -24,6 +24,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
@@ -236,4 +237,4 @@ async def _auto(farm: Farm, series: Series, commit: CommitRow) -> int:
         last_position=commit.position,
         branch=commit.branch,
     )
-    return auto_iterations(learn(comparable_samples(samples)))
+    return auto_iterations(await calculate(learn, comparable_samples(samples)))

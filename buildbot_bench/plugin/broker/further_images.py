@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.ab_test import BootLimits, ComparisonTerms, VariantPlan, more_images
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.compared_boots import SeriesName
 from buildbot_bench.plugin.queries.compared_images import KnownImages
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
@@ -62,14 +61,13 @@ class FurtherImages:
         if ab_test.images == 1:
             return plans
         values = await ComparisonViews(self._farm).values(ab_test, series, known)
-        return await deferToThread(
-            lambda: more_images(
-                values,
-                plans,
-                BootLimits(boots=ab_test.iterations, images=ab_test.images),
-                ComparisonTerms(min_effect=ab_test.min_effect, confidence=ab_test.confidence),
-                booted=compared,
-            )
+        return await calculate(
+            more_images,
+            values,
+            plans,
+            BootLimits(boots=ab_test.iterations, images=ab_test.images),
+            ComparisonTerms(min_effect=ab_test.min_effect, confidence=ab_test.confidence),
+            booted=compared,
         )
 
     async def want(

@@ -25,6 +25,7 @@ from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, RaisedAlar
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, removal_reason
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
@@ -83,7 +84,8 @@ class Incidents:
         least = self._farm.workflow.min_effect_on(member.testbed)
         there = series_as(search, member, least)
         inputs = await gather(self._farm, there)
-        found = confirmation(
+        found = await calculate(
+            confirmation,
             step.old,
             step.new,
             without_twins(inputs),

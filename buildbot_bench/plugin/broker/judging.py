@@ -13,9 +13,8 @@ from buildbot_bench.core.judge import (
     Suspicion,
     Unfit,
     Verdict,
-    judge,
+    judge_by_history,
 )
-from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
@@ -24,12 +23,13 @@ from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason, ProbeState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
 from buildbot_bench.plugin.queries.items import item_on
-from buildbot_bench.plugin.queries.marked import noise_with_marks, settled_changes
+from buildbot_bench.plugin.queries.marked import settled_changes
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12
@@ -79,9 +79,8 @@ class Judging:
         if new is None:
             return
         settled = await settled_changes(self._farm, testbed, workload, first, branch=branch)
-        noise = noise_with_marks(learn(history), history, settled)
         policy = await self._policy(image, branch, new, history, earlier)
-        verdict = judge(history, new, noise, policy, settled)
+        verdict = await calculate(judge_by_history, history, new, policy, settled)
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(
                 comparison=verdict.comparison,

@@ -20,6 +20,7 @@ from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
+from buildbot_bench.plugin.broker.forecasts import Forecasts
 from buildbot_bench.plugin.broker.improvements import Improvements
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer
@@ -66,6 +67,7 @@ class Cycle:
             ("remeasure", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
+            ("forecast", Forecasts(farm).advance),
             # Behind the searches and before all that tells of them: one number for one culprit.
             ("state", Stating(farm).advance),
             ("break", Breakages(farm).advance),

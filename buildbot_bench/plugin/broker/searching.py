@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from twisted.internet.defer import Deferred
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report import ReportKind, kind_of
 from buildbot_bench.core.search import (
@@ -29,6 +24,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import Kept, calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
@@ -44,7 +40,7 @@ class Searching:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         # Turns are many, and most of them bring a search nothing new to think about.
-        self._plan = lru_cache(maxsize=PLANS_KEPT)(plan)
+        self._plan = Kept(plan, most=PLANS_KEPT)
         self._capacity = Capacity(farm=farm)
         self._boots = Boots(farm=farm, capacity=self._capacity)
         self._news = News(farm)
@@ -128,7 +124,7 @@ class Searching:
         idle_s = await self._capacity.idle_s(search.testbed, build_s=costs.build_s)
         if idle_s < costs.boot_s + costs.run_s:
             return
-        extra = await deferToThread(
+        extra = await calculate(
             meanwhile,
             inputs.range.n,
             inputs.evidence,
@@ -146,10 +142,8 @@ class Searching:
                 priority=Priority.SPARE,
             )
 
-    def _decide(self, inputs: SearchInputs) -> Deferred[Measure | Answer]:
-        """Think in a thread: the master has others to serve."""
-        question = (inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
-        return deferToThread(self._plan, *question)
+    async def _decide(self, inputs: SearchInputs) -> Measure | Answer:
+        return await self._plan(inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
 
     async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
         """Why the last probes gave nothing to go on from; empty when one of them did.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredLock
-from twisted.internet.threads import deferToThread
 
 Json = dict[str, Any]
+Make = Callable[[], Awaitable[Json]]
 
 MOST_KEPT = 32
 """So many pages are kept, each of some 200 kB: those that were asked for last."""
@@ -21,11 +21,10 @@ class KeptPages:
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
         self._kept: OrderedDict[int, tuple[str, Json]] = OrderedDict()
-        # Threads that draw at once take the interpreter from each other.
         self._one_at_a_time = DeferredLock()
 
-    async def read(self, number: int, fingerprint: str, make: Callable[[], Json]) -> Json:
-        """The page of that number, made in a thread unless it is kept with this fingerprint.
+    async def read(self, number: int, fingerprint: str, make: Make) -> Json:
+        """The page of that number, made unless it is kept with this fingerprint.
 
         Who asks while it is made gets the same.
         """
@@ -33,10 +32,10 @@ class KeptPages:
             lambda: Deferred.fromCoroutine(self._make(number, fingerprint, make))
         )
 
-    async def _make(self, number: int, fingerprint: str, make: Callable[[], Json]) -> Json:
+    async def _make(self, number: int, fingerprint: str, make: Make) -> Json:
         if (kept := self._find(number, fingerprint)) is not None:
             return kept
-        page = await deferToThread(make)
+        page = await make()
         self._kept[number] = fingerprint, page
         self._kept.move_to_end(number)
         while len(self._kept) > self._most:

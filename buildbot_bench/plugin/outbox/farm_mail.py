@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.message import EmailMessage
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.health import Chart
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
@@ -22,6 +20,7 @@ from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.db.states import ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.items import item_on
@@ -29,7 +28,7 @@ from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
 from buildbot_bench.render.picture import Picture
-from buildbot_bench.render.plots import control
+from buildbot_bench.render.plots import control as control_chart
 from buildbot_bench.workflow import Mail
 
 # What a reader of the mail compares with; the page has them all.
@@ -150,9 +149,9 @@ async def write_quarantines(farm: Farm, mail: Mail) -> None:
         state = await control_state(farm, row.testbed)
         if state is None or farm.now() - row.begun_at > NEWS_S:
             continue
-        then = as_of(state, row)
+        then = await as_of(state, row)
         lab = await lab_report(farm, row, then, mail)
-        picture = await deferToThread(_picture, lab, then.chart)
+        picture = await _picture(lab, then.chart)
         owner = owners(farm, row.testbed, mail)
         envelope = farm_envelope(farm, mail, owner, f"quarantine.{row.id}")
         await keep_mail(
@@ -172,11 +171,11 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
 
 
-def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
+async def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
     title = f"{lab.label} on {lab.testbed}, {lab.workload}: the control chart"
     return Picture(
         name="control.png",
-        png=control(chart, title=title),
+        png=await calculate(control_chart, chart, title=title),
         alternative=f"{title}; the rounds are in the table below",
     )
 

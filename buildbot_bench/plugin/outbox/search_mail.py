@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
@@ -23,6 +22,7 @@ from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import ReportState, SearchReason, SearchState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
@@ -142,7 +142,7 @@ _FEWEST_POINTS = 8
 
 async def pictures(farm: Farm, search: SearchRow, report: Report) -> tuple[Picture, ...]:
     """All that help to believe a report; may be none."""
-    drawn = await deferToThread(pictures_of, report)
+    drawn = await calculate(pictures_of, report)
     if search.reason != SearchReason.ALARM or report.headline is None:
         return drawn
     return (*drawn, *await _series(farm, search, report))
@@ -169,9 +169,9 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
         for mark in await marks_of(farm, search.testbed, search.workload, search.branch)
         if first <= mark.position <= last
     ]
-    noise = await deferToThread(learn, samples)
+    noise = await calculate(learn, samples)
     sigma = (noise.sigma_run**2 / _usual_boots(points) + noise.sigma_build**2) ** 0.5
-    return (await deferToThread(history_picture, report, points, marks, sigma),)
+    return (await calculate(history_picture, report, points, marks, sigma),)
 
 
 def _points(samples: Sequence[Sample]) -> list[HistoryPoint]:

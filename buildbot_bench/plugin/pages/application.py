@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from buildbot.www.plugin import Application
-from twisted.internet.threads import deferToThread
 from twisted.web.resource import Resource
 from twisted.web.static import File
 
@@ -23,6 +22,7 @@ from buildbot_bench.core.profile import cost_ratio, format_folded
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.library import LibraryPages, chart_library
@@ -89,7 +89,7 @@ async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
     known = [side for side in sides if side is not None]
     if len(known) < len(sides):
         return None
-    return b"image/svg+xml", await deferToThread(_drawn, known)
+    return b"image/svg+xml", await _drawn(known)
 
 
 async def _capture(farm: Farm, number: bytes) -> TakenCapture | None:
@@ -98,13 +98,14 @@ async def _capture(farm: Farm, number: bytes) -> TakenCapture | None:
     return None if capture is None else await measured_too(farm, capture)
 
 
-def _drawn(sides: list[TakenCapture]) -> str:
+async def _drawn(sides: list[TakenCapture]) -> str:
     first = sides[0]
     where = f"{first.row.workload} on {first.row.testbed}"
     if len(sides) == 1:
-        return flame_graph(first.profile, title=f"{first.label}: {where}")
+        return await calculate(flame_graph, first.profile, title=f"{first.label}: {where}")
     old, new = sides
-    return flame_difference(
+    return await calculate(
+        flame_difference,
         old.profile,
         new.profile,
         title=f"{old.label} to {new.label}: {where}",

@@ -15,6 +15,7 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_image
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, removal_reason
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import revision_json
@@ -76,7 +77,7 @@ async def contrast_of(
         return None
     old = await _samples(farm, position, branch, **key)
     confidence = farm.workflow.regression.confidence
-    return against_predecessor(old, new, confidence=confidence)
+    return await calculate(against_predecessor, old, new, confidence=confidence)
 
 
 def contrast_json(found: CommitContrast | None) -> Json | None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import Any
-
-from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.ab_test import (
     AbTestReport,
@@ -15,7 +12,7 @@ from buildbot_bench.core.ab_test import (
     SeriesValues,
     compose_ab_test,
     markdown,
-    outcome,
+    outcome_of,
     parts,
     published_series,
     set_ups,
@@ -31,6 +28,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
+from buildbot_bench.plugin.farm.calculating import Kept, calculate
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     SeriesName,
@@ -114,7 +112,8 @@ class ComparisonViews:
         rows = await measured_by(self._farm, ab_test)
         known = await known_images(self._farm, ab_test)
         graphs = await flame_graphs_of(self._farm, ab_test)
-        return compose_ab_test(
+        return await calculate(
+            compose_ab_test,
             [
                 replace(values, flame_graphs=graphs.get((values.testbed, values.workload), {}))
                 for values in await self._measured(ab_test, rows, known)
@@ -137,8 +136,7 @@ class ComparisonViews:
         self, ab_test: AbTestRow, rows: Sequence[IterationRow], known: KnownImages
     ) -> str:
         measured = await self._measured(ab_test, rows, known)
-        return await deferToThread(
-            _cached_outcome,
+        return await _outcomes(
             tuple(measured),
             tuple(variant.label for variant in ab_test.variants),
             ab_test.confidence,
@@ -245,23 +243,8 @@ class ComparisonViews:
         return "planning"
 
 
-@lru_cache(maxsize=_OUTCOMES_KEPT)
-def _cached_outcome(
-    all_series: tuple[SeriesValues, ...],
-    labels: tuple[str, ...],
-    confidence: float,
-    min_effect: float,
-) -> str:
-    """The list of comparisons is asked for often, and sixteen variants take a third of a second."""
-    report = compose_ab_test(
-        all_series,
-        comparison_id=0,
-        variants=[ComparedVariant(label=label, variant=label) for label in labels],
-        iterations=0,
-        confidence=confidence,
-        min_effect=min_effect,
-    )
-    return outcome(report)
+# The list of comparisons is asked for often, and sixteen variants take a third of a second.
+_outcomes = Kept(outcome_of, most=_OUTCOMES_KEPT)
 
 
 def variants_of(ab_test: AbTestRow) -> list[Json]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-
-from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.item import RANDOMISED_FACT
@@ -28,6 +25,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import Kept
 from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
@@ -38,8 +36,8 @@ from buildbot_bench.plugin.queries.evidence import SearchInputs
 NEAR_COMMITS = 500
 
 # A search that has ended is looked at again and again, and its course does not change.
-_narrowing = lru_cache(maxsize=32)(replay_stages)
-_runners_up = lru_cache(maxsize=32)(runners_up)
+_narrowing = Kept(replay_stages)
+_runners_up = Kept(runners_up)
 
 
 async def context_of(
@@ -59,8 +57,8 @@ async def context_of(
         series=await _other_series(farm, search, answer),
         later=await _later(farm, search, inputs, tip) if tip else (),
         tip=tip.revision if tip else None,
-        stages=await deferToThread(_narrowing, *known, times),
-        runners_up=await deferToThread(_runners_up, *known, answer),
+        stages=await _narrowing(*known, times),
+        runners_up=await _runners_up(*known, answer),
         captures=await captures_of(farm, search, inputs.range),
         control=await _control(farm, search.testbed),
         one_order=not inputs.policy.images,

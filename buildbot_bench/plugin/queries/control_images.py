@@ -8,8 +8,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
 from buildbot_bench.core.model.thresholds import lab_tolerance
@@ -18,6 +16,7 @@ from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.workflow import Control
 
@@ -92,18 +91,18 @@ async def control_state(farm: Farm, testbed: str) -> ControlState | None:
         image=image,
         asked=tuple(asked),
         rounds=tuple(rounds),
-        chart=await deferToThread(_chart, rounds, policy, quarantines, metric),
+        chart=await _chart(rounds, policy, quarantines, metric),
         policy=policy,
         quarantines=tuple(quarantines),
         metric=metric,
     )
 
 
-def as_of(state: ControlState, row: QuarantineRow) -> ControlState:
+async def as_of(state: ControlState, row: QuarantineRow) -> ControlState:
     """The state that led to a quarantine, with the round that began it as the newest."""
     rounds = tuple(one for one in state.rounds if one.probe_id <= row.probe_id)
     earlier = tuple(one for one in state.quarantines if one.id < row.id)
-    chart_then = _chart(rounds, state.policy, earlier, state.metric)
+    chart_then = await _chart(rounds, state.policy, earlier, state.metric)
     return replace(state, rounds=rounds, quarantines=earlier, chart=chart_then)
 
 
@@ -156,7 +155,7 @@ def _of_newest_epoch(rounds: Sequence[ControlRound]) -> list[ControlRound]:
     return [one for one in rounds[first:] if not one.unit or (one.epoch, one.unit) == newest]
 
 
-def _chart(
+async def _chart(
     rounds: Sequence[ControlRound],
     policy: ChartPolicy,
     quarantines: Sequence[QuarantineRow],
@@ -167,8 +166,8 @@ def _chart(
         Span(since_s=row.since_s, until_s=row.ended_at) for row in quarantines if row.epoch == epoch
     ]
     good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in doubted)]
-    spread = learn_spread([one.round for one in good], metric)
-    return chart([one.round for one in rounds], spread, policy, excluded=doubted)
+    spread = await calculate(learn_spread, [one.round for one in good], metric)
+    return await calculate(chart, [one.round for one in rounds], spread, policy, excluded=doubted)
 
 
 Json = dict[str, Any]

@@ -31,6 +31,7 @@ from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.exact_prior import weights_by_exact_figures
 from buildbot_bench.plugin.queries.prior import prior_of
@@ -166,7 +167,8 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         unit=search.unit or None,
         history_of=search.branch,
     )
-    return policy_of(
+    return await calculate(
+        policy_of,
         SearchTerms(
             error=search.error,
             min_effect=search.min_effect,

@@ -8,6 +8,7 @@ from buildbot_bench.core.exact_prior import exact_levels, exact_weights
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, series_at
 
 _ENDS = 2  # figures: one alone shows no move
@@ -39,5 +40,6 @@ async def weights_by_exact_figures(
         )
         levels = {at - old: level for at, level in exact_levels(samples).items()}
         if len(levels) >= _ENDS:
-            return exact_weights(span.n, levels, relevant=search.min_effect, base=base)
+            relevant = search.min_effect
+            return await calculate(exact_weights, span.n, levels, relevant=relevant, base=base)
     return None if base is None else tuple(base)

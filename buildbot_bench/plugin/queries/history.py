@@ -24,6 +24,7 @@ from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import (
     Series,
     all_series,
@@ -105,7 +106,7 @@ async def _noise(
         history_of=branch,
     )
     others = [sample for sample in samples if sample.position not in without]
-    return await deferToThread(lambda: learn(comparable_samples(others)))
+    return await calculate(learn, comparable_samples(others))
 
 
 # Nineteen of twenty points of an unchanged level lie within two standard deviations of it.

@@ -30,6 +30,7 @@ from buildbot_bench.plugin.db.states import (
     SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds, removal_reason, testbed_of
 from buildbot_bench.plugin.queries.captures import captures_are_awaited
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
@@ -193,9 +194,10 @@ async def score_of(farm: Farm, alarm: AlarmedSeries) -> float:
         unit=alarm.unit or None,
         branch=alarm.configuration,
     )
-    noise = learn(comparable_samples(samples))
+    noise = await calculate(learn, comparable_samples(samples))
     declared = testbed_of(farm, alarm.testbed)
-    return information_per_second(
+    return await calculate(
+        information_per_second,
         alarm.effect,
         sigma_run=noise.sigma_run,
         sigma_build=noise.sigma_build,

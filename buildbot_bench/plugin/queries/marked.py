@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.judge import Said, Settled, noise_marks
-from buildbot_bench.core.model import Noise, learn, with_marked_noise
+from buildbot_bench.core.judge import Said, Settled, noise_by_marks
 from buildbot_bench.core.report.marked import describe_marks
-from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 
 
@@ -52,13 +49,6 @@ async def marked_changes(farm: Farm, testbed: str, workload: str, branch: str) -
         elif mark.search_id is not None:
             found += await _of_search(farm, mark, (testbed, workload), line)
     return sorted(found, key=lambda one: (one.began, one.judged))
-
-
-def noise_with_marks(noise: Noise, history: Sequence[Sample], marks: Sequence[Settled]) -> Noise:
-    """The noise that was learnt from a history, given what of it was marked as noise."""
-    last = max((sample.position for sample in history), default=0)
-    places = [(mark.began, mark.judged) for mark in noise_marks(marks, last)]
-    return with_marked_noise(noise, history, places)
 
 
 def sure_steps(search: SearchRow) -> list[Step]:
@@ -140,11 +130,5 @@ async def marks_told(
         for one in marked
     }
     labels = {position: images[-1].label for position, images in begun.items() if images}
-    spread = await deferToThread(_spread, comparable_samples(samples), marked)
+    spread = await calculate(noise_by_marks, comparable_samples(samples), marked)
     return describe_marks(marked, labels, spread, workload=workload, testbed=testbed)
-
-
-def _spread(history: Sequence[Sample], marks: Sequence[Settled]) -> tuple[Noise, Noise]:
-    """The noise of a history without marks, and with them."""
-    without = learn(history)
-    return without, noise_with_marks(without, history, marks)

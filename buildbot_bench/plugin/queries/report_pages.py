@@ -11,11 +11,12 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.report import Report
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakage_views import breakage_report
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.html import ReportFragment, report_fragment
+from buildbot_bench.render.html import ReportFragment
 from buildbot_bench.render.incident_mails import breakage_fragment
-from buildbot_bench.render.pictures import pictures_of
+from buildbot_bench.render.pictures import illustrated_fragment
 
 Json = dict[str, Any]
 
@@ -43,5 +44,5 @@ def _fingerprint(report: Report) -> str:
     return sha256(repr(report).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _rendered(report: Report) -> Json:
-    return asdict(report_fragment(report, pictures_of(report)))
+async def _rendered(report: Report) -> Json:
+    return asdict(await calculate(illustrated_fragment, report))

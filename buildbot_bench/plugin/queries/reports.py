@@ -18,6 +18,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.commit_reviews import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
@@ -41,7 +42,8 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         if one.said is Said.EXPECTED
     }
     known = await context_of(farm, search, inputs, answer, probes)
-    report = compose(
+    report = await calculate(
+        compose,
         range=inputs.range,
         answer=answer,
         samples=inputs.samples,

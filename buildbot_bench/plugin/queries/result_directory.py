@@ -6,8 +6,6 @@ import base64
 from collections.abc import Mapping
 from statistics import fmean
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.ab_test import (
     GRAPH,
     AbTestReport,
@@ -24,6 +22,7 @@ from buildbot_bench.core.profile import Profile, cost_ratio
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.states import ProfileState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.captures import taken
 from buildbot_bench.plugin.queries.compared_boots import boots_of
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, Json
@@ -38,14 +37,14 @@ async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
     report = await ComparisonViews(farm).report(ab_test)
     profiles = await _profiles(farm, ab_test)
     boots = await boots_of(farm, ab_test)
-    texts = await deferToThread(result_files, report, boots, profiles)
+    texts = await calculate(result_files, report, boots, profiles)
     for part in parts(report):
-        texts |= await deferToThread(_flame_graphs, report, part, profiles)
+        texts |= await _flame_graphs(report, part, profiles)
     rows: list[Json] = [{"path": path, "text": text} for path, text in texts.items()]
     for part in parts(report):
         if part.measured:
             for name, form in ((GRAPH, Format.PNG), (_GRAPH_SVG, Format.SVG)):
-                picture = await deferToThread(_graph, report, part, form)
+                picture = await _graph(report, part, form)
                 packed = base64.b64encode(picture).decode("ascii")
                 rows.append({"path": f"{part.place}{name}", "base64": packed})
     return sorted(rows, key=lambda row: str(row["path"]))
@@ -63,7 +62,7 @@ async def _profiles(farm: Farm, ab_test: AbTestRow) -> Profiles:
     return found
 
 
-def _flame_graphs(report: AbTestReport, part: Part, profiles: Profiles) -> Mapping[str, str]:
+async def _flame_graphs(report: AbTestReport, part: Part, profiles: Profiles) -> Mapping[str, str]:
     """The pictures that README.md names, by their paths."""
     wanted = flame_graph_names(report, part, profiles)
     labels = [variant.label for variant in report.variants]
@@ -77,9 +76,10 @@ def _flame_graphs(report: AbTestReport, part: Part, profiles: Profiles) -> Mappi
                 continue
             name = capture_name(image, series.workload)
             title = f"{label}: {series.workload} on {series.testbed}"
-            drawn[f"{name}.svg"] = flame_graph(profile, title=title)
+            drawn[f"{name}.svg"] = await calculate(flame_graph, profile, title=title)
             if base is not None and place > 0:
-                drawn[f"{name}.difference.svg"] = flame_difference(
+                drawn[f"{name}.difference.svg"] = await calculate(
+                    flame_difference,
                     base,
                     profile,
                     title=title,
@@ -97,10 +97,11 @@ def _cost(base: Profile, profile: Profile, series: SeriesReport, place: int) -> 
     return cost_ratio(base, profile, rates=(fmean(sides[0]), fmean(sides[1])) if known else None)
 
 
-def _graph(report: AbTestReport, part: Part, form: Format) -> bytes:
+async def _graph(report: AbTestReport, part: Part, form: Format) -> bytes:
     """One axis has one unit: series that are measured in another than the first have none."""
     metric = part.measured[0].metric
-    return medians(
+    return await calculate(
+        medians,
         [
             MedianGroup(
                 workload=series.workload, values=tuple(one.values for one in series.samples)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.search import Evidence, Suspect, forecast, suspects
+from buildbot_bench.core.search import Evidence, Suspect, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, SearchKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import Kept
 from buildbot_bench.plugin.queries.breakage_views import (
     breakage_json,
     breakage_report,
@@ -27,6 +25,7 @@ from buildbot_bench.plugin.queries.breakage_views import (
 )
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.forecasts import left
 from buildbot_bench.plugin.queries.history import culprits_of, revision_json
 from buildbot_bench.plugin.queries.incident_views import incident_json
 from buildbot_bench.plugin.queries.items import item_of_search
@@ -40,8 +39,7 @@ Json = dict[str, Any]
 
 
 # Several people who follow one search ask the same question each second.
-cached_suspects = lru_cache(maxsize=32)(suspects)
-cached_forecast = lru_cache(maxsize=32)(forecast)
+cached_suspects = Kept(suspects)
 
 
 class SearchViews:
@@ -70,8 +68,7 @@ class SearchViews:
                 "report": to_json(report),
                 "text": report_text(report),
             }
-        found = await deferToThread(
-            cached_suspects,
+        found = await cached_suspects(
             inputs.range.n,
             inputs.evidence,
             inputs.costs,
@@ -205,7 +202,7 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
     inputs = await gather(farm, search)
     running = search.ended_at is None
     evidence = inputs.evidence
-    suspects = await _suspects(inputs) if running else ()
+    likely = await _suspects(inputs) if running else ()
     return {
         "searchid": search.id,
         "state": str(search.state),
@@ -218,9 +215,9 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
         "building": _building(inputs),
         "untestable": sorted(evidence.untestable),
         "folded": sorted(evidence.same_as_previous),
-        "suspects": [_suspect(inputs, suspect) for suspect in suspects],
+        "suspects": [_suspect(inputs, suspect) for suspect in likely],
         "culprits": await _culprits(farm, search),
-        "left": await _left(inputs) if running else None,
+        "left": left(inputs) if running else None,
     }
 
 
@@ -242,9 +239,7 @@ def _building(inputs: SearchInputs) -> list[int]:
 
 async def _suspects(inputs: SearchInputs) -> Sequence[Suspect]:
     """The likeliest first."""
-    return await deferToThread(
-        cached_suspects, inputs.range.n, inputs.evidence, inputs.costs, inputs.policy
-    )
+    return await cached_suspects(inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
 
 
 def _suspect(inputs: SearchInputs, suspect: Suspect) -> Json:
@@ -259,19 +254,6 @@ async def _culprits(farm: Farm, search: SearchRow) -> list[Json]:
         {"at": m.position - search.old_position, "label": m.label, "effect": m.effect}
         for m in await culprits_of(farm, search)
     ]
-
-
-async def _left(inputs: SearchInputs) -> Json:
-    """The median of what such a search still takes; `over` when it has all that it needs."""
-    expected = await deferToThread(
-        cached_forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
-    )
-    return {
-        "iterations": expected.iterations[0],
-        "images": expected.images[0],
-        "hours": expected.hours[0],
-        "over": expected.iterations[1] == 0,
-    }
 
 
 async def reports(farm: Farm, limit: int) -> list[Json]:

@@ -8,6 +8,7 @@ from typing import Any
 from buildbot_bench.core.ab_test import BootLimits, expected_boots, title_of
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.compared_boots import SeriesName
 from buildbot_bench.plugin.queries.compared_images import known_images
@@ -44,7 +45,9 @@ async def _expected(farm: Farm, ab_test: AbTestRow) -> Json:
     views, known = ComparisonViews(farm), await known_images(farm, ab_test)
     limits = BootLimits(boots=ab_test.iterations, images=ab_test.images)
     of_each = {
-        series: expected_boots(await views.noise(series, known), limits, ab_test.min_effect)
+        series: await calculate(
+            expected_boots, await views.noise(series, known), limits, ab_test.min_effect
+        )
         for series in ab_test.series_names
     }
     variants = len(ab_test.variants)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.search import forecast
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
@@ -29,8 +26,8 @@ from buildbot_bench.plugin.db.states import (
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, relinks_of, span_of
-from buildbot_bench.plugin.queries.history import revision_json
+from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
+from buildbot_bench.plugin.queries.forecasts import expected, range_json
 from buildbot_bench.plugin.requests.quota import keep_patch
 
 Json = dict[str, Any]
@@ -62,17 +59,23 @@ class SearchRequests:
     async def forecast(self, question: SearchQuestion) -> Json:
         """What a search would cost; raises UsageError for what cannot be searched."""
         search = await self._draft(question, requester="")
-        inputs = await gather(self._farm, search)
-        return await self._forecast(search, inputs) | await self._oddities(question)
+        found = await expected(search, await gather(self._farm, search))
+        return found | await self._oddities(question)
+
+    async def check(self, question: SearchQuestion) -> Json:
+        """What would be searched; raises UsageError for what cannot be."""
+        return await self._told(question, await self._draft(question, requester=""))
+
+    async def _told(self, question: SearchQuestion, search: NewSearch) -> Json:
+        between = await self._farm.git(span_of, self._farm, search)
+        return range_json(search, between) | await self._oddities(question)
 
     async def start(self, question: SearchQuestion, requester: str) -> Json:
-        """Start a search and say what it will cost."""
+        """Start a search; what it will cost its row says when the broker has worked it out."""
         draft = await self._draft(question, requester=requester)
-        cost = await self._forecast(draft, await gather(self._farm, draft))
-        wanted = replace(draft, forecast=cost)
-        search = await self._farm.store.add_search(wanted, now=self._farm.now())
+        search = await self._farm.store.add_search(draft, now=self._farm.now())
         self._farm.wake()
-        return {"searchid": search.id, "forecast": cost | await self._oddities(question)}
+        return {"searchid": search.id} | await self._told(question, draft)
 
     async def cancel(self, search_id: int) -> SearchState:
         """End a search, and say in which state it is then; one that has ended stays as it is.
@@ -206,27 +209,6 @@ class SearchRequests:
             f"{problem} --testbed {question.testbed or '?'} --workload {question.workload or '?'}",
             hint=f"this farm measures {listed}",
         )
-
-    async def _forecast(self, search: NewSearch, inputs: SearchInputs) -> Json:
-        expected = await deferToThread(
-            forecast, inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
-        )
-        return {
-            "old": revision_json(inputs.range.old),
-            "new": revision_json(inputs.range.new),
-            "commits": inputs.range.n,
-            "testbed": search.testbed,
-            "workload": search.workload,
-            "images": _spread(expected.images),
-            "iterations": _spread(expected.iterations),
-            "hours": _spread(expected.hours),
-            "known_iterations": len(inputs.evidence.measurements),
-        }
-
-
-def _spread(quantiles: tuple[float, float]) -> Json:
-    median, p90 = quantiles
-    return {"median": median, "p90": p90}
 
 
 MOST_ITERATIONS = 100

@@ -122,9 +122,10 @@ class SearchesEndpoint(BenchEndpoint):
         return [await SearchViews(farm).summarise(search) for search in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """`forecast` says what a search would cost, `start` starts it."""
+        """`check` says what would be searched, `forecast` what it would cost; `start` starts it."""
         requests = SearchRequests(farm_of(self.master))
         methods: dict[str, Callable[[], Awaitable[Any]]] = {
+            "check": lambda: requests.check(_question(args)),
             "forecast": lambda: requests.forecast(_question(args)),
             "start": lambda: requests.start(_question(args), str(args.get("owner") or "")),
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.task import deferLater
 
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
@@ -63,10 +65,13 @@ async def test_a_new_boot_renders_it_anew(past, farm):
 
 async def test_many_who_look_at_once_have_it_made_once():
     made, kept = [], KeptPages()
-    asked = [
-        Deferred.fromCoroutine(kept.read(1, "a", lambda: made.append(1) or {"card": "x"}))
-        for _ in range(3)
-    ]
+
+    async def make():
+        made.append(1)
+        await deferLater(reactor, 0.01)
+        return {"card": "x"}
+
+    asked = [Deferred.fromCoroutine(kept.read(1, "a", make)) for _ in range(3)]
     assert [page for _, page in await DeferredList(asked)] == [{"card": "x"}] * 3
     assert made == [1]
 
@@ -74,7 +79,12 @@ async def test_many_who_look_at_once_have_it_made_once():
 async def test_the_pages_that_nobody_looks_at_are_forgotten():
     made, kept = [], KeptPages(most=2)
     for number in (1, 2, 1, 3, 1, 2):
-        await kept.read(number, "a", lambda number=number: made.append(number) or {"card": "x"})
+
+        async def make(number=number):
+            made.append(number)
+            return {"card": "x"}
+
+        await kept.read(number, "a", make)
     assert made == [1, 2, 3, 2]
 
 

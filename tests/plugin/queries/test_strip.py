@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from random import uniform
+
 import pytest
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.queries.searches import strip
+from tests.fakes.calculating import InThread
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -46,23 +52,47 @@ async def test_suspects_come_with_both_ends_and_their_names(farm, past):
     assert first["effect"] < -0.1
 
 
+class NoForecasts(InThread):
+    """Has all calculated but forecasts, which never end."""
+
+    def add(self, task):
+        if task.name != "forecast":
+            super().add(task)
+
+
+async def left_of(farm, search):
+    """What is left, as somebody sees who looks again until it is worked out."""
+    while (left := (await strip(farm, search.id))["left"]) is None:
+        await deferLater(reactor, 0.01)
+    return left
+
+
+async def test_nobody_waits_for_what_is_left_to_be_worked_out(farm, past):
+    search = await past.search(2, 11, min_effect=uniform(0.03, 0.04))  # no answer to it is kept
+    before = use(NoForecasts())
+    try:
+        assert (await strip(farm, search.id))["left"] is None
+    finally:
+        use(before)
+
+
 async def test_less_is_left_when_the_step_turns_out_to_be_large(farm, past):
     search = await past.search(1, 11)
-    before = (await strip(farm, search.id))["left"]
+    before = await left_of(farm, search)
     await past.measured(1, boots(1e6), search_id=search.id, reason="search")
     await past.measured(11, boots(0.6e6), search_id=search.id, reason="search")
-    after = (await strip(farm, search.id))["left"]
+    after = await left_of(farm, search)
     assert after["iterations"] < before["iterations"]
     assert not before["over"]
 
 
 async def test_what_was_measured_for_other_reasons_is_not_measured_again(farm, past):
     search = await past.search(1, 2)
-    before = (await strip(farm, search.id))["left"]
+    before = await left_of(farm, search)
     for _ in range(4):
         await past.measured(1, boots(1e6))
         await past.measured(2, boots(1e6))
-    left = (await strip(farm, search.id))["left"]
+    left = await left_of(farm, search)
     assert (left["iterations"], left["images"], left["hours"], left["over"]) == (0, 0, 0, True)
     assert before["iterations"] > 0
     assert not before["over"]

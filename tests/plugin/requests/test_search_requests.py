@@ -7,6 +7,7 @@ from twisted.internet.defer import Deferred
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
 from tests.fakes.past import Past, boots
 from tests.gitrepo import git, make_repository, numbered
@@ -48,11 +49,23 @@ async def test_what_is_known_already_is_said(requests, past):
     assert (await requests.forecast(SearchQuestion(old="r1", new="r11")))["known_iterations"] == 5
 
 
+class Never:
+    """Has no calculation end."""
+
+    def add(self, task):
+        pass
+
+
 async def test_a_search_that_is_started_runs_and_the_broker_is_woken(requests, farm, master):
-    told = await requests.start(SearchQuestion(old="r2", new="r9"), "ann")
+    before = use(Never())  # nothing is calculated first
+    try:
+        told = await requests.start(SearchQuestion(old="r2", new="r9"), "ann")
+        assert (await requests.check(SearchQuestion(old="r2", new="r9")))["commits"] == 7
+    finally:
+        use(before)
     (search,) = await farm.store.searches()
     assert told["searchid"] == search.id
-    assert told["forecast"]["commits"] == 7
+    assert (told["commits"], told["testbed"], told["new"]["label"]) == (7, "apu", "r9")
     assert (search.state, search.reason, search.requester) == ("running", "person", "ann")
     assert (search.old_position, search.new_position) == (2, 9)
     assert (search.min_effect, search.error) == (0.02, 0.01)

@@ -26,6 +26,7 @@ function Facts({ search, strip }) {
     ["so far", `${count(search.iterations_done, "iteration")}, ${count(search.images_built, "image")}`],
     search.ended_at ? ["ended", `${moment(search.ended_at)}, after ${duration(search.ended_at - search.created_at)}`]
       : ["now", search.now],
+    strip && !left && !search.ended_at && search.kind === "effect" && ["left", "forecast follows"],
     left && ["left", left.over ? `nothing more to ${search.nouns.iteration}`
       : `about ${count(left.iterations, "iteration")}, ${count(left.images, "image")}, ${duration(3600 * left.hours)}`],
   ].filter(Boolean);
@@ -91,7 +92,7 @@ export default function Search() {
   const [search] = data ?? [];
   const [strip] = strips.data ?? [];
   // The strip is asked for apart: only when both have seen the end is there nothing more to ask.
-  if (search?.ended_at && strip && strip.left === null && !ended) setEnded(true);
+  if (search?.ended_at && strip && !["running", "cancelling"].includes(strip.state) && !ended) setEnded(true);
   const look = () => { again(); strips.again(); setAsked(true); };
   const aside = search && h("span", null, h(State, { state: search.state }), " ",
     !search.ended_at && h(Cancel, { what: "search", path: `searches/${searchid}`, again }),

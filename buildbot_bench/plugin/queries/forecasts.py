@@ -1,0 +1,80 @@
+"""What a search is expected to cost, as REST shows it; a wide range's takes some seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.search import Forecast, forecast
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import LONG_S, Kept
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.history import revision_json
+
+Json = dict[str, Any]
+
+_forecasts = Kept(forecast, limit_s=LONG_S)
+
+
+async def expected(search: NewSearch, inputs: SearchInputs) -> Json:
+    """What a search costs from now on, waited for."""
+    return _as_json(search, inputs, await _forecasts(*_question(inputs)))
+
+
+async def expected_at_first(
+    farm: Farm, search: SearchRow, *, then: Callable[[], object]
+) -> Json | None:
+    """What a search was expected to cost when it was asked for; None, and `then` when it is known.
+
+    What was measured since is its own.
+    """
+    inputs = await gather(farm, search)
+    known = [one for one in inputs.evidence.measurements if one.at_s <= search.created_at]
+    before = replace(inputs, evidence=replace(inputs.evidence, measurements=tuple(known)))
+    found = _forecasts.known(*_question(before), then=then)
+    return None if found is None else _as_json(search, before, found)
+
+
+def left(inputs: SearchInputs) -> Json | None:
+    """The median of what a search still takes; `over` when it has all, None until it is known."""
+    found = _forecasts.known(*_question(inputs))
+    if found is None:
+        return None
+    return {
+        "iterations": found.iterations[0],
+        "images": found.images[0],
+        "hours": found.hours[0],
+        "over": found.iterations[1] == 0,
+    }
+
+
+def _question(inputs: SearchInputs) -> tuple[Any, ...]:
+    return inputs.range.n, inputs.costs, inputs.policy, inputs.evidence
+
+
+def range_json(search: NewSearch, between: RevisionRange) -> Json:
+    """What is searched, and where."""
+    return {
+        "old": revision_json(between.old),
+        "new": revision_json(between.new),
+        "commits": between.n,
+        "testbed": search.testbed,
+        "workload": search.workload,
+    }
+
+
+def _as_json(search: NewSearch, inputs: SearchInputs, found: Forecast) -> Json:
+    return range_json(search, inputs.range) | {
+        "images": _spread(found.images),
+        "iterations": _spread(found.iterations),
+        "hours": _spread(found.hours),
+        "known_iterations": len(inputs.evidence.measurements),
+    }
+
+
+def _spread(quantiles: tuple[float, float]) -> Json:
+    median, p90 = quantiles
+    return {"median": median, "p90": p90}
