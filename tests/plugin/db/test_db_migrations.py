@@ -272,10 +272,11 @@ def test_a_farm_of_the_release_before_keeps_every_row(empty, tmp_path):
     assert after.pop("bench_ab_test_variant") == _variants(before["bench_trial"])
     assert {ab_test.pop("resumed_at") for ab_test in after["bench_ab_test"]} == {None}
     for ab_test in after["bench_ab_test"]:
-        asked = [ab_test.pop(name) for name in ("images", "priority", "limited")]
-        assert asked == [1, "normal", False]
+        asked = [ab_test.pop(name) for name in ("images", "priority", "limited", "extended_by")]
+        assert asked == [1, "normal", False, None]
     for probe in after["bench_probe"]:
-        assert [probe.pop(name) for name in ("serial", "round", "judgement_id")] == [0, 0, None]
+        new = [probe.pop(name) for name in ("serial", "round", "judgement_id", "budget_of")]
+        assert new == [0, 0, None, None]
     assert [after.pop(name) for name in _NEW_TABLES] == [[]] * len(_NEW_TABLES)
     (branch,) = after.pop("bench_branch")
     assert (branch["name"], branch["trunk"], branch["fork_position"]) == ("main", None, 0)
