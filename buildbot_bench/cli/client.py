@@ -213,6 +213,10 @@ class FarmClient:
                 f"{self.url} does not let {user!r} in (HTTP {response.status_code})",
                 hint="check --user and what --password-file holds",
             )
+        # A farm behind a proxy gives a cookie for TLS alone, also to a command that asks it without
+        # the proxy: the password has just gone the same way.
+        for cookie in self._http.cookies.jar:
+            cookie.secure = False
         self._logged_in = True
         return True
 

@@ -18,7 +18,7 @@ from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.plugin.db.sql import version_of
 from buildbot_bench.plugin.operations.copies import copy_database
 from buildbot_bench.plugin.operations.database import snapshot
-from buildbot_bench.plugin.private_files import make_private
+from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
 
 _CONFIGFILE = re.compile(r"^configfile\s*=\s*r?['\"](.+)['\"]\s*$", re.MULTILINE)
@@ -72,7 +72,7 @@ def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Pa
     """What a farm is set up by, each with its name in the backup.
 
     Raises:
-        UsageError: Its bench.yml is not there.
+        UsageError: Its bench.yml is not there, or a secret lies elsewhere.
     """
     if not place.workflow.is_file():
         raise UsageError(f"there is no {place.workflow}", hint="name it by --workflow FILE")
@@ -81,8 +81,11 @@ def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Pa
         yield "master.cfg", config
     if (table := _testbeds(place, testbeds)) is not None:
         yield "testbeds.toml", table
-    for secret in sorted((place.master / "secrets").glob("*")):
-        if secret.is_file():
+    secrets = place.master / "secrets"
+    for secret in (secrets, *sorted(secrets.glob("*"))):
+        if secret.is_symlink():
+            raise UsageError(f"{secret} is a link", hint="put in its place what it leads to")
+        if secret.is_file() and secret.name != SESSION_KEY:
             yield f"secrets/{secret.name}", secret
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
-from buildbot_bench.plugin.private_files import PRIVATE_UMASK, make_private
+from buildbot_bench.plugin.private_files import PRIVATE_UMASK, SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
 
 START_S = 120.0
@@ -74,7 +74,7 @@ class LocalFarm:
         master = self.plan.directory / self.plan.master
         keep = master / "secrets"
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login", "session.key"):
+        for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login", SESSION_KEY):
             _write_secret(keep / secret)
         for name in self.workers:
             home = self.plan.directory / name

@@ -17,7 +17,7 @@ from buildbot_bench.plugin.db.images import artefacts, forget_artefact, release_
 from buildbot_bench.plugin.db.sql import require_known, take_write_lock
 from buildbot_bench.plugin.operations.copies import load_database, must_be_empty
 from buildbot_bench.plugin.operations.database import engine_of
-from buildbot_bench.plugin.private_files import make_private
+from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
 from buildbot_bench.workflow import load
 
 _KEEPER = "keeper.lock"  # as demo/watching.py has it
@@ -45,7 +45,7 @@ def restore(backup: Path, directory: Path, url: sa.URL) -> str:
     load_database(backup / DATABASE, url)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in manifest.files:
-        if name != DATABASE:
+        if name not in {DATABASE, f"secrets/{SESSION_KEY}"}:  # earlier backups have the key
             of_master = name.startswith(("secrets/", "artefacts/"))
             _copy(backup / name, (directory / "master" if of_master else directory) / name)
     make_private(directory)

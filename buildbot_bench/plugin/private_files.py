@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PRIVATE_UMASK = 0o077
+SESSION_KEY = "session.key"
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 

@@ -107,7 +107,7 @@ def test_all_that_it_writes_is_its_owners_alone_and_no_secret_is_told(init, farm
     made = [path for path in farm.rglob("*") if not path.is_relative_to(source)]
     assert [path for path in made if path.stat().st_mode & 0o077] == []
     secrets = [path.read_text().strip() for place in SECRETS for path in farm.glob(place)]
-    assert len(set(secrets)) == 6  # two workers', a login, the server's, two keys
+    assert len(set(secrets)) == 7  # two workers', a login, of sessions, the server's, two keys
     assert [one for one in secrets if one in said + complaints] == []
     plain = [path for path in made if path.is_file() and path.suffix not in {".key", ".pass"}]
     plain = [path for path in plain if path.parent.name != "secrets" and path.name != "password"]

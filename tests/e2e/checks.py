@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -105,9 +105,28 @@ def assert_every_page_answers(farm: ReplayFarm) -> None:
     pages = [page for pattern in RESOURCES for page in targets(pattern, there)]
     plain = {"Accept-Encoding": "identity"}
     with httpx.Client(base_url=farm.url, trust_env=False, timeout=60, headers=plain) as client:
-        answers = {page: client.get(page).status_code for page in [*pages, *programs(there)]}
-        assert {page: status for page, status in answers.items() if status != 200} == {}
+        answers = {
+            page: client.get(page) for page in [*pages, *programs(there), *_buildbots(client)]
+        }
+        assert {page: one.status_code for page, one in answers.items() if one.is_error} == {}
+        directory = str(farm.directory)
+        assert [page for page, one in answers.items() if directory in one.text] == []
         refused = client.get("/api/v2/bench/searches?limit=-1")
         assert (refused.status_code, "limit=-1" in refused.text) == (400, True)
         for nowhere in ("searches/99999999999", "testbeds/%ED%A0%80"):
             assert client.get(f"/api/v2/bench/{nowhere}").status_code == 404
+
+
+def _buildbots(client: httpx.Client) -> Iterator[str]:
+    """What Buildbot itself tells everybody: of masters and workers, of builds and of their logs."""
+    api = "/api/v2"
+    for name in ("masters", "workers", "builders", "changesources", "schedulers", "buildrequests"):
+        yield f"{api}/{name}"
+    yield from ("/", "/config", f"{api}/builds?property=*&limit=20")
+    for build in client.get(f"{api}/builds?limit=20").json()["builds"]:
+        yield f"{api}/builds/{build['buildid']}/properties"
+        steps = client.get(f"{api}/builds/{build['buildid']}/steps").json()["steps"]
+        for step in steps:
+            for log in client.get(f"{api}/steps/{step['stepid']}/logs").json()["logs"]:
+                number = f"{api}/logs/{log['logid']}"
+                yield from (f"{number}/contents", f"{number}/raw", f"{number}/raw_inline")

@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse_if_broken()
             if url.path == "/auth/login":
                 session = self._farm.log_in(self.headers["Authorization"])
-                self._answer(302, {}, cookie=f"TWISTED_SESSION={session}; Path=/")
+                self._answer(302, {}, cookie=f"TWISTED_SESSION={session}; Path=/; Secure; HttpOnly")
                 return
             limit = int(parse_qs(url.query).get("limit", ["1000"])[0])
             self._answer(200, self._farm.collection(self._bench_path(url.path), limit))

@@ -99,6 +99,7 @@ class FakeMaster:
 
     def __init__(self, *, basedir: Path, pool: Pool) -> None:
         self.basedir = str(basedir)
+        self.workers = SimpleNamespace(workers={})
         self.reactor = Clock()
         self.reactor.advance(NOW_S)
         self.requests: list[Request] = []

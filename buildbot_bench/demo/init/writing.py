@@ -15,6 +15,7 @@ from buildbot_bench.demo.certificates import TRUST, make_certificates
 from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
 from buildbot_bench.demo.init.answers import FarmAnswers
 from buildbot_bench.demo.init.files import CERTIFICATES, WORKERS, planned_files, workflow
+from buildbot_bench.plugin.private_files import SESSION_KEY
 from buildbot_bench.workflow import load
 
 LOGIN, SMTP_PASSWORD = "bench.login", "smtp.password"
@@ -53,7 +54,8 @@ def _passwords(answers: FarmAnswers) -> dict[str, str]:
     Raises:
         UsageError: The file with the mail server's password cannot be read.
     """
-    drawn = {name: secrets.token_urlsafe(24) for name in (LOGIN, *(f"{w}.pass" for w in WORKERS))}
+    names = (LOGIN, SESSION_KEY, *(f"{w}.pass" for w in WORKERS))
+    drawn = {name: secrets.token_urlsafe(32) for name in names}
     if answers.mail and answers.mail.password_file:
         try:
             lines = answers.mail.password_file.read_text(encoding="utf-8").splitlines()

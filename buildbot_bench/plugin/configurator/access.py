@@ -15,6 +15,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.listening import listening
 from buildbot_bench.plugin.operations.ports import kind_of, worker_ports
+from buildbot_bench.plugin.rest.access import BenchAuth
 
 _LOG = Logger()
 
@@ -31,6 +32,12 @@ def check_access(config: Mapping[str, Any]) -> None:
         _check_proxy(www)
     if any(getattr(way, "name", None) == _GOOGLE for way in ways):
         _check_google(www, alone=getattr(auth, "name", None) == _GOOGLE)
+    several = (config.get("mq") or {}).get("type") == "wamp"
+    if several and isinstance(auth, BenchAuth) and auth.session_key is None:
+        error(
+            "www: a login at one of several masters is a login at all: let each have the same"
+            " secrets/session.key, made once by `openssl rand -hex 32`"
+        )
     for port in worker_ports(config.get("protocols") or {}):
         where = listening(port)
         if not (where.is_local or where.is_encrypted):

@@ -50,7 +50,7 @@ class NewAbTest:
     """Variants to be compared, the base first, so many `iterations` of each one's first image.
 
     `series` are pairs of testbed and workload. There are at most `images` of each variant, and no
-    further one is booted more often than the first. `limited`: who asked for it may have no more
+    further one is booted more often than the first. `limited`: who pays for it may have no more
     than `untrusted` in bench.yml allows.
     """
 
@@ -71,7 +71,7 @@ class AbTestRow(NewAbTest):
     """A comparison of variants, as stored, with the `further` images that it asked for.
 
     `decided_by` is who approved or rejected the patches; None when nobody had to. `resumed_at` is
-    when it was extended last: what failed before is forgiven.
+    when it was extended last, by `extended_by`: what failed before is forgiven.
     """
 
     id: int
@@ -81,7 +81,13 @@ class AbTestRow(NewAbTest):
     version: int
     decided_by: str | None = None
     resumed_at: float | None = None
+    extended_by: str | None = None
     further: tuple[AbTestImage, ...] = ()
+
+    @property
+    def payer(self) -> str:
+        """On whose account its boots are: who extended it last, else who asked for it."""
+        return self.requester if self.extended_by is None else self.extended_by
 
     @property
     def image_ids(self) -> set[int]:

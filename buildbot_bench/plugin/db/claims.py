@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.core.sharing import PersonPriority, Served
+from buildbot_bench.plugin.db.probes import payer
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, PROBE, PROFILE, SEARCH, SHARE
 from buildbot_bench.plugin.db.sql import fetch_all, insert_unless_known
 from buildbot_bench.plugin.db.states import (
@@ -29,7 +30,7 @@ class ClaimRow:
     """A request for iterations that may still bring something, its kernel, and who asked.
 
     What begins with `search_` is None unless it is of a search, with `ab_test_` unless it is of a
-    comparison.
+    comparison; `budget_of` is whose boots of a day these are, None where nobody is limited.
     """
 
     id: int
@@ -50,9 +51,9 @@ class ClaimRow:
     search_requester: str | None
     search_priority: PersonPriority | None
     ab_test_id: int | None
-    ab_test_requester: str | None
+    ab_test_payer: str | None
     ab_test_priority: PersonPriority | None
-    ab_test_limited: bool | None
+    budget_of: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,22 +70,21 @@ class CaptureClaimRow:
     search_requester: str | None
     search_priority: PersonPriority | None
     ab_test_id: int | None
-    ab_test_requester: str | None
+    ab_test_payer: str | None
     ab_test_priority: PersonPriority | None
-    ab_test_limited: bool | None
+    budget_of: str | None
 
 
 _WHO_ASKED = (
     SEARCH.c.reason.label("search_reason"),
     SEARCH.c.requester.label("search_requester"),
     SEARCH.c.priority.label("search_priority"),
-    AB_TEST.c.requester.label("ab_test_requester"),
+    payer().label("ab_test_payer"),
     AB_TEST.c.priority.label("ab_test_priority"),
-    AB_TEST.c.limited.label("ab_test_limited"),
 )
 _OF_PROBE = (
     *("id", "testbed", "workload", "iterations", "reason", "priority", "state", "attempt"),
-    *("round", "brid", "image_id", "search_id", "ab_test_id"),
+    *("round", "brid", "image_id", "search_id", "ab_test_id", "budget_of"),
 )
 _OF_PROFILE = ("id", "testbed", "state", "attempt", "search_id", "ab_test_id")
 
@@ -113,6 +113,7 @@ def capture_claims(conn: sa.Connection) -> list[CaptureClaimRow]:
             *(PROFILE.c[name] for name in _OF_PROFILE),
             IMAGE.c.state.label("image_state"),
             *_WHO_ASKED,
+            sa.case((AB_TEST.c.limited, payer())).label("budget_of"),
         )
         .join(IMAGE, IMAGE.c.id == PROFILE.c.image_id)
         .outerjoin(SEARCH, SEARCH.c.id == PROFILE.c.search_id)
@@ -140,11 +141,10 @@ def keep_share(conn: sa.Connection, worker: str, claimant: str, span: Served) ->
 
 
 def boots_since(conn: sa.Connection, since_s: float, people: Collection[str]) -> dict[str, int]:
-    """By person the boots of their limited comparisons that testbeds were given since a time."""
+    """By person the boots on their accounts that testbeds were given since a time."""
     query = (
-        sa.select(AB_TEST.c.requester, sa.func.sum(PROBE.c.iterations))
-        .join(PROBE, PROBE.c.ab_test_id == AB_TEST.c.id)
-        .where(AB_TEST.c.requester.in_(people), AB_TEST.c.limited, PROBE.c.issued_at > since_s)
-        .group_by(AB_TEST.c.requester)
+        sa.select(PROBE.c.budget_of, sa.func.sum(PROBE.c.iterations))
+        .where(PROBE.c.budget_of.in_(people), PROBE.c.issued_at > since_s)
+        .group_by(PROBE.c.budget_of)
     )
     return {person: int(boots) for person, boots in conn.execute(query)}

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.schema import CAPTURE, PROBE, PROFILE
+from buildbot_bench.plugin.db.schema import AB_TEST, CAPTURE, PROBE, PROFILE
 from buildbot_bench.plugin.db.sql import (
     by_id,
     compare_and_swap,
@@ -30,12 +30,20 @@ OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL, ProbeReason.SCHEDULE)
 def ensure_probe(conn: sa.Connection, request: ProbeRequest, *, token: str, now: float) -> ProbeRow:
     """The probe of a request, new if nobody made it before; a known one stays as it is.
 
-    `token` names the job of a new one on the lab worker.
+    `token` names the job of a new one on the lab worker. What a comparison asks for is on the
+    account of the one who pays for it at that time.
     """
     columns = values_of(request)
     del columns["name"]
+    of_it = sa.and_(AB_TEST.c.id == request.ab_test_id, AB_TEST.c.limited)
+    columns["budget_of"] = sa.select(payer()).where(of_it).scalar_subquery()
     new = {"token": token, "state": ProbeState.NEW, "attempt": request.round, "created_at": now}
     return ensure(conn, PROBE, ProbeRow, {"key": request.key}, columns | new)
+
+
+def payer() -> sa.ColumnElement[str]:
+    """`AbTestRow.payer` in SQL."""
+    return sa.func.coalesce(AB_TEST.c.extended_by, AB_TEST.c.requester)
 
 
 def probe(conn: sa.Connection, probe_id: int) -> ProbeRow | None:

@@ -210,7 +210,8 @@ class ProbeRow:
     """One request for iterations of one image on one testbed and workload, as stored.
 
     `key`, `serial`, `round` and the ids are a ProbeRequest's; `token` names its job on the lab
-    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared.
+    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared;
+    `budget_of` is the person from whose boots of a day these are, None where nobody is limited.
     """
 
     id: int
@@ -239,6 +240,7 @@ class ProbeRow:
     judgement_id: int | None = None
     serial: int = 0
     round: int = 0
+    budget_of: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

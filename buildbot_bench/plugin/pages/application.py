@@ -23,7 +23,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.calculating import calculate
-from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
+from buildbot_bench.plugin.pages.deferred_resource import DeferredResource, SharedAnswers
 from buildbot_bench.plugin.pages.histories import HistoryTexts
 from buildbot_bench.plugin.pages.library import LibraryPages, chart_library
 from buildbot_bench.plugin.pages.metrics import metrics
@@ -38,6 +38,9 @@ _PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
 _STACKS = re.compile(rb"([0-9]{1,9})\.folded")
 _SCRIPT = re.compile(r"<script><!\[CDATA\[(.*?)\]\]></script>", re.DOTALL)
 
+# The content type and the text of a page; None when there is no such capture.
+Picture = tuple[bytes, str] | None
+
 
 class FlameGraphPages(Resource):
     """One page for each capture and each two of them, made when it is asked for."""
@@ -45,19 +48,22 @@ class FlameGraphPages(Resource):
     def __init__(self, master: Any) -> None:
         super().__init__()
         self._master = master
+        self._answers = SharedAnswers[Picture](master.reactor)
 
     def getChild(self, name: bytes, request: Any) -> Resource:
         """The page of that name."""
-        return _Graph(self._master, name)
+        return _Graph(self._master, name, self._answers)
 
 
 class _Graph(DeferredResource):
-    def __init__(self, master: Any, name: bytes) -> None:
+    def __init__(self, master: Any, name: bytes, answers: SharedAnswers[Picture]) -> None:
         super().__init__(master)
         self._name = name
+        self._answers = answers
 
     async def body(self, request: Any) -> bytes:
-        found = await _made(farm_of(self.master), self._name)
+        farm = farm_of(self.master)
+        found = await self._answers.get(self._name, lambda: _made(farm, self._name))
         if found is None:
             request.setResponseCode(404)
             kind, text = b"text/plain", "this capture does not exist\n"
@@ -78,7 +84,7 @@ def _policy_of(picture: str) -> bytes:
     return f"{style}; script-src {words}; sandbox allow-scripts".encode()
 
 
-async def _made(farm: Farm, name: bytes) -> tuple[bytes, str] | None:
+async def _made(farm: Farm, name: bytes) -> Picture:
     """The content type and the text of a page; None when there is no such capture."""
     if match := _STACKS.fullmatch(name):
         capture = await _capture(farm, match[1])
@@ -224,9 +230,10 @@ class _Page(DeferredResource):
         super().__init__(master)
         self._text = text
         self._kind = kind
+        self._answers = SharedAnswers[str](master.reactor)
 
     async def body(self, request: Any) -> bytes:
-        text = await self._text(farm_of(self.master))
+        text = await self._answers.get(b"", lambda: self._text(farm_of(self.master)))
         request.setHeader(b"content-type", self._kind + b"; charset=utf-8")
         request.setHeader(b"cache-control", b"no-cache")
         return text.encode()

@@ -1,15 +1,48 @@
-"""How what is made for a request is sent, or its failure; it needs no page."""
+"""How what is made for a request is sent, or its failure, and made once for many who ask."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 from twisted.web import server
 from twisted.web.resource import Resource
 
 _LOG = Logger()
+
+KEEP_S = 5.0
+"""Prometheus asks each 15 s, and a person who reloads a page sees no change within less."""
+_MOST_KEPT = 32
+Made = TypeVar("Made")
+
+
+class SharedAnswers(Generic[Made]):
+    """Answers by name, each made for all who ask within some seconds, and one at a time."""
+
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[bytes, tuple[float, Made]] = OrderedDict()
+        self._one_at_a_time = DeferredLock()
+
+    async def get(self, name: bytes, make: Callable[[], Awaitable[Made]]) -> Made:
+        """The answer of that name: the one of the last seconds, else a new one."""
+        answer: Made = await self._one_at_a_time.run(
+            lambda: Deferred.fromCoroutine(self._get(name, make))
+        )
+        return answer
+
+    async def _get(self, name: bytes, make: Callable[[], Awaitable[Made]]) -> Made:
+        made_at, answer = self._kept.pop(name, (-KEEP_S, None))
+        if answer is None or self._clock.seconds() - made_at >= KEEP_S:
+            answer = await make()
+            made_at = self._clock.seconds()
+        self._kept[name] = made_at, answer
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return answer
 
 
 class DeferredResource(Resource):

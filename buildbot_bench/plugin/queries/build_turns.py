@@ -143,6 +143,6 @@ def _of_search(search: SearchRow) -> BuildWish:
 
 
 def _of_comparison(ab_test: AbTestRow) -> BuildWish:
-    claim = Claim(kind=ClaimKind.COMPARISONS, person=ab_test.requester, priority=ab_test.priority)
-    whose = f"comparison {ab_test.id}" + (f" ({ab_test.requester})" if ab_test.requester else "")
+    claim = Claim(kind=ClaimKind.COMPARISONS, person=ab_test.payer, priority=ab_test.priority)
+    whose = f"comparison {ab_test.id}" + (f" ({ab_test.payer})" if ab_test.payer else "")
     return BuildWish(claim=claim, whose=whose, rank=Priority.PERSON)

@@ -38,7 +38,7 @@ class Wish:
         """For what it is, as in `search 12 (ann)`."""
         row = self.row
         if row.ab_test_id is not None:
-            return _of(f"comparison {row.ab_test_id}", row.ab_test_requester)
+            return _of(f"comparison {row.ab_test_id}", row.ab_test_payer)
         if row.search_id is not None:
             return _of(f"search {row.search_id}", row.search_requester)
         return str(self.claim.kind)
@@ -177,18 +177,18 @@ def is_kept_from_workload(wish: Wish, broken: Mapping[SeriesName, Trouble]) -> b
 
 def has_used_up(row: ClaimRow | CaptureClaimRow, used_up: Mapping[str, int]) -> bool:
     """Whether a request is of somebody limited who had their boots of a day."""
-    return bool(row.ab_test_limited) and row.ab_test_requester in used_up
+    return row.budget_of in used_up
 
 
 async def boots_of_a_day(farm: Farm, people: Iterable[str]) -> dict[str, int]:
-    """By person the boots of their limited comparisons within a day; who had none is not there."""
+    """By person the boots on their account within a day; who had none is not there."""
     found: dict[str, int] = await farm.store.boots_since(farm.now() - DAY_S, set(people))
     return found
 
 
 async def _used_up(farm: Farm, wishes: Iterable[Wish]) -> dict[str, int]:
     """By person the boots of a day, of those who may have no more."""
-    people = {wish.row.ab_test_requester or "" for wish in wishes if wish.row.ab_test_limited}
+    people = {wish.row.budget_of for wish in wishes if wish.row.budget_of is not None}
     had = await boots_of_a_day(farm, people) if people else {}
     most = farm.workflow.untrusted.boots_a_day
     return {person: boots for person, boots in had.items() if boots >= most}
@@ -212,7 +212,7 @@ def _claim(row: ClaimRow | CaptureClaimRow) -> Claim:
         kind = ClaimKind.IDLE
     elif row.ab_test_id is not None:
         kind = ClaimKind.COMPARISONS
-        person, priority = row.ab_test_requester or "", row.ab_test_priority or priority
+        person, priority = row.ab_test_payer or "", row.ab_test_priority or priority
     elif reason is ProbeReason.PERSON:
         kind = ClaimKind.BY_HAND
     elif row.search_reason is SearchReason.PERSON:

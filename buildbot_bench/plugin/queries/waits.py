@@ -124,9 +124,9 @@ def _kept_from(
         elif row.image_state is not ImageState.BUILT:
             reason = WaitForBuild(label=row.label)
         elif has_used_up(row, found.used_up):
-            had, most = found.used_up[row.ab_test_requester or ""], farm.workflow.untrusted
+            had, most = found.used_up[row.budget_of or ""], farm.workflow.untrusted
             reason = WaitForDecision(
-                by=f"another day: {row.ab_test_requester} had {had} {iterations[row.testbed]}s"
+                by=f"another day: {row.budget_of} had {had} {iterations[row.testbed]}s"
                 f" within 24 hours, and {most.boots_a_day} are the most"
             )
         elif (trouble := found.broken.get((row.testbed, row.workload))) is not None:

@@ -101,9 +101,13 @@ class ComparisonRequests:
     ) -> Json:
         """Give a comparison more boots or variants, or let it go on; nothing is measured again.
 
+        What it boots from then on is on the account of `requester`. Another's comparison waits
+        neither for the boots of a day nor for the patches of somebody who is not trusted.
+
         Raises:
             UsageError: There is no such comparison, it was rejected, the lab is not the one in
-                which it was measured, or what is asked for does not fit it.
+                which it was measured, or what is asked for does not fit it or is more than
+                somebody who is not trusted may have.
         """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
@@ -111,6 +115,11 @@ class ComparisonRequests:
         if ab_test.state in {AbTestState.REJECTED, AbTestState.CANCELLING}:
             raise UsageError(
                 f"comparison {ab_test_id} is {ab_test.state}", hint="start another one"
+            )
+        if not (trusted or ab_test.ended or requester == ab_test.payer):
+            raise UsageError(
+                f"comparison {ab_test_id} is {ab_test.state} on the account of {ab_test.payer}",
+                hint="extend it when it has ended, or start one of your own",
             )
         item = await item_of_comparison(self._farm, ab_test)
         iterations, images = iterations_of(ab_test, asked, item), images_of(ab_test, asked)
@@ -128,6 +137,12 @@ class ComparisonRequests:
         check_identities([*there, *(_identity(*one) for one in found)])
         rows, held = await self._rows(found, trusted=trusted)
         held = await self._ask_again(ab_test, trusted=trusted) or held
+        if held and requester != ab_test.requester:
+            raise UsageError(
+                f"comparison {ab_test_id} of {ab_test.requester} would wait for approval",
+                hint="start one of your own, whose patches somebody approves",
+            )
+        keeps_priority = trusted or requester == ab_test.payer
         extended = await self._farm.store.change_ab_test(
             ab_test,
             more=rows,
@@ -137,6 +152,9 @@ class ComparisonRequests:
             detail=None,
             ended_at=None,
             resumed_at=self._farm.now(),
+            extended_by=requester,
+            limited=not trusted,
+            priority=ab_test.priority if keeps_priority else PersonPriority.NORMAL,
         )
         if extended is None:
             raise UsageError(f"comparison {ab_test_id} has just changed", hint="ask again")

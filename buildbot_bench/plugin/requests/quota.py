@@ -47,7 +47,7 @@ async def refuse_one_too_many(farm: Farm, requester: str, *, trusted: bool) -> N
     most = farm.workflow.untrusted.comparisons
     if trusted:
         return
-    theirs = [one for one in await farm.store.ab_tests(_OPEN) if one.requester == requester]
+    theirs = [one for one in await farm.store.ab_tests(_OPEN) if one.payer == requester]
     if len(theirs) >= most:
         raise UsageError(
             f"{len(theirs)} of your comparisons run or await approval, and {most} are the most",

@@ -28,7 +28,7 @@ from twisted.web.guard import BasicCredentialFactory
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.sharing import PersonPriority
-from buildbot_bench.plugin.rest.session_key import read_session_key, sign_sessions
+from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key, sign_sessions
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
 
 _LOG = Logger()
@@ -55,7 +55,7 @@ class _BasicWithAddress(BasicCredentialFactory):
 class BenchAuth(CustomAuth):
     """HTTP Basic against the files `<directory>/<user>.login`, each with one password.
 
-    Sessions are signed by the key in `<directory>/session.key`; see session_key.py.
+    Sessions are signed by the key in `<directory>/session.key`, drawn where there is none.
     With `elsewhere`, one of Buildbot's ways to log in by OAuth or a reverse proxy, browsers log in
     there, as `<user>@<place>`; commands bring their passwords as before.
     """
@@ -69,7 +69,7 @@ class BenchAuth(CustomAuth):
         if elsewhere is not None:
             elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
         self._directory = directory
-        self._session_key = read_session_key(directory)
+        self.session_key = read_session_key(directory)
         self._clock = clock
         self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
@@ -78,7 +78,9 @@ class BenchAuth(CustomAuth):
     def reconfigAuth(self, master: Any, new_config: Any) -> None:
         """Buildbot says which master it is for."""
         super().reconfigAuth(master, new_config)
-        sign_sessions(master.www.site, self._session_key)
+        if self.session_key is None:
+            self.session_key = draw_session_key(self._directory)
+        sign_sessions(master.www.site, self.session_key, new_config.buildbotURL)
         if self.elsewhere is not None:
             self.elsewhere.reconfigAuth(master, new_config)
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from buildbot.data import base
 from buildbot.data.exceptions import InvalidPathError, InvalidQueryParameter
 from buildbot.data.resultspec import Filter
+from buildbot.util import bytes2unicode
 from buildbot.util.twisted import async_to_deferred
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
 
@@ -27,6 +28,8 @@ from buildbot_bench.core.limits import LISTED_ROWS
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
+from buildbot_bench.plugin.rest import directories
+from buildbot_bench.plugin.rest.directories import Discreet, hiding
 from buildbot_bench.plugin.rest.sending import ThreadedRequest
 
 Args = dict[str, Any]
@@ -171,15 +174,20 @@ _VERSION = 2
 class ReadableRoot(V2RootResource):
     """The second version of the interface, as Buildbot has it."""
 
-    def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
-        """As Buildbot finds it.
+    @async_to_deferred
+    async def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
+        """As Buildbot finds it; what it tells names no directory.
 
         Raises:
             InvalidPathError: The path is no text: it leads nowhere.
         """
         if not _is_text(request.postpath):
             raise InvalidPathError("Invalid path: it is no UTF-8")
-        return super().getEndpoint(request, method, params)
+        found, kwargs = await super().getEndpoint(request, method, params)
+        return Discreet(found, hiding(self.master)), kwargs
+
+    def _write_rest_error(self, request: Any, msg: str | bytes, errcode: int = 404) -> None:
+        super()._write_rest_error(request, hiding(self.master)(bytes2unicode(msg)), errcode)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
         """As Buildbot reads it.
@@ -213,6 +221,7 @@ class ReadableRoot(V2RootResource):
 def install() -> None:
     """Have Buildbot serve this root; it takes it up when it sets up its web server."""
     RestRootResource.addApiVersion(_VERSION, ReadableRoot)
+    directories.install()
 
 
 def _is_text(parts: Iterable[bytes]) -> bool:

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.unapproved import LOOK_EVERY_S, UnapprovedPatches
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.turns import boots_of_a_day
 from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonQuestion,
     ComparisonRequests,
@@ -194,6 +196,48 @@ async def test_a_guest_has_so_many_boots_a_day(make_farm, master):
     await requests.start(replace(question, iterations=20), "ann", trusted=True)
     master.reactor.advance(DAY_S + 1)
     await requests.extend(number, Extension(more=3), "guest", trusted=False)
+
+
+@pytest.mark.both_databases
+async def test_who_extends_a_comparison_pays_for_its_boots_from_then_on(make_farm):
+    farm = make_farm(("\nmail:", "\nuntrusted: {boots-a-day: 15}\n\nmail:"))
+    requests, store = ComparisonRequests(farm), farm.store
+    question = ComparisonQuestion(variants=("r4", "r4+VIMAGE"), priority=PersonPriority.HIGH)
+    number = (await requests.start(question, "ann"))["comparisonid"]
+
+    async def boots(times: int) -> None:
+        row = await store.ab_test(number)
+        request = ProbeRequest(
+            image_id=row.variants[0].image_id,
+            testbed="apu",
+            workload="forwarding",
+            iterations=times,
+            reason="person",
+            priority=30,
+            ab_test_id=number,
+            serial=len(await store.probes()),
+        )
+        probe = await store.ensure_probe(request, token=str(request.serial), now=farm.now())
+        await store.change_probe(probe, issued_at=farm.now(), state="done")
+
+    await boots(10)
+    ended = await store.ab_test(number)
+    await store.change_ab_test(ended, state="done", ended_at=farm.now())
+    with pytest.raises(UsageError, match="takes 16 boots: your comparisons had 0"):
+        await requests.extend(number, Extension(more=8), "guest", trusted=False)
+    await requests.extend(number, Extension(more=1), "guest", trusted=False)
+    extended = await store.ab_test(number)
+    assert (extended.requester, extended.payer, extended.limited) == ("ann", "guest", True)
+    assert extended.priority is PersonPriority.NORMAL
+    await boots(14)
+    assert await boots_of_a_day(farm, ["ann", "guest"]) == {"guest": 14}
+    with pytest.raises(UsageError, match="had 14 within 24 hours"):
+        await requests.extend(number, Extension(more=1), "guest", trusted=False)
+    with pytest.raises(UsageError, match="is running on the account of guest"):
+        await requests.extend(number, Extension(), "other", trusted=False)
+    await requests.extend(number, Extension(more=1), "ann")
+    await boots(100)
+    assert await boots_of_a_day(farm, ["ann", "guest"]) == {"guest": 14}
 
 
 @pytest.mark.both_databases

@@ -14,10 +14,10 @@ from buildbot_bench.plugin.operations.ports import keep_ports, read_ports
 LOOPBACK = "tcp:8010:interface=127.0.0.1"
 
 
-def complaints(www: dict) -> list[str]:
+def complaints(www: dict, mq: str = "simple") -> list[str]:
     try:
         with capture_config_errors(raise_on_error=True):
-            check_access({"www": www})
+            check_access({"www": www, "mq": {"type": mq}})
     except ConfigErrors as found:
         return list(found.errors)
     return []
@@ -32,6 +32,16 @@ def test_a_header_is_believed_on_a_port_of_this_machine_alone(tmp_path, beside_p
     for port in (8010, "tcp:8010", "tcp:8010:interface=192.0.2.1"):
         (complaint,) = complaints({"port": port, "auth": auth})
         assert "RemoteUserAuth trusts a header that anybody can send" in complaint
+
+
+def test_several_masters_have_a_session_key_in_common(tmp_path) -> None:
+    def told() -> list[str]:
+        return complaints({"port": LOOPBACK, "auth": util.BenchAuth(tmp_path)}, "wamp")
+
+    assert "let each have the same secrets/session.key" in told()[0]
+    (tmp_path / "session.key").write_text("k" * 32)
+    (tmp_path / "session.key").chmod(0o600)
+    assert told() == []
 
 
 def test_names_at_google_have_no_roles(tmp_path) -> None:

@@ -75,6 +75,7 @@ def farm(whole_farm) -> WholeFarm:
     secrets = whole_farm.place.master / "secrets"
     secrets.mkdir()
     (secrets / "bench.login").write_text(SECRET)
+    (secrets / "session.key").write_text(SECRET)
     return whole_farm
 
 
@@ -146,6 +147,7 @@ def test_only_its_owner_reads_a_backup_and_what_is_restored(backup, new_url, tmp
     restore(backup, tmp_path / "new", new_url())
     paths = [backup, *backup.rglob("*"), tmp_path / "new", *(tmp_path / "new").rglob("*")]
     assert (backup / "secrets" / "bench.login") in paths
+    assert [path for path in paths if path.name == "session.key"] == []
     assert [path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
 
 

@@ -9,16 +9,20 @@ from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
+from twisted.internet.defer import Deferred
 from twisted.python.threadable import isInIOThread
+from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
-from buildbot_bench.plugin.pages.application import badge, glossary, state
+from buildbot_bench.plugin.pages.application import _Page, badge, glossary, state
+from buildbot_bench.plugin.pages.deferred_resource import KEEP_S
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
 from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 
+ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 ANSWER = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
 ROW = ExportRow(
@@ -159,3 +163,32 @@ async def test_a_file_of_samples_is_written_while_the_reactor_answers_others():
     text = await written(SimpleNamespace(store=Store()))
     assert len(text.splitlines()) == 2
     assert reading == [False]
+
+
+@ON_SQLITE
+async def test_who_asks_at_once_or_soon_after_gets_one_answer(farm, master):
+    made: list[Deferred[None]] = []
+
+    async def text(asked) -> str:
+        assert asked is farm
+        made.append(Deferred())
+        await made[-1]
+        return f"answer {len(made)}"
+
+    page, told = _Page(master, text, b"text/plain"), []
+
+    def ask(times: int) -> None:
+        for _ in range(times):
+            asked = Deferred.fromCoroutine(page.body(DummyRequest([])))
+            asked.addErrback(lambda failure: failure.type.__name__).addCallback(told.append)
+
+    ask(10)
+    made[0].callback(None)
+    ask(3)
+    assert (len(made), told) == (1, [b"answer 1"] * 13)
+    master.reactor.advance(KEEP_S)
+    ask(2)
+    assert len(made) == 2
+    made[1].errback(OSError("the database is away"))  # it is tried again, and not kept
+    made[2].callback(None)
+    assert told[13:] == ["OSError", b"answer 3"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -13,6 +15,7 @@ from buildbot.plugins import util
 from buildbot.util.service import MasterService
 from buildbot.www.authz import Forbidden
 from buildbot.www.authz.roles import RolesFromUsername
+from buildbot.www.rest import BadJsonRpc2
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.task import Clock
 from twisted.python import log
@@ -20,7 +23,8 @@ from twisted.python.log import textFromEventDict
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.rest import comparisons, searches, testbeds
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
+from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
 from buildbot_bench.plugin.rest.access import (
     APPROVE,
     MOST_PAUSE_S,
@@ -140,43 +144,114 @@ async def readmes_example() -> BenchAuthz:
     exec(example, told)
     resources = connector.DataConnector()
     await resources.setServiceParent(MasterService())
-    for ours in (searches, testbeds, comparisons):
+    for ours in (searches, testbeds, comparisons, incidents, views):
         ours.register(SimpleNamespace(data=resources))
     told["authz"].setMaster(SimpleNamespace(data=resources))
     return told["authz"]
 
 
-@pytest.mark.parametrize(
-    ("path", "action", "who"),
-    [
-        ("bench/searches", "start", {"ann", "bob"}),
-        ("bench/searches/1", "mark", {"ann", "bob"}),
-        ("bench/testbeds/apu2", "release", {"ann", "bob"}),
-        ("bench/comparisons", "start", {"ann", "bob", "carol"}),
-        ("bench/comparisons/1", "extend", {"ann", "bob", "carol"}),
-        ("bench/comparisons/1", "cancel", {"ann", "bob"}),
-        ("bench/comparisons/1", "approve", {"ann", "bob"}),
-        ("bench/searches", "get", {"ann", "bob", "carol", "dave"}),
-    ],
-)
-async def test_who_may_do_what_by_the_readmes_example(path, action, who):
-    authz, allowed = await readmes_example(), set()
-    for user in ("ann", "bob", "carol", "dave"):
+# What somebody may do to what ann asked for, by the roles of the readers' example: ann has `bench`
+# and `approve`, bob `bench`, carol `try`, dave none. R: the farm refuses it for what it would do.
+TABLE = {
+    ("bench/searches", "get"): "ann bob carol dave",
+    ("bench/searches", "start"): "ann bob",
+    ("bench/searches", "forecast"): "ann bob",
+    ("bench/searches/1", "cancel"): "ann bob",
+    ("bench/searches/1", "mark"): "ann bob",
+    ("bench/searches/1", "measure"): "ann bob",
+    ("bench/judgements/1", "mark"): "ann bob",
+    ("bench/incidents/1", "mark"): "ann bob",
+    ("bench/testbeds/apu2", "release"): "ann bob",
+    ("bench/comparisons", "start"): "ann bob carol",
+    ("bench/comparisons/1", "extend"): "ann bob carol",
+    ("bench/comparisons/1", "cancel"): "ann bob",
+    ("bench/comparisons/1", "approve"): "ann bob",  # bob is refused by the resource itself
+    ("bench/comparisons/1", "reject"): "ann bob",
+    ("builders/1", "force"): "ann bob",
+    ("buildrequests/1", "cancel"): "ann bob",
+    ("builds/1", "stop"): "ann bob",
+    ("builds/1", "rebuild"): "ann bob",
+    ("workers/1", "stop"): "ann bob",
+}
+USERS = ("ann", "bob", "carol", "dave")
+
+
+@pytest.mark.parametrize(("path", "action"), TABLE)
+async def test_who_may_do_what_by_the_readmes_example(path, action):
+    authz, allowed = await readmes_example(), []
+    for user in USERS:
         try:
             await authz.assertUserAllowed(tuple(path.split("/")), action, {}, {"username": user})
         except Forbidden:
             continue
-        allowed.add(user)
-    assert allowed == who
+        allowed.append(user)
+    assert " ".join(allowed) == TABLE[path, action]
 
 
-async def test_who_may_approve_by_the_readmes_example():
-    authz, allowed = await readmes_example(), {}
-    for user in ("ann", "bob", "carol"):
-        params: dict = {}
-        await authz.assertUserAllowed(("bench", "comparisons"), "start", params, {"username": user})
-        allowed[user] = may(params, APPROVE)
-    assert allowed == {"ann": True, "bob": False, "carol": False}
+async def test_no_action_of_a_resource_of_ours_is_missing_in_the_table():
+    for resources in (comparisons, incidents, searches, testbeds, views):
+        source = inspect.getsource(resources)
+        acted = re.findall(
+            r'case (".*?"):|action != "(\w+)"|^ +"(\w+)": lambda', source, re.MULTILINE
+        )
+        actions = {word for some in acted for word in re.findall(r"\w+", " ".join(some))}
+        assert actions <= {action for _, action in TABLE}
+
+
+PATCH = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+{user}\n"
+MORE, WITH_PATCH = {"more": 1}, {"variants": ["r4+file:p"]}
+START = {"variants": ["r4", "r6"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "state", "answers"),
+    [
+        # ann's own, bob's, carol's and dave's request: y is done, R refused for what it would do.
+        (("start", START), "", "y y y 403"),
+        (("start", START | {"priority": "high"}), "", "y y 403 403"),
+        (("extend", MORE), "done", "y y y 403"),
+        (("extend", MORE), "running", "y R R 403"),
+        (("extend", MORE), "own", "y y y 403"),
+        (("extend", MORE), "cancelled", "y y y 403"),
+        (("extend", WITH_PATCH), "done", "y R R 403"),
+        (("extend", WITH_PATCH), "own", "y y y 403"),
+        (("cancel", {}), "running", "y y 403 403"),
+        (("cancel", {}), "own", "y y 403 403"),
+        (("approve", {}), "awaiting approval", "y 403 403 403"),
+        (("reject", {}), "awaiting approval", "y 403 403 403"),
+    ],
+)
+async def test_who_may_do_what_to_whose_comparison(farm, master, asked, state, answers):
+    (action, args), authz = asked, await readmes_example()
+    store, answered = farm.store, []
+    for user in USERS:
+        path = ("bench", "comparisons")
+        if action != "start":
+            question = comparisons.question_of(START | {"owner": user})
+            owner = user if state == "own" else "ann"
+            made = await ComparisonRequests(farm).start(question, owner)
+            row = await store.ab_test(made["comparisonid"])
+            ended = farm.now() if state in {"done", "cancelled"} else None
+            was = "running" if state == "own" else state
+            await store.change_ab_test(row, state=was, ended_at=ended)
+            path = (*path, str(row.id))
+        endpoint, kwargs = authz.master.data.getEndpoint(path)
+        endpoint.master = master
+        params = {**args, "owner": user}
+        if args is WITH_PATCH:
+            body = base64.b64encode(PATCH.format(user=user).encode()).decode()
+            params["patches"] = {"p": body}
+        try:
+            await authz.assertUserAllowed(path, action, params, {"username": user})
+            await endpoint.control(action, params, kwargs)
+        except (Forbidden, BadJsonRpc2) as refused:
+            answered.append("403" if isinstance(refused, Forbidden) else "R")
+            continue
+        answered.append("y")
+        newest = (await store.ab_tests())[0]
+        if action in {"start", "extend"}:
+            assert (newest.payer, newest.limited) == (user, user != "ann")
+    assert " ".join(answered) == answers
 
 
 def asked(auth, user: bytes, password: bytes, address: str = "203.0.113.9") -> list[object]:

@@ -129,7 +129,8 @@ async def answered(master, path: str):
 async def got(master, path: str) -> tuple[int, bytes]:
     """Status and body of a page under plugins/bench."""
     pages = BenchPages()
-    pages.setMaster(SimpleNamespace(data=SimpleNamespace(getResourceType=lambda _: 1)))
+    told = SimpleNamespace(getResourceType=lambda _: 1)
+    pages.setMaster(SimpleNamespace(data=told, reactor=master.reactor))
     for child in pages.resource.children.values():
         for name in ("master", "_master"):
             if hasattr(child, name):

@@ -9,6 +9,7 @@ import pytest
 from buildbot.config.errors import ConfigErrors, capture_config_errors
 from buildbot.www.service import BuildbotSession, BuildbotSite
 from twisted.web.resource import Resource
+from twisted.web.test.requesthelper import DummyChannel
 
 from buildbot_bench.plugin.rest.access import BenchAuth
 
@@ -21,9 +22,10 @@ def write(directory: Path, key: str, mode: int = 0o600) -> None:
     path.chmod(mode)
 
 
-def configured(directory: Path, site: BuildbotSite) -> BuildbotSite:
+def configured(directory: Path, site: BuildbotSite, url: str = "http://x/") -> BuildbotSite:
     """The site as Buildbot configures it: first who logs in, then the key of its database."""
-    BenchAuth(directory).reconfigAuth(SimpleNamespace(www=SimpleNamespace(site=site)), None)
+    master = SimpleNamespace(www=SimpleNamespace(site=site))
+    BenchAuth(directory).reconfigAuth(master, SimpleNamespace(buildbotURL=url))
     site.setSessionSecret(BUILDBOTS)
     return site
 
@@ -44,11 +46,31 @@ def test_the_key_of_the_file_signs_and_not_that_of_the_database(tmp_path, site) 
         site.getSession(forger.makeSession().uid)
 
 
-def test_without_a_file_it_is_buildbots_also_after_a_reconfiguration(tmp_path, site) -> None:
-    write(tmp_path, KEY)
-    configured(tmp_path, site)
-    (tmp_path / "session.key").unlink()
-    assert configured(tmp_path, site).session_secret == BUILDBOTS
+def test_without_a_file_one_is_drawn_and_not_that_of_the_database(tmp_path, site) -> None:
+    drawn = configured(tmp_path, site).session_secret
+    path = tmp_path / "session.key"
+    assert (path.read_text().strip(), path.stat().st_mode & 0o777) == (drawn, 0o600)
+    assert drawn != BUILDBOTS
+    assert configured(tmp_path, site).session_secret == drawn
+
+
+def test_a_key_that_cannot_be_kept_is_not_that_of_the_database(tmp_path, site) -> None:
+    drawn = configured(tmp_path / "missing", site).session_secret
+    assert len(drawn) == 64
+    assert configured(tmp_path / "missing", site).session_secret != drawn
+
+
+@pytest.mark.parametrize(("url", "secure"), [("https://x/", True), ("http://x/", False)])
+def test_no_script_and_no_other_site_has_the_cookie(tmp_path, site, url, secure) -> None:
+    request = configured(tmp_path, site, url).requestFactory(DummyChannel())
+    request.site, request.sitepath = site, []
+    session = request.getSession()
+    session.updateSession(request)
+    assert len(request.cookies) == 2
+    for cookie in request.cookies:
+        _, *attributes = cookie.split(b"; ")
+        assert {b"HttpOnly", b"SameSite=lax"} <= set(attributes)
+        assert (b"Secure" in attributes) is secure
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ AB_TEST = sa.Table(
     sa.Column("images", sa.Integer, nullable=False, server_default="1"),
     sa.Column("priority", choice(PersonPriority), nullable=False, server_default="normal"),
     sa.Column("limited", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("extended_by", HostileText),
     sa.Index(None, "state"),
     sa.Index(None, "requester"),
 )
@@ -193,6 +194,7 @@ PROBE = sa.Table(
     sa.Column("judgement_id", sa.ForeignKey("bench_judgement.id")),
     sa.Column("serial", sa.Integer, nullable=False, server_default="0"),
     sa.Column("round", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("budget_of", HostileText),
     sa.Index(None, "token"),
     sa.Index(None, "state", "judged"),
     sa.Index(None, "search_id"),
@@ -202,6 +204,7 @@ PROBE = sa.Table(
     # Few of many: what was asked for and gave nothing.
     few("bench_probe_undone", "state", "testbed", "workload", where=UNDONE),
     few("bench_probe_failed", "failure_kind", "image_id", where=FAILED),
+    few("bench_probe_budget", "budget_of", "issued_at", where="budget_of IS NOT NULL"),
 )
 
 ITERATION = sa.Table(
