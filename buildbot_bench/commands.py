@@ -2,7 +2,9 @@
 
 Only bench-build and bench-lab run on the standard library. Each of the others needs what the
 package itself requires, and some an extra of pyproject.toml besides: a command is started when all
-distributions of these are installed.
+distributions of these are installed. What a command says of itself (`--help`, `--version`) needs
+none of them: each module that is started here imports the standard library alone, and what does
+the work when the command line has been read.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ _USAGE = 2
 # Before all else: the completion of a command is there whatever it lacks.
 _PRINT_COMPLETION = "--print-completion"
 _COMPLETIONS = {"bash": "{}", "fish": "{}.fish", "zsh": "_{}"}
+_OF_ITSELF = {"-h", "--help", "--version"}
 # The extra of what is required without one.
 _BASE = ""
 # A line of the metadata: `rich>=13`, or `psycopg[binary]>=3.1; extra == 'postgresql'`.
@@ -40,9 +43,10 @@ def start(command: str, module: str, extra: str = _BASE) -> int:
     """
     if sys.argv[1:2] == [_PRINT_COMPLETION]:
         return _print_completion(command, sys.argv[2:])
-    needed = [name for one in dict.fromkeys((_BASE, extra)) for name in _required(one)]
-    if missing := [name for name in needed if not _is_installed(name)]:
-        return _refuse(command, missing, extra)
+    if _OF_ITSELF.isdisjoint(sys.argv[1:]):
+        needed = [name for one in dict.fromkeys((_BASE, extra)) for name in _required(one)]
+        if missing := [name for name in needed if not _is_installed(name)]:
+            return _refuse(command, missing, extra)
     try:
         main: Callable[[], int] = import_module(f"{_PACKAGE}.{module}").main
         return main()

@@ -8,14 +8,13 @@ from importlib import import_module
 
 from buildbot_bench.cli.local_arguments import bisect_parser, compare_parser
 from buildbot_bench.cli.ministat import USAGE
-from buildbot_bench.core.ab_test import DEFAULT_IMAGES
 
 # The module of each command in which a function `_parser` makes its parser.
 _MODULES = {
     "bench-bisect": "cli.arguments",
     "bench-build": "build.cli",
     "bench-compare": "cli.compare_arguments",
-    "bench-farm": "demo.cli",
+    "bench-farm": "demo.command",
     "bench-import": "plugin.importing.command",
     "bench-lab": "lab.cli",
 }
@@ -33,7 +32,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 
 def local_parsers() -> dict[str, argparse.ArgumentParser]:
     """Those that read the command lines with `--local`, by the names of their commands."""
-    return {"bench-bisect": bisect_parser(), "bench-compare": compare_parser(DEFAULT_IMAGES)}
+    return {"bench-bisect": bisect_parser(), "bench-compare": compare_parser()}
 
 
 def completed() -> dict[str, argparse.ArgumentParser]:

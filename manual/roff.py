@@ -28,12 +28,11 @@ def page(
         f'.TH {_quoted(name.upper())} 1 "" "Buildbot Bench" "User Commands"',
         *(".SH NAME", f"{_text(name)} \\- {_text(first.rstrip('.'))}"),
         *(".SH SYNOPSIS", *_literal(synopsis(parser))),
-        *(_literal(synopsis(local)) if local else ()),
         *(".SH DESCRIPTION", _text(about)),
+        *(_without_a_farm(local) if local else ()),
         *_options(parser),
         *_commands(parser),
         *_epilog(parser.epilog or ""),
-        *(_without_a_farm(local) if local else ()),
         *(".SH SEE ALSO", ",\n".join(f".BR {_text(one)} (1)" for one in also).replace(",\n", "\n")),
     ]
     return "\n".join(lines) + "\n"

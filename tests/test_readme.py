@@ -232,3 +232,10 @@ def test_the_release_has_its_section_or_is_to_come() -> None:
     changes = (CHECKOUT / "CHANGELOG.md").read_text()
     told = re.findall(r"^## ([\d.]+)", changes, re.MULTILINE)
     assert version in told or f"*Unreleased* becomes {version}" in changes
+
+
+def test_the_readme_says_what_sets_everything_up_and_how_long_it_takes() -> None:
+    section = README.read_text().partition("## See it")[2].partition("\n## ")[0]
+    for command, time in (("make demo", "two to three minutes"), ("make test", "half an hour")):
+        assert f"$ {command}" in section
+        assert time in " ".join(section.partition(f"`{command}`")[2].partition("`make")[0].split())

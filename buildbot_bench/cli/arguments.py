@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.cli.local_arguments import bisect_parser
 from buildbot_bench.cli.options import (
     FarmAccess,
     add_farm_options,
@@ -15,12 +16,14 @@ from buildbot_bench.cli.options import (
     add_priority,
     add_repository,
     add_version,
+    begin_with_local,
     command_parser,
     farm_access,
     in_repository,
     is_local,
     known_number,
     refuse_beside_known,
+    refuse_local_options,
     two_of,
 )
 from buildbot_bench.cli.requests import (
@@ -35,12 +38,16 @@ from buildbot_bench.cli.requests import (
 from buildbot_bench.core.errors import UsageError
 
 _DESCRIPTION = """\
-Find the commit between two revisions that changed how many packets per second
-the kernel forwards, or what else a testbed measures. The farm builds and boots
-what it needs, or runs it; this command asks, waits and prints what was found."""
+Find the commit between two revisions that made a program slower or faster. With
+--local it is built and run here, on this machine. Without, a farm is asked: it
+builds and boots kernels, or runs commands; this command waits for the answer."""
 
 _EPILOG = """\
-examples:
+examples without a farm:
+  bench-bisect --local v1.0 v1.1 --build make --run ./bench
+  bench-bisect --local main~50 main --run './bench.sh' --value last-number
+
+examples on a farm:
   bench-bisect r311848 r313448 --dry-run   what would it cost?
   bench-bisect r311848 r313448             search; Ctrl-C leaves it running
   bench-bisect n245062 main --testbed apu2 --workload pf-statefull
@@ -62,6 +69,7 @@ exit status:
 The answer goes to standard output, everything else to standard error."""
 
 # These say how a search is to begin: beside --follow and its like they would be passed over.
+_USUAL = ("--build", "--run", "--value", "--min-effect", "--skip", "--dry-run", "--html", "--json")
 _FOR_START_ONLY = {
     "repository": "--repository",
     "testbed": "--testbed",
@@ -83,12 +91,14 @@ class BisectCommand:
     farm: FarmAccess
 
 
-def parse_command(argv: Sequence[str] | None, environ: Mapping[str, str]) -> BisectCommand:
+def parse_command(argv: Sequence[str], environ: Mapping[str, str]) -> BisectCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
-    options = _parser().parse_args(argv)
-    return BisectCommand(
-        request=_request(options), json=options.json, farm=farm_access(options, environ)
-    )
+    parser = _parser()
+    refuse_local_options(argv, parser, bisect_parser())
+    options = parser.parse_args(argv)
+    request = _request(options)
+    farm = farm_access(options, environ, starts=isinstance(request, StartSearch))
+    return BisectCommand(request=request, json=options.json, farm=farm)
 
 
 def asks_no_farm(argv: Sequence[str]) -> bool:
@@ -99,7 +109,9 @@ def asks_no_farm(argv: Sequence[str]) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "bench-bisect",
-        usage="bench-bisect OLD NEW [options]\n"
+        usage="bench-bisect --local OLD NEW --run COMMAND [--build COMMAND] [options]\n"
+        "       bench-bisect --local OLD NEW [--workload NAME] [options]\n"
+        "       bench-bisect OLD NEW [options]\n"
         "       bench-bisect --follow ID | --cancel ID | --list [options]\n"
         "       bench-bisect --mark ID expected|noise|fixed REV|again|withdrawn [options]\n"
         "       bench-bisect --release TESTBED [--false-alarm] [options]",
@@ -110,25 +122,21 @@ def _parser() -> argparse.ArgumentParser:
     add_version(parser)
     _add_search_options(parser)
     _add_known_searches(parser)
-    parser.add_argument(
-        "--false-alarm",
-        action="store_true",
-        help="with --release: nothing was wrong, the measurements in quarantine count",
-    )
     add_farm_options(parser)
+    begin_with_local(parser, bisect_parser(), usual=_USUAL)
     return parser
 
 
 def _help_on_ends() -> str:
     return (
-        "the ends of the range, as r311848 (Subversion), n245062 (commit count), "
-        "stable/14-n267886 (that of a branch), a commit hash, a tag, a branch or main~3; "
-        "NEW is itself suspected, OLD is not"
+        "the ends of the range, as git names them; on a farm also as r311848 (Subversion), "
+        "n245062 (commit count) or stable/14-n267886 (that of a branch). NEW is itself "
+        "suspected, OLD is not"
     )
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the search")
+    group = parser.add_argument_group("on a farm: the search")
     add_repository(group)
     group.add_argument("--testbed", metavar="T", help="where to measure (default: the farm's)")
     group.add_argument("--workload", metavar="W", help="what to measure (default: the farm's)")
@@ -148,7 +156,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_known_searches(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("searches of the farm")
+    group = parser.add_argument_group("on a farm: known searches")
     kinds = group.add_mutually_exclusive_group()
     add_follow_and_cancel(kinds, "search", "bench-bisect")
     kinds.add_argument(
@@ -160,6 +168,11 @@ def _add_known_searches(parser: argparse.ArgumentParser) -> None:
     )
     kinds.add_argument("--list", action="store_true", help="show the newest ones")
     kinds.add_argument("--release", metavar="TESTBED", help="end a testbed's quarantine instead")
+    group.add_argument(
+        "--false-alarm",
+        action="store_true",
+        help="with --release: nothing was wrong, the measurements in quarantine count",
+    )
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -193,7 +206,7 @@ def _mark(options: argparse.Namespace) -> MarkSearch:
 
 
 def _start(options: argparse.Namespace) -> StartSearch:
-    example = "bench-bisect r311848 r313448"
+    example = "bench-bisect --local v1.0 v1.1 --run ./bench`, or on a farm `bench-bisect r1 r9"
     ends = two_of(options.revisions, sort="revisions", what="search", example=example)
     old, new = (in_repository(options.repository, end) for end in ends)
     return StartSearch(

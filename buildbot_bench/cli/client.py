@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 import httpx
 
-from buildbot_bench.cli.credentials import Credentials
+from buildbot_bench.cli.credentials import Credentials, kept_login, read_credentials
+from buildbot_bench.cli.options import NO_FARM, FarmAccess
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import long_line
 
@@ -55,6 +56,10 @@ class FarmUnreachableError(InfraError):
     """The farm does not answer, or not now: the same request may succeed later."""
 
 
+class NoFarmError(FarmUnreachableError):
+    """Nobody listens there: the request was not sent."""
+
+
 class FarmClient:
     """A farm's searches and comparisons, as a context manager that closes its connections.
 
@@ -64,8 +69,11 @@ class FarmClient:
     nothing in it is to be trusted on a terminal.
     """
 
-    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self, url: str, credentials: Credentials | None = None, *, absent: str = NO_FARM
+    ) -> None:
         self.url = url.rstrip("/")
+        self._absent = absent
         self._credentials = credentials
         self._logged_in = False
         try:
@@ -224,9 +232,9 @@ class FarmClient:
         try:
             return self._http.request(method, path, **arguments)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
-            raise FarmUnreachableError(
+            raise NoFarmError(
                 f"no farm answers at {self.url}: {_reason(error)}",
-                hint="start it with `make farm` or name it with --farm URL",
+                hint=self._absent,
             ) from error
         except httpx.RequestError as error:
             raise FarmUnreachableError(
@@ -273,6 +281,12 @@ class FarmClient:
         return InfraError(
             f"{self.url} does not answer as a farm does: {detail}", hint="check --farm"
         )
+
+
+def farm_at(access: FarmAccess) -> FarmClient:
+    """The farm, to be asked by who is named, or else as was logged in there before."""
+    named = read_credentials(access.user, access.password_file)
+    return FarmClient(access.url, named or kept_login(access.url), absent=access.absent)
 
 
 def _reason(error: Exception) -> str:

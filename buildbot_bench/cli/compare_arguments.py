@@ -18,6 +18,7 @@ from buildbot_bench.cli.comparison_requests import (
     ListComparisons,
     StartComparison,
 )
+from buildbot_bench.cli.local_arguments import compare_parser
 from buildbot_bench.cli.options import (
     FarmAccess,
     add_farm_options,
@@ -27,26 +28,25 @@ from buildbot_bench.cli.options import (
     add_priority,
     add_repository,
     add_version,
+    begin_with_local,
     command_parser,
     farm_access,
     in_repository,
     is_local,
     known_number,
     refuse_beside_known,
+    refuse_local_options,
 )
-from buildbot_bench.core.ab_test import DEFAULT_IMAGES, MOST_IMAGES, check_written
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
 
 _DESCRIPTION = """\
-Compare kernels, each a revision with or without changes: the farm builds all,
-boots them in turns (A B B A ..., A B C C B A ...) and compares each NEW with
-BASE by the farm's model of noise and by Student's t. BASE is the reference;
-there may be up to 15 of NEW. Below 10 % a verdict stands on two images of each
-at least, linked in different orders: the farm builds as many as it needs.
-On a testbed that runs commands, a boot of a kernel is a run of a build."""
+Compare revisions of a program by what a command takes or prints. With --local
+they are built and run here, on this machine. Without, a farm is asked: it builds
+and boots kernels, each a revision with or without changes."""
 
 _EPILOG = """\
-a variant is a revision and its changes:
+on a farm a variant is a revision and its changes:
   r317849  n245062  HASH  TAG  BRANCH   a commit
   stable/14~3  stable/14-n267886        one of a branch
   r299288+D8526                         with the patch of a review
@@ -56,7 +56,18 @@ a variant is a revision and its changes:
   r317849+nooptions:INVARIANTS          without one
   r311848+sysctl:NAME=VALUE             with a tunable set; nothing is built
 
-examples:
+how a farm compares:
+  It builds all, boots them in turns (A B B A ..., A B C C B A ...) and compares
+  each NEW with BASE by its model of noise and by Student's t. There may be up to
+  15 of NEW. Below 10 % a verdict stands on two images of each at least, linked in
+  different orders: the farm builds as many as it needs. On a testbed that runs
+  commands, a boot of a kernel is a run of a build.
+
+examples without a farm:
+  bench-compare --local main my-branch --build make --run ./bench
+  bench-compare --local v1.0 v1.1 v1.2 --build make --run './bench big' -n 10
+
+examples on a farm:
   bench-compare r317849 r317849+VIMAGE
   bench-compare r311848 r311849 r313448 --label r313448=IFLIB
   bench-compare main main+file:my.patch --workload forwarding -n 10
@@ -76,6 +87,7 @@ exit status:
 The answer goes to standard output, everything else to standard error."""
 
 DECISIONS = ("approve", "reject")
+_USUAL = ("--build", "--run", "--value", "-n", "--min-effect", "--dry-run", "--html", "--markdown")
 
 # These say how a comparison is to begin: beside --follow and its like they would be passed over.
 _FOR_START_ONLY = {
@@ -107,14 +119,17 @@ class CompareCommand:
     farm: FarmAccess
 
 
-def parse_compare(argv: Sequence[str] | None, environ: Mapping[str, str]) -> CompareCommand:
+def parse_compare(argv: Sequence[str], environ: Mapping[str, str]) -> CompareCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    refuse_local_options(argv, parser, compare_parser())
+    options = parser.parse_args(argv)
+    request = _request(options)
     return CompareCommand(
-        request=_request(options),
+        request=request,
         form="json" if options.json else "markdown" if options.markdown else "text",
         output=_output(options.output),
-        farm=farm_access(options, environ),
+        farm=farm_access(options, environ, starts=isinstance(request, StartComparison)),
     )
 
 
@@ -126,23 +141,31 @@ def asks_no_farm(argv: Sequence[str]) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "bench-compare",
-        usage="bench-compare BASE NEW [NEW ...] [options]\n"
+        usage="bench-compare --local BASE NEW [NEW ...] --run COMMAND [--build COMMAND] [options]\n"
+        "       bench-compare --local BASE NEW [NEW ...] [--workload NAME] [options]\n"
+        "       bench-compare BASE NEW [NEW ...] [options]\n"
         "       bench-compare --extend ID [NEW ...] [-n +N] [options]\n"
         "       bench-compare --follow ID | --cancel ID | --list [options]\n"
         "       bench-compare --approve ID | --reject ID [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument("variants", nargs="*", metavar="VARIANT", help="see below")
+    parser.add_argument(
+        "variants",
+        nargs="*",
+        metavar="VARIANT",
+        help="a revision, the first one BASE; on a farm see below",
+    )
     add_version(parser)
     _add_comparison_options(parser)
     _add_answer_options(parser)
     add_farm_options(parser)
+    begin_with_local(parser, compare_parser(), usual=_USUAL)
     return parser
 
 
 def _add_comparison_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the comparison")
+    group = parser.add_argument_group("on a farm: the comparison")
     add_repository(group)
     for name in ("testbed", "workload"):
         group.add_argument(
@@ -224,6 +247,8 @@ def _request(options: argparse.Namespace) -> ComparisonRequest:
 
 
 def _start(options: argparse.Namespace) -> StartComparison:
+    from buildbot_bench.core.ab_test import check_written  # noqa: PLC0415 - not for --help
+
     labels = labels_of(options.label)
     check_written(options.variants, labels)
     boots: BootsWanted | None = options.iterations

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.cli.comparison_requests import BootsWanted
-from buildbot_bench.core.ab_test import MOST_IMAGES
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.limits import MOST_IMAGES
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 
@@ -70,6 +69,8 @@ def packed(text: str, patches: dict[str, bytes]) -> str:
 def _read(change: Change, patches: dict[str, bytes]) -> Change:
     if not isinstance(change, PatchFile):
         return change
+    from buildbot_bench.core.patch import check_patch  # noqa: PLC0415 - not for --help
+
     path = Path(change.name).expanduser()
     try:
         body = path.read_bytes()

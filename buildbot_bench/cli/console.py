@@ -9,10 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from buildbot_bench.cli.client import FarmClient
-from buildbot_bench.cli.credentials import kept_login, read_credentials
 from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.options import FarmAccess
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line, writable
 
@@ -32,12 +29,6 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
         # Whoever reads has had enough; Python's own last flush must not complain of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.NOBODY_READS
-
-
-def farm_at(access: FarmAccess) -> FarmClient:
-    """The farm, to be asked by who is named, or else as was logged in there before."""
-    named = read_credentials(access.user, access.password_file)
-    return FarmClient(access.url, named or kept_login(access.url))
 
 
 def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:

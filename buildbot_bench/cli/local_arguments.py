@@ -11,7 +11,7 @@ from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
 from buildbot_bench.cli.local_options import add_local_options, positive
 from buildbot_bench.cli.options import command_parser
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.limits import MIB
+from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
 from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable, words_of
 from buildbot_bench.local.recipe import BuildStep
 
@@ -139,7 +139,7 @@ def bisect_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
+def parse_local_compare(argv: Sequence[str], *, images: int = DEFAULT_IMAGES) -> LocalOptions:
     """What is asked; SystemExit(0) after --help and --version.
 
     `images` is how many of each there may be at most, unless it is said.
@@ -147,7 +147,7 @@ def parse_local_compare(argv: Sequence[str], *, images: int) -> LocalOptions:
     return _options(compare_parser(images).parse_args(argv), argv)
 
 
-def compare_parser(images: int) -> argparse.ArgumentParser:
+def compare_parser(images: int = DEFAULT_IMAGES) -> argparse.ArgumentParser:
     """What reads the command line of a comparison without a farm."""
     parser = command_parser(
         "bench-compare --local",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
-from buildbot_bench.cli.console import answer, exit_status_of, say
+from buildbot_bench.cli.console import answer, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.live import LiveDisplay, can_redraw
-from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_bisect
+from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_expected import search_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
@@ -46,11 +46,9 @@ NAME = "bench-bisect"
 _MOST_COLUMNS = 200  # of a line of a command's output
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the command with its arguments, without its name; returns the exit status."""
-    return exit_status_of(
-        "bench-bisect", lambda: told_in_lines("bench-bisect", lambda: _main(argv))
-    )
+def run(options: LocalOptions) -> int:
+    """Do what the command line says; returns the exit status."""
+    return told_in_lines(NAME, lambda: _run(options))
 
 
 def told_in_lines(name: str, work: Callable[[], int]) -> int:
@@ -77,8 +75,7 @@ def say_with_output(name: str, error: BenchError, next_step: str) -> None:
     say(f"{name}: {next_step}")
 
 
-def _main(argv: Sequence[str]) -> int:
-    options = parse_local_bisect(argv)
+def _run(options: LocalOptions) -> int:
     git = Git.around(options.repository.absolute())
     task = task_of(options, git)
     search = _search(options, task, Revisions(git=git))

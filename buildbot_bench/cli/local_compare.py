@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
 from buildbot_bench.cli.comparison_view import comparison_view
-from buildbot_bench.cli.console import answer, exit_status_of, say
+from buildbot_bench.cli.console import answer, say
 from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, parse_local_compare
+from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_bisect import (
     campaign_of,
     say_with_output,
@@ -20,7 +19,6 @@ from buildbot_bench.cli.local_expected import comparison_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.ab_test import (
-    DEFAULT_IMAGES,
     MAX_VARIANTS,
     AbTestReport,
     BootLimits,
@@ -41,13 +39,12 @@ from buildbot_bench.local.revisions import Revisions
 NAME = "bench-compare"
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the command with its arguments, without its name; returns the exit status."""
-    return exit_status_of(NAME, lambda: told_in_lines(NAME, lambda: _main(argv)))
+def run(options: LocalOptions) -> int:
+    """Do what the command line says; returns the exit status."""
+    return told_in_lines(NAME, lambda: _run(options))
 
 
-def _main(argv: Sequence[str]) -> int:
-    options = parse_local_compare(argv, images=DEFAULT_IMAGES)
+def _run(options: LocalOptions) -> int:
     git = Git.around(options.repository.absolute())
     revisions = Revisions(git=git)
     task = task_of(options, git)

@@ -19,14 +19,22 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     add_version(parser)
     parser.add_argument("--local", action="store_true", help=argparse.SUPPRESS)
     group = parser.add_argument_group("what is built and measured")
-    group.add_argument("--build", default="", metavar="COMMAND", help="for sh, in a fresh worktree")
-    group.add_argument("--run", metavar="COMMAND", help="words, as a shell splits them")
+    group.add_argument(
+        "--build", default="", metavar="COMMAND", help="what builds a revision, a line for sh"
+    )
+    group.add_argument(
+        "--run", metavar="COMMAND", help="what is measured, split into words as by sh"
+    )
     group.add_argument("--shell", action="store_true", help="give --run to sh")
-    group.add_argument("--value", metavar="V", help="what is measured: see below (default: wall)")
+    group.add_argument(
+        "--value",
+        metavar="V",
+        help="wall, instructions, last-number, json:KEY, regex:... (default: wall)",
+    )
     group.add_argument("--unit", metavar="U", help="of the value, as MB/s")
     better = group.add_mutually_exclusive_group()
-    better.add_argument("--lower-is-better", action="store_true")
-    better.add_argument("--higher-is-better", action="store_true")
+    better.add_argument("--lower-is-better", action="store_true", help="of the value")
+    better.add_argument("--higher-is-better", action="store_true", help="of the value")
     group.add_argument("--exact", action="store_true", help="the value is counted, and repeats")
     group.add_argument(
         "--artefact",

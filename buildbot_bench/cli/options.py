@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
@@ -15,6 +17,12 @@ from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.version import ShowVersion
 
 DEFAULT_FARM = "http://localhost:8010"
+NO_FARM = "start it with `bench-farm run` or name it with --farm URL"
+"""What to do where no farm answers."""
+_NO_FARM_HERE = (
+    "add --local, and --run COMMAND, to measure the git repository here on this machine; "
+    "or name a farm with --farm URL"
+)
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -23,7 +31,8 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 class FarmAccess:
     """Which farm is asked, by whom, and how patiently it is followed.
 
-    `argument` is how to name the same farm again: empty when it need not be named.
+    `argument` is how to name the same farm again: empty when it need not be named. `absent` is
+    what to do where none answers.
     """
 
     url: str
@@ -32,6 +41,7 @@ class FarmAccess:
     password_file: str | None
     patience_s: float
     poll_s: float
+    absent: str = NO_FARM
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,6 +100,35 @@ def is_local(argv: Sequence[str], parser: argparse.ArgumentParser) -> bool:
             return True
         before = word
     return False
+
+
+def refuse_local_options(
+    argv: Sequence[str], parser: argparse.ArgumentParser, local: argparse.ArgumentParser
+) -> None:
+    """Refuse, on a command line without `--local`, an option that only `local` has.
+
+    Raises:
+        UsageError: There is one.
+    """
+    only = {*local._option_string_actions} - {*parser._option_string_actions}  # noqa: SLF001
+    for word in argv:
+        if word == "--":
+            return
+        if (option := word.partition("=")[0]) in only:
+            whole = shlex.join([parser.prog, "--local", *argv])
+            raise UsageError(f"{option} goes with --local", hint=f"add --local: `{whole}`")
+
+
+def begin_with_local(
+    parser: argparse.ArgumentParser, local: argparse.ArgumentParser, *, usual: Sequence[str]
+) -> None:
+    """Begin a parser's help with the usual options of its command with `--local`."""
+    title = f"in the git repository here (all options: {local.prog} --help)"
+    group = parser.add_argument_group(title)
+    options = local._option_string_actions  # noqa: SLF001 - argparse has no other way
+    group._group_actions.extend(options[option] for option in usual)  # noqa: SLF001
+    groups = parser._action_groups  # noqa: SLF001
+    groups.insert(0, groups.pop())
 
 
 def add_version(parser: argparse.ArgumentParser) -> None:
@@ -166,16 +205,28 @@ def add_farm_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--poll", type=duration_s, default=1.0, help=argparse.SUPPRESS)
 
 
-def farm_access(options: argparse.Namespace, environ: Mapping[str, str]) -> FarmAccess:
-    """What `add_farm_options` and the environment say; raises UsageError for what is no farm."""
+def farm_access(
+    options: argparse.Namespace, environ: Mapping[str, str], *, starts: bool
+) -> FarmAccess:
+    """What `add_farm_options` and the environment say; raises UsageError for what is no farm.
+
+    `starts` is whether something new is asked for, which might be meant for this repository.
+    """
+    named = options.farm or environ.get("BENCH_FARM")
+    may_be_local = starts and not named and _is_in_repository(Path.cwd())
     return FarmAccess(
-        url=farm_url(options.farm or environ.get("BENCH_FARM") or DEFAULT_FARM),
+        absent=_NO_FARM_HERE if may_be_local else NO_FARM,
+        url=farm_url(named or DEFAULT_FARM),
         argument=f" --farm {options.farm}" if options.farm else "",
         user=options.user or environ.get("BENCH_USER") or None,
         password_file=options.password_file or environ.get("BENCH_PASSWORD_FILE") or None,
         patience_s=options.patience,
         poll_s=options.poll,
     )
+
+
+def _is_in_repository(directory: Path) -> bool:
+    return any((place / ".git").exists() for place in (directory, *directory.parents))
 
 
 def refuse_beside_known(

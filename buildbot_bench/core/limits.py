@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
+DEFAULT_IMAGES, MOST_IMAGES = 16, 24
+"""Images of a variant in a comparison: at most, unless it is said, and at most of all. The first is
+as many as the last look at a difference is planned for (model.constants.SURE_FROM)."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveBudget:

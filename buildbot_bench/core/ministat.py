@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
 
-from scipy import special
-
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Count, Figure
 
@@ -168,6 +166,8 @@ def _table_entry(df: int, confidence: float) -> float:
         if df in _ODD_ENTRIES:
             return _ODD_ENTRIES[df]
         truth = _MISLABELLED_TRUTH
+    from scipy import special  # noqa: PLC0415 - it takes longer than a command's --help may
+
     below = 0.5 + truth / 200
     return round(float(special.stdtrit(df, below) if df else special.ndtri(below)), 3)
 
@@ -186,6 +186,8 @@ def _relative_spread(reference: Summary, other: Summary) -> float:
 def _p_value(difference: float, standard_error: float, df: int) -> float:
     if difference == 0:
         return 1.0  # also when nothing varies at all: 0 / 0
+    from scipy import special  # noqa: PLC0415 - as above
+
     return 2 * float(special.stdtr(df, -abs(_divide(difference, standard_error))))
 
 

@@ -1,4 +1,4 @@
-"""`bench-farm check`: all mistakes of a bench.yml at once; it imports nothing that runs a farm."""
+"""`bench-farm check`: all mistakes of a bench.yml at once."""
 
 from __future__ import annotations
 
@@ -6,27 +6,17 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.version import ShowVersion
-from buildbot_bench.workflow import Workflow, load
+
+if TYPE_CHECKING:
+    from buildbot_bench.workflow import Workflow
 
 _RIGHT, _USAGE = 0, 2
 _MISTAKE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `bench-farm check` alone; returns the exit status."""
-    given = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="bench-farm")
-    parser.add_argument("--version", action=ShowVersion)
-    add_check(parser.add_subparsers(required=True, metavar="COMMAND"))
-    options = parser.parse_args(given)
-    status: int = options.command(options)
-    return status
 
 
 def add_check(commands: Any) -> None:
@@ -47,6 +37,8 @@ def add_check(commands: Any) -> None:
 
 def mistakes_of(file: Path) -> list[str]:
     """All that is wrong with a workflow, a line each."""
+    from buildbot_bench.workflow import load  # noqa: PLC0415 - not for --help
+
     try:
         load(file)
     except UsageError as problem:
@@ -61,6 +53,8 @@ def tell(mistakes: Iterable[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from buildbot_bench.workflow import load  # noqa: PLC0415 - not for --help
+
     mistakes = mistakes_of(options.file)
     summary = "" if mistakes else summary_of(load(options.file))
     if options.json:

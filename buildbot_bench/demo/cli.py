@@ -1,33 +1,23 @@
-"""The command `bench-farm`: a farm on this machine, to look at or as a demonstration."""
+"""What `bench-farm run` and `bench-farm demo` do: a farm on this machine, to look at."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.credentials import Credentials, keep_login
-from buildbot_bench.core.errors import BenchError, UsageError
-from buildbot_bench.demo.checking import add_check
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
-from buildbot_bench.demo.init.command import add_init
-from buildbot_bench.demo.operations import add_operations
 from buildbot_bench.demo.replay_history import make_recorded_history
 from buildbot_bench.demo.review_site import review_site
 from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.vm_history import make_vm_history
 from buildbot_bench.demo.watching import Stopped, watched
-from buildbot_bench.plugin.private_files import PRIVATE_UMASK
-from buildbot_bench.version import ShowVersion
 
-_USAGE, _INFRASTRUCTURE = 2, 4
-_SIGNAL = 128  # as a shell tells it
 _PATCHES = Path(__file__).with_name("data") / "patches"
 _REVIEWS = re.compile(r"^reviews: .*$", re.MULTILINE)
 
@@ -52,76 +42,8 @@ _LABS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    os.umask(PRIVATE_UMASK)
-    try:
-        status: int = options.command(options)
-    except Stopped as stopped:
-        return _SIGNAL + stopped.signum
-    except UsageError as problem:
-        print(f"bench-farm: {problem}", file=sys.stderr)
-        return _USAGE
-    except BenchError as problem:
-        print(f"bench-farm: {problem}", file=sys.stderr)
-        return _INFRASTRUCTURE
-    return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="bench-farm",
-        description="A whole farm on this machine: master, builder worker and lab worker.",
-    )
-    parser.add_argument("--version", action=ShowVersion)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser(
-        "run", help="keep a farm running until Ctrl-C", description="Keep a farm until Ctrl-C."
-    )
-    what = run.add_mutually_exclusive_group()
-    what.add_argument("--workflow", type=Path, metavar="FILE", help="a bench.yml of your own")
-    what.add_argument(
-        "--lab",
-        choices=_LABS,
-        default="replay",
-        help="recorded measurements of an APU2, or virtual machines (default: %(default)s)",
-    )
-    run.add_argument("--dir", type=Path, help="default: .farm/LAB")
-    _add_ports(run)
-    run.add_argument("--db", default="sqlite:///state.sqlite", help="default: %(default)s")
-    run.set_defaults(command=_run)
-    demo = commands.add_parser(
-        "demo",
-        help="see a regression arrive as commits and leave as a mail",
-        description="Publish a slowdown among innocent commits and wait for the mail about it.",
-    )
-    _add_ports(demo)
-    demo.add_argument(
-        "--expect",
-        default="r311849",
-        metavar="REVISION",
-        help="the culprit that the mail must name (default: %(default)s)",
-    )
-    demo.add_argument(
-        "--plant",
-        default="r311849",
-        metavar="REVISION",
-        help="the commit that gets the slowdown (default: %(default)s)",
-    )
-    demo.set_defaults(command=_demo)
-    add_init(commands)
-    add_check(commands)
-    add_operations(commands)
-    return parser
-
-
-def _add_ports(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, default=8010, help="of the pages; default: %(default)s")
-    parser.add_argument("--pb-port", type=int, default=9989, help="of the workers; %(default)s")
-
-
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Keep a farm until it is stopped; returns the exit status."""
     directory = (options.dir or Path(".farm") / options.lab).resolve()
     plan = FarmPlan(
         directory=directory,
@@ -180,7 +102,8 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def _demo(options: argparse.Namespace) -> int:
+def demo(options: argparse.Namespace) -> int:
+    """Show a farm that finds a planted slowdown; returns the exit status."""
     return run_demo(
         planted=options.plant,
         expected=options.expect,

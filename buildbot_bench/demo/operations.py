@@ -1,4 +1,4 @@
-"""The subcommands of bench-farm for who operates a farm; the work is done elsewhere."""
+"""The subcommands of bench-farm for who operates a farm; what does the work is imported then."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from buildbot_bench.core.operations import Severity, findings
-from buildbot_bench.demo.backup import make_backup
-from buildbot_bench.demo.certificates import make_certificates
-from buildbot_bench.demo.doctoring import read_condition
-from buildbot_bench.demo.place import add_place, place_of, url_in
-from buildbot_bench.demo.restoring import restore
-from buildbot_bench.demo.verifying import verify
 
 _WELL, _NOT_WELL = 0, 1
 
@@ -30,7 +22,7 @@ def add_operations(commands: Any) -> None:
         epilog="exit status: 0 whole · 1 a violation · 2 a mistake in the request ·"
         " 4 the database does not answer",
     )
-    add_place(checks)
+    _add_place(checks)
     checks.add_argument(
         "--idle", action="store_true", help="nothing may wait or run: what does is a violation"
     )
@@ -44,7 +36,7 @@ def add_operations(commands: Any) -> None:
         epilog="exit status: 0 no error (there may be warnings) · 1 an error ·"
         " 2 a mistake in the request",
     )
-    add_place(doctor)
+    _add_place(doctor)
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     doctor.set_defaults(command=_doctor)
     _add_copies(commands)
@@ -70,7 +62,7 @@ def _add_copies(commands: Any) -> None:
         " A database's password is best said in BENCH_DB: others can read a command line.",
     )
     backup.add_argument("target", type=Path, metavar="TARGET", help="a directory not there yet")
-    add_place(backup)
+    _add_place(backup)
     backup.add_argument("--testbeds", type=Path, metavar="FILE", help="the lab's testbeds.toml")
     backup.add_argument("--artefacts", action="store_true", help="copy the built kernels as well")
     backup.set_defaults(command=_backup)
@@ -87,12 +79,43 @@ def _add_copies(commands: Any) -> None:
     restoring.set_defaults(command=_restore)
 
 
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which farm is meant."""
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        help="the farm's directory (default: the one here or above, as `bench-farm init` wrote it, "
+        "else .farm/replay)",
+    )
+    parser.add_argument("--master", type=Path, help="the master's directory (default: DIR/master)")
+    parser.add_argument(
+        "--db",
+        metavar="URL",
+        help="default: $BENCH_DB, or what the master's environment says, or its state.sqlite",
+    )
+    parser.add_argument(
+        "--workflow", type=Path, metavar="FILE", help="default: $BENCH_WORKFLOW, or DIR/bench.yml"
+    )
+    parser.add_argument(
+        "--lab",
+        type=Path,
+        action="append",
+        metavar="STATE",
+        help="a lab worker's state, with its jobs (default: DIR/*/state)",
+    )
+
+
 def _certificates(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.certificates import make_certificates  # noqa: PLC0415
+
     print(make_certificates(options.directory.resolve(), options.hosts))
     return 0
 
 
 def _backup(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.backup import make_backup  # noqa: PLC0415
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+
     target = options.target.resolve()
     place = place_of(options)
     print(make_backup(place, target, artefacts=options.artefacts, testbeds=options.testbeds))
@@ -100,12 +123,19 @@ def _backup(options: argparse.Namespace) -> int:
 
 
 def _restore(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.place import url_in  # noqa: PLC0415
+    from buildbot_bench.demo.restoring import restore  # noqa: PLC0415
+
     directory = options.dir.resolve()
     print(restore(options.backup.resolve(), directory, url_in(options.db, directory / "master")))
     return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from buildbot_bench.core.operations import Severity, findings  # noqa: PLC0415
+    from buildbot_bench.demo.doctoring import read_condition  # noqa: PLC0415
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+
     found = findings(read_condition(place_of(options)))
     if options.json:
         print(json.dumps({"findings": [asdict(one) for one in found]}))
@@ -117,6 +147,9 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.verifying import verify  # noqa: PLC0415
+
     verdict = verify(place_of(options), idle=options.idle)
     print(json.dumps(verdict.as_json()) if options.json else verdict.as_text())
     return _NOT_WELL if verdict.violations else _WELL

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from buildbot_bench.demo.on_disk import lab_states
 from buildbot_bench.plugin.operations.database import url_of
 from buildbot_bench.workflow import Workflow, load
 
-DEFAULT_DIRECTORY = Path(".farm/replay")
+_DEFAULT_DIRECTORY = Path(".farm/replay")
 _DEFAULT_DB = "sqlite:///state.sqlite"
 
 
@@ -42,41 +44,18 @@ class FarmPlace:
         return load(self.workflow)
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which farm is meant."""
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        default=DEFAULT_DIRECTORY,
-        help="of a farm that bench-farm keeps (default: %(default)s)",
-    )
-    parser.add_argument("--master", type=Path, help="the master's directory (default: DIR/master)")
-    parser.add_argument(
-        "--db", metavar="URL", help="default: $BENCH_DB, or state.sqlite in the master's directory"
-    )
-    parser.add_argument(
-        "--workflow", type=Path, metavar="FILE", help="default: $BENCH_WORKFLOW, or DIR/bench.yml"
-    )
-    parser.add_argument(
-        "--lab",
-        type=Path,
-        action="append",
-        metavar="STATE",
-        help="a lab worker's state, with its jobs (default: DIR/*/state)",
-    )
-
-
 def place_of(options: argparse.Namespace) -> FarmPlace:
     """The farm that the options name.
 
     Raises:
         UsageError: There is no such directory, or no database can be meant.
     """
-    directory = options.dir.resolve()
+    directory = (options.dir or _around(Path.cwd()) or _DEFAULT_DIRECTORY).resolve()
     master = (options.master or directory / "master").resolve()
     if not master.is_dir():
         raise UsageError(
-            f"there is no master in {master}", hint="name the farm by --dir, or --master"
+            f"there is no master in {master}",
+            hint="name the farm by --dir, or --master, or go into its directory",
         )
     default = os.environ.get("BENCH_WORKFLOW", str(directory / "bench.yml"))
     states = [path.resolve() for path in options.lab or ()]
@@ -91,6 +70,26 @@ def place_of(options: argparse.Namespace) -> FarmPlace:
     )
 
 
+def _around(place: Path) -> Path | None:
+    """The directory with a farm in it that is nearest: this one or one above."""
+    for directory in (place, *place.parents):
+        if (directory / "master").is_dir() and (directory / "bench.yml").is_file():
+            return directory
+    return None
+
+
 def url_in(named: str | None, master: Path) -> sa.URL:
-    """The database of a master: the one that is named, else that of BENCH_DB, else its file."""
-    return url_of(named or os.environ.get("BENCH_DB", _DEFAULT_DB), master)
+    """The database of a master.
+
+    The one that is named, else that of BENCH_DB here, else of its `environment`, else its file.
+    """
+    told = named or os.environ.get("BENCH_DB") or _environment_of(master).get("BENCH_DB")
+    return url_of(told or _DEFAULT_DB, master)
+
+
+def _environment_of(master: Path) -> dict[str, str]:
+    """What `bench-farm init` has a master run with; nothing where init did not make it."""
+    with suppress(OSError, ValueError):
+        words = shlex.split((master / "environment").read_text(encoding="utf-8"), comments=True)
+        return dict(word.split("=", 1) for word in words if "=" in word)
+    return {}

@@ -78,13 +78,13 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l user -x -d 'who asks (d
 complete -c bench-bisect -n _shtab_bench_bisect_using -l password-file -x -d 'its first line (default: $BENCH_PASSWORD_FILE)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l patience -x -d 'how long a followed farm may be away, as 90s, 15m, 2h (default: 15m)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l local -d 'search this repository here'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l build -x -d 'for sh, in a fresh worktree'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l run -x -d 'words, as a shell splits them'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l build -x -d 'what builds a revision, a line for sh'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l run -x -d 'what is measured, split into words as by sh'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l shell -d 'give --run to sh'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'what is measured: see below (default: wall)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'wall, instructions, last-number, json:KEY, regex:... (default: wall)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l unit -x -d 'of the value, as MB/s'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l lower-is-better -d lower_is_better
-complete -c bench-bisect -n _shtab_bench_bisect_using -l higher-is-better -d higher_is_better
+complete -c bench-bisect -n _shtab_bench_bisect_using -l lower-is-better -d 'of the value'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l higher-is-better -d 'of the value'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l exact -d 'the value is counted, and repeats'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l artefact -x -d 'what the run needs of what is built, a pattern (default: all); may be repeated'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l warm-up -x -d 'runs not counted'

@@ -5,15 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from manual.parsers import parsers
+from manual.parsers import local_parsers, parsers
 from manual.reference.myst import code, plain, table
 from manual.roff import help_of, is_commands, place_of, shown, synopsis
 
 
 def commands_text() -> str:
     """A section for each command and each of its subcommands."""
+    local = local_parsers()
     return "\n\n".join(
-        part for name, parser in parsers().items() for part in (f"## {name}", *_command(parser))
+        part
+        for name, parser in parsers().items()
+        for part in (
+            f"## {name}",
+            *_command(parser),
+            *((f"### {name} --local", *_command(local[name])) if name in local else ()),
+        )
     )
 
 

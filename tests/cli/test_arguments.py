@@ -16,6 +16,7 @@ from buildbot_bench.cli.requests import (
     StartSearch,
 )
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.demo.processes import free_port
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
@@ -127,7 +128,7 @@ def test_help_and_version_end_well(option: str, capsys: pytest.CaptureFixture[st
         parse(option)
     assert end.value.code == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(("usage: bench-bisect OLD NEW", "bench-bisect 0."))
+    assert printed.startswith(("usage: bench-bisect --local OLD NEW", "bench-bisect 0."))
     assert max(len(line) for line in printed.splitlines()) <= 80
 
 
@@ -139,3 +140,63 @@ def test_an_argument_that_is_no_text_is_a_usage_error(capsys, command, arguments
     """It was a traceback and the status 1, which says that the ends do not differ."""
     assert command(arguments) == 2
     assert "is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("main", "first"),
+    [(bisect_main, "bench-bisect --local OLD NEW"), (compare_main, "bench-compare --local BASE")],
+)
+def test_help_begins_with_a_screen_of_what_needs_no_farm(main, first, capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    printed = capsys.readouterr().out
+    screen = printed.splitlines()[:24]
+    assert printed.startswith(f"usage: {first}")
+    for option in (
+        "--build COMMAND",
+        "--run COMMAND",
+        "--value V",
+        "--min-effect E",
+        "--html FILE",
+    ):
+        assert any(line.startswith(f"  {option}") for line in screen), option
+    assert not any("on a farm:" in line for line in screen)
+    assert "on a farm:" in printed
+
+
+@pytest.mark.parametrize(
+    ("main", "typed", "told"),
+    [
+        (bisect_main, ["v1", "v2", "--run", "./a b"], "bench-bisect --local v1 v2 --run './a b'"),
+        (bisect_main, ["--value=wall", "v1", "v2"], "bench-bisect --local --value=wall v1 v2"),
+        (compare_main, ["v1", "v2", "--build", "make"], "bench-compare --local v1 v2 --build make"),
+    ],
+)
+def test_an_option_of_local_searches_says_to_add_local(main, typed, told, capsys) -> None:
+    assert main(typed) == 2
+    said = capsys.readouterr().err
+    assert f"; add --local: `{told}`\n" in said
+    (option,) = (word.partition("=")[0] for word in typed if word.startswith("--"))
+    assert f": {option} goes with --local" in said
+
+
+NO_FARM = "start it with `bench-farm run`"
+ADD_LOCAL = "add --local, and --run COMMAND, to measure the git repository here"
+
+
+@pytest.mark.parametrize("main", [bisect_main, compare_main])
+def test_who_is_in_a_repository_without_a_farm_is_told_of_local(
+    tmp_path, monkeypatch, capsys, main
+) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    monkeypatch.setattr("buildbot_bench.cli.options.DEFAULT_FARM", nobody)
+    for here, farm, hint in (
+        ("repository/below", (), ADD_LOCAL),
+        ("repository/below", ("--farm", nobody), NO_FARM),
+        ("elsewhere", (), NO_FARM),
+    ):
+        (tmp_path / here).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / here)
+        assert main(["v1", "v2", *farm]) == 4
+        assert f"no farm answers at {nobody}: Connection refused; {hint}" in capsys.readouterr().err

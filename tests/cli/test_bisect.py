@@ -162,7 +162,7 @@ def test_stopped_farm_is_one_line_and_status_4(
         assert bisect(*arguments) == 4
         assert capsys.readouterr().err == (
             f"bench-bisect: no farm answers at {farm.url}: Connection refused; "
-            "start it with `make farm` or name it with --farm URL\n"
+            "start it with `bench-farm run` or name it with --farm URL\n"
         )
 
 

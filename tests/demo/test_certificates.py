@@ -10,7 +10,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.demo.certificates import make_certificates
-from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.command import main
 from buildbot_bench.plugin.private_files import open_to_others
 
 

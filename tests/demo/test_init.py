@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.command import _parser, main
 from buildbot_bench.demo.init.answers import LABS
+from buildbot_bench.demo.place import place_of
 from buildbot_bench.extensions import DRIVERS, registered
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
@@ -260,3 +261,22 @@ def test_run_says_which_parts_there_are(init, farm):
         USAGE,
         "run: say which part: master, builder, lab\n",
     )
+
+
+@pytest.mark.parametrize("below", ["", "lab", "master/secrets"])
+def test_what_is_typed_inside_it_finds_it_and_its_database(init, farm, monkeypatch, below):
+    monkeypatch.delenv("BENCH_DB", raising=False)
+    init("--database", "postgresql://bench@db.example.org/bench")
+    monkeypatch.chdir(farm / below)
+    for typed in (["doctor"], ["verify"], ["backup", "copy"]):
+        place = place_of(_parser().parse_args(typed))
+        assert (place.directory, place.workflow) == (farm, farm / "bench.yml")
+        assert place.db.host == "db.example.org"
+
+
+def test_outside_it_is_named(init, farm, tmp_path, capsys):
+    init()
+    assert main(["doctor"]) == USAGE
+    assert "name the farm by --dir" in capsys.readouterr().err
+    assert main(["doctor", "--dir", "farm"]) == 1
+    assert f"there is no database {farm}/master/state.sqlite" in capsys.readouterr().out

@@ -26,7 +26,7 @@ from tests.readme import CHECKOUT
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 COPIED = ("buildbot_bench", "templates", "workers", "master.cfg", "bench.yml")
-RUN = "import sys; from buildbot_bench.demo.cli import main; sys.exit(main())"
+RUN = "import sys; from buildbot_bench.demo.command import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, kw_only=True)

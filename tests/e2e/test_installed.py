@@ -55,11 +55,10 @@ def test_each_command_works_or_says_what_to_install(installed, extras: str) -> N
     assert set(environment.commands) == WORKING["demo"]
     for command in environment.commands:
         done = environment.run(command, "--help")
-        assert "Traceback" not in done.stderr
-        if command in WORKING[extras]:
-            assert (done.returncode, done.stderr) == (0, ""), command
-            assert "usage" in done.stdout.lower()
-        else:
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert "usage" in done.stdout.lower()
+        if command not in WORKING[extras]:
+            done = environment.run(command)
             assert (done.returncode, done.stdout) == (USAGE, ""), command
             (line,) = done.stderr.splitlines()
             assert line.startswith(f"{command}: needs ")
@@ -73,7 +72,7 @@ def test_the_licence_comes_along(installed) -> None:
 
 def test_all_that_is_missing_is_named_at_once(installed) -> None:
     told = [
-        installed(extras).run(command, "--help").stderr
+        installed(extras).run(command, "doctor").stderr
         for extras, command in (
             (LAB, "bench-bisect"),
             ("master,postgresql", "bench-farm"),
@@ -86,7 +85,7 @@ def test_all_that_is_missing_is_named_at_once(installed) -> None:
         "bench-farm: needs aiosmtpd: pip install 'buildbot-bench[demo]'\n",
         f"bench-ministat: needs {itself}: pip install buildbot-bench\n",
     ]
-    importing = installed(LAB).run("bench-import", "--help").stderr
+    importing = installed(LAB).run("bench-import", "archive").stderr
     assert importing.endswith(": pip install 'buildbot-bench[master]'\n")
     assert {"numpy,", "pydantic,"} <= set(importing.split())
 

@@ -15,8 +15,6 @@ from buildbot_bench.core.ab_test.directory import (
 )
 from buildbot_bench.core.ab_test.epochs import epoch_name, left_out, of_newest_epoch
 from buildbot_bench.core.ab_test.further import (
-    DEFAULT_IMAGES,
-    MOST_IMAGES,
     BootLimits,
     VariantPlan,
     expected_boots,
@@ -48,6 +46,7 @@ from buildbot_bench.core.ab_test.schedule import (
 from buildbot_bench.core.ab_test.set_up import SetUpRow, set_ups
 from buildbot_bench.core.ab_test.sides import ComparisonTerms
 from buildbot_bench.core.ab_test.text import markdown, text
+from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
 
 __all__ = [
     "DEFAULT_IMAGES",

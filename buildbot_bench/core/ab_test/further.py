@@ -22,12 +22,7 @@ from buildbot_bench.core.ab_test.needed import (
 from buildbot_bench.core.ab_test.schedule import ImageBoots
 from buildbot_bench.core.ab_test.sides import ComparisonTerms, compared
 from buildbot_bench.core.ab_test.verdict import Undecided, WithinLayoutLuck
-from buildbot_bench.core.model import Noise, constants, learn
-
-DEFAULT_IMAGES = constants.SURE_FROM
-"""Images of a variant at most: as many as the last look at a difference is planned for."""
-
-MOST_IMAGES = 24
+from buildbot_bench.core.model import Noise, learn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

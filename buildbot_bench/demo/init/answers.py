@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import sqlalchemy as sa
-
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.extensions import DRIVERS, registered
 
@@ -162,6 +160,8 @@ def database_url(text: str) -> str:
     """
     if text == "sqlite":
         return "sqlite:///state.sqlite"
+    import sqlalchemy as sa  # noqa: PLC0415 - not for --help
+
     try:
         url = sa.make_url(text)
     except sa.exc.ArgumentError:

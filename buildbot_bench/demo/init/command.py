@@ -6,8 +6,6 @@ import argparse
 from typing import Any
 
 from buildbot_bench.demo.init.arguments import add_options, answers_of
-from buildbot_bench.demo.init.next_steps import in_words
-from buildbot_bench.demo.init.writing import write_farm
 
 
 def add_init(commands: Any) -> None:
@@ -24,6 +22,9 @@ def add_init(commands: Any) -> None:
 
 
 def _init(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.init.next_steps import in_words  # noqa: PLC0415 - not for --help
+    from buildbot_bench.demo.init.writing import write_farm  # noqa: PLC0415
+
     answers = answers_of(options)
     said = in_words(answers)
     write_farm(answers, said)

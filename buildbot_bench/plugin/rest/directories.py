@@ -70,7 +70,7 @@ def _shortened(line: re.Match[str]) -> str:
     return _DIRECTORY.sub(f"{HIDDEN}/", line[0])
 
 
-class Discreet:
+class WithoutDirectories:
     """A resource of Buildbot's, or of ours, that tells no directory to those who read it."""
 
     def __init__(self, endpoint: Any, hide: Hide) -> None:

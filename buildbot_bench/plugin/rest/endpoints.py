@@ -29,7 +29,7 @@ from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.rest import directories
-from buildbot_bench.plugin.rest.directories import Discreet, hiding
+from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.rest.sending import ThreadedRequest
 
 Args = dict[str, Any]
@@ -184,7 +184,7 @@ class ReadableRoot(V2RootResource):
         if not _is_text(request.postpath):
             raise InvalidPathError("Invalid path: it is no UTF-8")
         found, kwargs = await super().getEndpoint(request, method, params)
-        return Discreet(found, hiding(self.master)), kwargs
+        return WithoutDirectories(found, hiding(self.master)), kwargs
 
     def _write_rest_error(self, request: Any, msg: str | bytes, errcode: int = 404) -> None:
         super()._write_rest_error(request, hiding(self.master)(bytes2unicode(msg)), errcode)

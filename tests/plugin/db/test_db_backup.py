@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.backup import make_backup
-from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.command import main
 from buildbot_bench.demo.processes import Child
 from buildbot_bench.demo.restoring import restore
 from buildbot_bench.demo.verifying import verify

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.operations import findings
-from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.command import main
 from buildbot_bench.demo.doctoring import read_condition
 from buildbot_bench.history import MirrorHistory
 from tests.fakes.whole_farm import WholeFarm

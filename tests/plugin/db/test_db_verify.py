@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from buildbot_bench.demo.cli import main
+from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.lab.locks import take_lock
 from tests.fakes.whole_farm import BOOTS, DIGEST, WholeFarm, boot

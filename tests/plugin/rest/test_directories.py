@@ -12,7 +12,7 @@ from buildbot.www.sse import Consumer
 from buildbot.www.ws import WsProtocol
 
 from buildbot_bench.plugin.rest import directories
-from buildbot_bench.plugin.rest.directories import Discreet, hiding
+from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
 
 BASE, THEIRS = "/srv/farms/net/master", "/var/db/lab7"
 MASTER = {"masterid": 1, "name": f"m1.example.org:{BASE}", "last_active": 3, "active": True}
@@ -76,7 +76,7 @@ async def test_a_log_keeps_its_lines_and_says_where_no_command_ran(master):
         "cc -I…/job/sys /usr/src/sys/kern.c\n"
         "in dir /usr/src https://example.org/a/b\n"
     )
-    raw = Discreet(RawLogChunkEndpoint(None, master), hiding(master))
+    raw = WithoutDirectories(RawLogChunkEndpoint(None, master), hiding(master))
     pieces = raw._endpoint.get_log_lines(SimpleNamespace(id=1, type="s"), "Builder: b\n")
     assert "".join([one async for one in pieces]) == "Builder: b\n" + shown
 
@@ -84,7 +84,7 @@ async def test_a_log_keeps_its_lines_and_says_where_no_command_ran(master):
         async def get(self, _spec, _kwargs):
             return {"logid": 1, "firstline": 0, "content": "".join(LINES)}
 
-    told = await Discreet(Contents(None, master), hiding(master)).get(None, {})
+    told = await WithoutDirectories(Contents(None, master), hiding(master)).get(None, {})
     assert [line[1:] for line in told["content"].splitlines()] == shown.splitlines()
 
 

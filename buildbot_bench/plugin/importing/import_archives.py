@@ -1,0 +1,248 @@
+"""What bench-import does: a netbenches tree or an exported series becomes the past of a testbed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from buildbot_bench.core.branches import branch_in
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.history import MirrorHistory, mirror_path
+from buildbot_bench.plugin.db.branches import branches
+from buildbot_bench.plugin.db.sql import is_current, take_write_lock
+from buildbot_bench.plugin.importing.archive import (
+    Group,
+    ImportedSeries,
+    Refused,
+    is_kept,
+    keep,
+    read_archive,
+)
+from buildbot_bench.plugin.importing.exported import read_exported
+from buildbot_bench.workflow import WatchedRepository, Workflow, load
+
+# The archive's name of plain forwarding, with which it began.
+_SAME = {"": "forwarding", "fastforwarding": "forwarding"}
+_STEP = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """The repository whose revisions were measured, and what its mirror has of it."""
+
+    key: str
+    history: MirrorHistory
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """What became of the groups."""
+
+    kept: int = 0
+    known: int = 0
+    iterations: int = 0
+    unconfirmed: int = 0
+    left_out: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def import_archives(options: argparse.Namespace) -> Tally:
+    """Keep what the archives have, as the command line says.
+
+    Raises:
+        UsageError: The farm has no mirror yet.
+    """
+    workflow = load(options.workflow)
+    workloads = _workloads(workflow, options)
+    watched = _repository(workflow, options.repository)
+    source = Source(
+        key=watched.key,
+        history=MirrorHistory(
+            mirror_path(options.master, watched.key), watched.url, branches=watched.push.branches
+        ),
+    )
+    tally = Tally()
+    with _database(options) as engine:
+        if not source.history.is_there:
+            raise UsageError(
+                f"the master has no mirror of {watched.written} yet",
+                hint="start the farm once, so that it makes one",
+            )
+        for number, found in enumerate(_groups(options.archives), start=1):
+            if number % _STEP == 0:
+                print(f"{number} groups read, {tally.kept} kept", file=sys.stderr)
+            match found:
+                case Refused(inconsistent=True):
+                    tally.refused.append(long_line(f"{found.place}: {found.reason}"))
+                case Refused():
+                    tally.left_out += 1
+                case Group():
+                    workload = workloads.get(found.configuration)
+                    if workload is None:
+                        tally.left_out += 1
+                        continue
+                    series = ImportedSeries(
+                        testbed=options.testbed,
+                        workload=workload,
+                        epoch=options.epoch or found.series,
+                        repository=source.key,
+                    )
+                    _take(engine, found, series, source, tally, dry_run=options.dry_run)
+    return tally
+
+
+def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
+    for archive in archives:
+        if archive.is_dir():
+            yield from read_archive(archive)
+        elif archive.suffix == ".csv" and archive.is_file():
+            yield from read_exported(archive)
+        else:
+            raise UsageError(
+                f"{archive} is no directory and no .csv",
+                hint="name a netbenches tree, or a series that a farm exported",
+            )
+
+
+def _take(
+    engine: sa.Engine,
+    group: Group,
+    series: ImportedSeries,
+    source: Source,
+    tally: Tally,
+    *,
+    dry_run: bool,
+) -> None:
+    try:
+        revision = _booted(source.history, group)
+        branch = _branch(engine, source, revision)
+    except UsageError as error:
+        tally.refused.append(long_line(f"{group.place}: {error}"))
+        return
+    with engine.begin() as conn:
+        if dry_run:
+            new = not is_kept(conn, group, revision, series)
+        else:
+            take_write_lock(conn)
+            new = keep(conn, group, revision, series, branch=branch, now=time.time())
+    if not new:
+        tally.known += 1
+        return
+    tally.kept += 1
+    tally.iterations += len(group.boots)
+    tally.unconfirmed += not group.confirmed
+
+
+def _booted(history: MirrorHistory, group: Group) -> Revision:
+    """The revision of the farm's branches.
+
+    A count of commits, as in n257521, is another commit on each branch: the hash tells which.
+
+    Raises:
+        UsageError: Another commit was booted.
+    """
+    try:
+        revision = history.resolve(group.revision)
+    except UsageError:
+        if not group.sha:
+            raise
+        revision = history.resolve(group.sha)
+        if revision.label != group.revision:
+            raise
+    if not revision.sha.startswith(group.sha):
+        raise UsageError(
+            f"{group.revision} is {revision.short_sha} here, but {group.sha} was booted"
+        )
+    return revision
+
+
+def _branch(engine: sa.Engine, source: Source, revision: Revision) -> str:
+    """The branch of the farm that has a revision; of several the one that it watched first.
+
+    Raises:
+        UsageError: None of them has it.
+    """
+    carriers = [branch_in(source.key, name) for name in source.history.carriers(revision.sha)]
+    with engine.connect() as conn:
+        seen = [row.name for row in branches(conn) if row.name in carriers]
+    if not carriers:
+        raise UsageError(
+            f"{revision.label} is on no branch of this farm",
+            hint="let on.push.branches take its branch, and start the farm once",
+        )
+    return (seen or carriers)[0]
+
+
+def _repository(workflow: Workflow, name: str | None) -> WatchedRepository:
+    """The repository that bench.yml calls so; the first one where none is named.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name is None:
+        return workflow.watches[0]
+    known = {one.name: one for one in workflow.watches if one.name}
+    if name not in known:
+        names = ", ".join(known) or "one alone: leave --repository out"
+        raise UsageError(f"there is no repository {name[:80]!r}", hint=f"this farm has {names}")
+    return known[name]
+
+
+def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:
+    """The farm's workload for each of the archive's configurations.
+
+    Raises:
+        UsageError: The farm has no such testbed, or the testbed no such workload.
+    """
+    if not any(options.testbed in job.testbeds for job in workflow.bench_jobs):
+        known_names = ", ".join(sorted(workflow.testbeds))
+        raise UsageError(
+            f"{options.testbed!r} is no testbed of this farm", hint=f"it has {known_names}"
+        )
+    known = set(workflow.workloads_on(options.testbed))
+    pairs = {name: name for name in known} | {
+        cfg: workload for cfg, workload in _SAME.items() if workload in known
+    }
+    for text in options.workload:
+        configuration, equals, workload = text.partition("=")
+        if not equals or workload not in known:
+            names = ", ".join(sorted(known))
+            raise UsageError(f"{text!r} is not CFG=WORKLOAD", hint=f"the workloads are {names}")
+        pairs[configuration] = workload
+    return pairs
+
+
+@contextmanager
+def _database(options: argparse.Namespace) -> Iterator[sa.Engine]:
+    """The farm's tables, which the farm itself has made.
+
+    Raises:
+        UsageError: There is no such database, it does not answer, or its tables are not ready.
+    """
+    url = options.db or f"sqlite:///{options.master.resolve()}/state.sqlite"
+    wanted = "start the farm once, so that it makes its tables and knows its branch"
+    try:
+        named = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise UsageError(f"--db {url!r} is no database", hint="as in BENCH_DB") from error
+    if named.get_backend_name() == "sqlite" and not Path(named.database or "").is_file():
+        raise UsageError(f"there is no {named.database}", hint=wanted)
+    engine = sa.create_engine(named)
+    try:
+        with engine.connect() as conn:
+            if not is_current(conn) or not branches(conn):
+                raise UsageError("the farm's tables are not ready", hint=wanted)
+        yield engine
+    except sa.exc.OperationalError as error:
+        raise UsageError(f"the database does not answer: {error.orig}", hint="see --db") from error
+    finally:
+        engine.dispose()
