@@ -246,7 +246,7 @@ class FarmClient:
         """What an HTTP error of Buildbot's means to the person who asked."""
         status = response.status_code
         code, message = _buildbot_error(response)
-        if status < 500 and code in _SAID_BY_THE_FARM:
+        if code in _SAID_BY_THE_FARM and (status < 500 or code == NOT_YET):
             return _SAID_BY_THE_FARM[code](message)
         if status in {401, 403}:
             hint = "ask its operator for the role, or log in as somebody else"

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from buildbot.data import base
@@ -21,6 +22,7 @@ from buildbot.data.resultspec import Filter
 from buildbot.util import bytes2unicode
 from buildbot.util.twisted import async_to_deferred
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
+from twisted.web.http import SERVICE_UNAVAILABLE
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line
@@ -28,6 +30,7 @@ from buildbot_bench.core.limits import LISTED_ROWS
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
+from buildbot_bench.plugin.farm.farm import RETRY_AFTER
 from buildbot_bench.plugin.rest import directories
 from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.rest.sending import ThreadedRequest
@@ -186,7 +189,18 @@ class ReadableRoot(V2RootResource):
         found, kwargs = await super().getEndpoint(request, method, params)
         return WithoutDirectories(found, hiding(self.master)), kwargs
 
+    @contextmanager
+    def handleErrors(self, writeError: Any) -> Iterator[None]:
+        """As Buildbot answers them; what succeeds later is no fault of the master."""
+        with super().handleErrors(writeError):
+            try:
+                yield
+            except NotYetError as error:
+                writeError(_line(error), SERVICE_UNAVAILABLE, NOT_YET)
+
     def _write_rest_error(self, request: Any, msg: str | bytes, errcode: int = 404) -> None:
+        if errcode == SERVICE_UNAVAILABLE:
+            request.setHeader(b"retry-after", RETRY_AFTER)
         super()._write_rest_error(request, hiding(self.master)(bytes2unicode(msg)), errcode)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
