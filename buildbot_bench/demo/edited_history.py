@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.generated_history import GeneratedCommit
 
 # What a developer built there.
@@ -58,7 +59,9 @@ def _commit(change: Change, files: Mapping[str, str]) -> GeneratedCommit:
 
 def _apply(edit: Edit, text: str) -> str:
     if text.count(edit.old) != 1:
-        raise ValueError(f"{edit.path}: {edit.old!r} stands there {text.count(edit.old)} times")
+        raise ValueError(
+            f"{edit.path}: {quoted(edit.old)} stands there {text.count(edit.old)} times"
+        )
     return text.replace(edit.old, edit.new)
 
 

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.edited_history import Change, edited_commits
 from buildbot_bench.demo.embedded_commits import CHANGES, SLOWDOWN
 from buildbot_bench.demo.generated_history import write_history
@@ -37,7 +38,9 @@ def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
         UsageError: When the history has no such commit after its first.
     """
     if culprit not in LABELS[1:]:
-        raise UsageError(f"no commit {culprit!r}", hint=f"there are {LABELS[1]} to {LABELS[-1]}")
+        raise UsageError(
+            f"no commit {quoted(culprit)}", hint=f"there are {LABELS[1]} to {LABELS[-1]}"
+        )
     planted = [
         replace(change, edits=(*change.edits, *SLOWDOWN)) if change.label == culprit else change
         for change in CHANGES
