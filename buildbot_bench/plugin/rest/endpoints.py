@@ -199,11 +199,15 @@ class ReadableRoot(V2RootResource):
     @contextmanager
     def handleErrors(self, writeError: Any) -> Iterator[None]:
         """As Buildbot answers them; what succeeds later is no fault of the master."""
-        with super().handleErrors(writeError):
+
+        def told(words: str | bytes, status: int, code: int) -> None:
+            writeError(hiding(self.master)(bytes2unicode(words)), status, code)
+
+        with super().handleErrors(told):
             try:
                 yield
             except NotYetError as error:
-                writeError(_line(error), SERVICE_UNAVAILABLE, NOT_YET)
+                told(_line(error), SERVICE_UNAVAILABLE, NOT_YET)
 
     def _write_rest_error(self, request: Any, msg: str | bytes, errcode: int = 404) -> None:
         if errcode == SERVICE_UNAVAILABLE:

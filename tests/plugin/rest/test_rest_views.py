@@ -14,10 +14,8 @@ from buildbot.util.service import MasterService
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.limits import EXPORTED_ROWS
-from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.rest import views
-from buildbot_bench.plugin.rest.endpoints import NOT_YET, ReadableRoot
 
 pytestmark = pytest.mark.both_databases
 
@@ -131,12 +129,3 @@ def test_no_page_makes_markup_of_data():
         source = script.read_text(encoding="utf-8")
         for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write"):
             assert way not in source, script
-
-
-def test_what_is_asked_of_a_starting_master_is_answered_later():
-    told: list[tuple[object, ...]] = []
-    root = ReadableRoot.__new__(ReadableRoot)
-    master = SimpleNamespace(service_manager=SimpleNamespace(namedServices={}))
-    with root.handleErrors(lambda *answer: told.append(answer)):
-        farm_of(master)
-    assert told == [("the farm is starting; try again in some seconds", 503, NOT_YET)]
