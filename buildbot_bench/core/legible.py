@@ -58,7 +58,11 @@ def quoted(value: object, *, columns: int = QUOTED_COLUMNS) -> str:
     """
     text = value if isinstance(value, str) else repr(value)
     named = _RUNS.sub(_name_of_run, text[:_MOST_QUOTED])
-    return f"'{shorten(named, columns)}'" if isinstance(value, str) else shorten(named, columns)
+    shown = shorten(named, columns)
+    if not isinstance(value, str):
+        return shown
+    mark = '"' if "'" in shown and '"' not in shown else "'"
+    return f"{mark}{shown}{mark}"
 
 
 def _name_of_run(run: re.Match[str]) -> str:
