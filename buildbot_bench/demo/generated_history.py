@@ -66,12 +66,16 @@ def publish(source: Path, target: Path, label: str, shas: Mapping[str, str]) -> 
     git(source, "push", "--quiet", str(target), f"{shas[label]}:{BRANCH}", f"{note}:{NOTES}")
 
 
-def git(directory: Path, *arguments: str) -> str:
-    """Run git without the user's own settings; raises CalledProcessError when it fails."""
+def git(directory: Path, *arguments: str, given: str | None = None) -> str:
+    """Run git without the user's own settings; raises CalledProcessError when it fails.
+
+    `given` is what git reads on its standard input.
+    """
     result = subprocess.run(  # noqa: S603 - no shell, and git reads no options from our data
         ["git", "-C", str(directory), *arguments],  # noqa: S607 - git from PATH
         check=True,
         env=_environment(),
+        input=given,
         stdout=subprocess.PIPE,
         text=True,
     )

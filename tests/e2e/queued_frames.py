@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.demo.edited_history import Edit
-from buildbot_bench.demo.embedded_commits import NETIF, SLOWDOWN
+from tests.edits import NETIF, SLOWDOWN, Edit
 
 BASE = 100  # of 1000 frames; a first one costs two system calls more, which is no part of a change
 INCLUDE = '#include "netif.h"\n'
