@@ -1,4 +1,4 @@
-"""Whose a failed build of FreeBSD is: the revision's, the builder's, or of who asked for it.
+"""The cause of a failed FreeBSD build: the revision, the builder or the person who asked.
 
 What fails before the kernel is begun is the builder's, with any revision in hand: make's
 bootstrap, the tool chain, the kernel's directory. One thing there is not: config(8) refuses the

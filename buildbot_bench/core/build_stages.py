@@ -1,4 +1,4 @@
-"""Where a build of FreeBSD is, read from the lines that its make prints; it runs no build.
+"""The stage of a FreeBSD build, read from the lines that make prints.
 
 The lines are those of Makefile.inc1: `>>> stage 1: configuring the kernel`, `===> em (all)`; of
 make in its meta mode: `Building …/ip_input.o`; and of a compiler's command elsewhere. Kernel and

@@ -1,4 +1,4 @@
-"""What an exact figure's history says of where a step lies, as prior weights of the commits.
+"""The prior of a range's commits by the history of an exact figure.
 
 A counted figure has no noise: where it moved, a commit changed what the kernel executes. With the
 moves m_i of the commits 1..n and base weights b_i (flat, or what other evidence gives) the weights

@@ -1,7 +1,6 @@
-"""Whether a cheap exact figure makes a commit worth the hardware; it asks for nothing itself.
+"""Gates that let a commit pass to the hardware where an exact figure moved.
 
-An exact figure has no noise: where it did not move, the hardware has little to say that it did not
-say of a commit nearby. Where it cannot be made, the hardware decides.
+Where the exact figure cannot be measured, the commit passes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Makes text that strangers wrote harmless to read; knows not where it will be shown.
+"""Text from strangers, made harmless to read on any display.
 
-Subjects, authors, log lines, names and patches come from people whom nobody checked. Escaping for
-HTML, a mail header or Markdown is the renderer's duty; that nothing moves a cursor, ends a line or
-turns the reading direction is settled here, once for git's history, mail, page, terminal, lab and
-JSON. Standard library only: the lab imports it.
+Standard library only: the lab imports it.
 
 One rule for all, the strictest of those that stood in several places: seen is what Unicode gives a
 glyph, and the space. All else of its categories C and Z is not: controls (escape sequences begin

@@ -1,4 +1,4 @@
-"""The index of modules that a FreeBSD kernel looks names up in: `linker.hints`, from their bytes.
+"""A FreeBSD kernel's index of modules, `linker.hints`, made from the modules' bytes.
 
 kldxref(8) writes it where FreeBSD builds itself; the trees do not build that program elsewhere. It
 is version 1 of the format, of sys/linker.h, with what a kernel reads: which file declares a module,

@@ -1,7 +1,6 @@
-"""Where a commit, its review, its diff and a file are read: addresses made of templates; no I/O.
+"""Web addresses of commits, reviews, diffs and files, made from templates.
 
-The templates follow from the repository's URL, or bench.yml states them. What goes into one comes
-from commits, and is hostile: it is quoted, or there is no address.
+The values come from commits and are hostile: they are quoted, or there is no address.
 """
 
 from __future__ import annotations

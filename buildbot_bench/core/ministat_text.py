@@ -1,8 +1,6 @@
-"""The text that ministat(1) prints, byte for byte; it computes no statistics and prints nothing.
+"""The text that ministat(1) prints, byte for byte.
 
-From top to bottom: a line per data set with its symbol, the plot, the table, and after each data
-set from the second on its verdict against the first. The quirks of the plot are ministat's: it
-is faithful to the original, so it is not a complete picture of the data (see `_dots`).
+The plot has ministat's quirks: it is not a complete picture of the data (see `_dots`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a kernel says who built it, when, where and from what; and its digest without that.
+"""The digest of a kernel without the traces of its build: builder, date, place and revision.
 
 Two kernels with the same neutral digest run the same instructions on the same data, so that a
 measurement of one is a measurement of the other. What a build tells of itself is blotted out

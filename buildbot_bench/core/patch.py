@@ -1,6 +1,6 @@
-"""What reading a patch shows: how to apply it, and which hunk did not fit.
+"""The reading of a patch: its files, its strip level, and the hunk that git refused.
 
-It applies nothing: git does, on the builder. Patches and git's complaints are hostile text.
+Patches and git's complaints are hostile text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the ends of one run printed, and that as one text to be sent and kept; it reads no figures.
+"""The logs of the machines of one run, joined into one text and split again.
 
 The text is the receiver's log alone where there is no more, as all logs of earlier releases are;
 else a section for each end. Logs come from machines that may print anything and without end: what

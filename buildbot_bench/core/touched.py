@@ -1,4 +1,4 @@
-"""How likely each commit of a range is the culprit, by the files that it touches; reads no tree.
+"""The prior of each commit of a range, by the files that the commit touches.
 
 The prior is half informed and half flat, w_i = 1/(2m) + q_i/2 with the q_i summing to 1, so that
 w_i >= 1/(2m): where the informed half is wrong, it costs one bit more than a flat prior, never two.

@@ -1,4 +1,4 @@
-"""How far two sides of some images each differ, by the model of noise; it gives no verdict.
+"""The posterior of the difference between two sides of several images each.
 
 The model (`core.model.noise`, `core.model.image_luck`): of n boots an image shows the level x, with
 variance v = sigma_run²/n. Its density, were m the level of the side's code, is

@@ -1,6 +1,6 @@
-"""What a comparison came to, as values; it renders nothing.
+"""The report of a comparison as frozen dataclasses.
 
-All text that comes from elsewhere has gone through `one_line`.
+All text from outside has gone through `one_line`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many images and boots separate a difference from luck, beforehand and on the way; no verdict.
+"""The numbers of images and boots that separate a difference from luck.
 
 Were no image far off, the difference of two sides of m images with n boots each would have the
 standard error

@@ -1,4 +1,4 @@
-"""What the noise of a comparison may be, as nodes with prior weights; it sees no boot.
+"""Quadrature nodes over the noise of a comparison, with their prior weights.
 
 The variances have scaled inverse chi-squared priors (A. Gelman et al., *Bayesian Data Analysis*,
 3rd ed. 2013, 2.6), the share of far images the Beta of `image_luck`, by Gauss-Jacobi quadrature.

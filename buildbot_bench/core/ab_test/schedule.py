@@ -1,4 +1,4 @@
-"""In which order the boots of two to sixteen variants alternate; it needs no kernel and no testbed.
+"""The order in which the boots of two to sixteen variants alternate.
 
 A pass boots each variant once; a round is a pass and the same pass backwards. So each variant
 stands in the middle of a round on average, and what drifts evenly in the lab, such as its
@@ -9,10 +9,6 @@ The passes are the rows of a Williams square, in which each variant follows each
 often: what a boot leaves behind for the next one favours none either. E. J. Williams, "Experimental
 designs balanced for the estimation of residual effects of treatments", Australian Journal of
 Scientific Research A 2 (1949).
-
-A variant's turns go to its first image until that has its boots, then to the further ones, which
-alternate there and back as well. The order is a function of what is measured already, so that a
-boot that was lost is made up for wherever it fell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether one side of a comparison is better or worse than the other beyond luck; it asks no lab.
+"""The verdict whether one side of a comparison is better or worse than the other beyond luck.
 
 A side is *worse* or *better* when the model (`difference`) is sure of the difference's sign (to
 `needed.sure_at`, or VERDICT_SURE where nobody can look again), what is seen is a change

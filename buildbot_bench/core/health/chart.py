@@ -1,4 +1,4 @@
-"""Computes the control chart of a testbed from the rounds of its control image.
+"""The control chart of a testbed, computed from the rounds of its control image.
 
 The model: a round's ln(level) is that of the testbed plus noise of a known variance. Each round is
 compared with the mean of all good rounds before it, each weighed by its variance. What that gives,

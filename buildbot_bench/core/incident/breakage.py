@@ -1,4 +1,4 @@
-"""The bisection of a breakage on two-valued evidence, and what begins and ends one; it tries none.
+"""The bisection of a breakage on evidence of two values (works, broken), and its end.
 
 A revision works when any trial of it worked, for none works by accident; it is broken when some
 trial failed and none worked. The newest breakage of the range is looked for: it lies after the

@@ -1,4 +1,4 @@
-"""Whether a step that was found on one series is on another: boots of both its sides decide.
+"""The verdict whether a step found on one series exists on another series too.
 
 The step is *confirmed* when it is surely of the claimed direction, also if the build noise is
 wider than is given, and at least half of what is relevant, and Student's t of the boots alone

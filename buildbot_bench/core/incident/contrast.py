@@ -1,4 +1,4 @@
-"""The step between two sides of some images each: its size, and how well boots show it.
+"""The posterior of the step between two sides of several images each.
 
 With x the mean logarithm of a side, over images i of n_i boots each,
 
@@ -11,7 +11,7 @@ Satterthwaite's degrees of freedom.
 
 The build noise that is given may be too little. As in a search (core.search.noise_model), it is the
 wider one with probability WIDER_WEIGHT before any image is seen; how far the images at hand lie
-apart then weighs the two, and the step is an average over both. It decides nothing.
+apart then weighs the two, and the step is an average over both.
 """
 
 from __future__ import annotations

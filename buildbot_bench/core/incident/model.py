@@ -1,4 +1,4 @@
-"""What is known of a branch that stopped building or booting, and the answer; it decides nothing.
+"""The data model of breakages: trials, evidence, policy and answers.
 
 Positions are integers in first-parent order. Those of a range are 0..n, as in core.search.
 """

@@ -1,4 +1,4 @@
-"""On which of several series an incident is searched: where a second of the lab says most.
+"""The information in bits per second of lab time that each series of an incident offers.
 
 A boot of a commit says on which side of the step it lies. With both levels known, that is one bit
 sent over a channel with Gaussian noise, whose two inputs are d = effect / noise apart. Its

@@ -1,4 +1,4 @@
-"""How strongly a row of image levels speaks for one change of level; it decides nothing.
+"""The Bayes factor (an e-value) of one change of level in a row of images.
 
 Model (see core.model): the level of an image is that of its code plus build noise plus the mean
 of its boots' noise, so it weighs w = 1 / (sigma_build² + sigma_run²/boots). For each place where

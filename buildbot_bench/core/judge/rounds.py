@@ -1,4 +1,4 @@
-"""What is still to be measured before a change can be believed, and when it can.
+"""The rounds of boots that a change needs before an alarm, and the proof of an alarm.
 
 Each round has a fixed goal, so that they end:
 

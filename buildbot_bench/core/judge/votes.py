@@ -1,4 +1,4 @@
-"""Whether luck with images explains a change: how many images of each side show it, or deny it.
+"""Votes of images on a change, and the odds of luck with images against the change.
 
 The model (core.model.image_luck): an image lies far off its code's level with the probability p,
 independent of others. If nothing changed, each image of a side that shows the change is far, in the

@@ -1,4 +1,4 @@
-"""How far an image lies from its code's level by luck of layout, and how often far; no verdicts.
+"""Luck with layout: how far an image lies from its code's level, and how often it lies far.
 
 The model: the ln(level) of an image is that of its code plus b, a contaminated normal (J. W. Tukey,
 *A survey of sampling from contaminated distributions*, 1960):

@@ -1,4 +1,4 @@
-"""Which images of one side show a step, and which deny it; it asks for no boot.
+"""Votes of one side's images on a step: images that show the step, images that deny it.
 
 An image denies the step when it lies beyond the middle between the two levels, by more than DENIES
 of its standard errors; it shows the step when it does not lie beyond the middle at all. What lies

@@ -1,4 +1,4 @@
-"""How far images of one revision lie apart, where several were measured; it judges no change.
+"""The spread between images of one revision, where several images were measured.
 
 The spread of a position's m images is s² = Σ(level - mean)²/(m - 1). It counts where it is plainly
 larger than what build noise and boots explain together; of several such positions the widest

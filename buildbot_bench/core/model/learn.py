@@ -1,4 +1,4 @@
-"""Learns the noise of a testbed and workload from its samples; it judges no change.
+"""Estimates of the noise of a testbed and workload from its samples.
 
 The estimates are those of `spread`, pulled to the prior's sigma0 in logarithms, as w observations
 of it would: with s known to nu degrees of freedom,

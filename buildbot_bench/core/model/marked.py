@@ -1,4 +1,4 @@
-"""How much noise grows by steps that a person says are noise; it learns none from unmarked ones.
+"""The noise of a series, widened by steps that a person marked as noise.
 
 What neighbouring images differ by tells the build noise, and a change of level is an outlier among
 these differences, of which Huber's scale takes little notice (see `spread`). A step that was marked

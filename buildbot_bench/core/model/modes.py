@@ -1,4 +1,4 @@
-"""Whether boots fall into two modes, drawn anew at each boot; it does not depend on builds.
+"""The detection of two modes between which boots of one image alternate at random.
 
 The model: e(boot) ~ (1 - q)·N(0, s²) + q·N(delta, s²), with delta far beyond s. An image shows it
 whose boots, in order, part at their largest gap into two sides of two boots or more, with

@@ -1,4 +1,4 @@
-"""The spread of boots and of builds, from differences in which the level drops out.
+"""Robust estimates of run noise and build noise from differences of boots and images.
 
 - sigma_run from all pairs of boots of one image: ln y1 - ln y2 has variance 2·sigma_run².
 - sigma_build from images next to each other in history (or of one position): the difference of

@@ -1,4 +1,4 @@
-"""Every threshold that follows from min_effect: what it is of it, and why; it decides nothing.
+"""The thresholds that follow from `min_effect`.
 
 `min_effect`, a fraction of the old level, is the smallest change that somebody wants to hear of. A
 change of just that size is seen as somewhat less as often as somewhat more, so what must not miss

@@ -1,4 +1,4 @@
-"""What a farm's tables and directories say, as far as invariants are about it; it judges nothing.
+"""Records of a farm's tables and directories, as invariants check them.
 
 Times are seconds since the epoch.
 """

@@ -1,8 +1,6 @@
-"""What each function costs a packet, and how two captures differ in that; it needs no commit.
+"""The cost per packet of each function, and its change between two captures.
 
-A capture gives shares, a measurement gives what a whole packet costs; their product is what a
-function costs a packet. A function that is unchanged costs the same on both sides, in a
-larger whole as in a smaller one.
+A function costs its share of the capture's samples times the measured cost of a whole packet.
 """
 
 from __future__ import annotations

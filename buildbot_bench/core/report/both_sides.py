@@ -1,7 +1,7 @@
-"""What lab and testbeds say of both sides of a step: setup, artefacts, cost, and the scope.
+"""Setup, artefacts, cost and scope on both sides of a step.
 
-It finds no step. Sign matters per testbed and workload: a commit may be +82 % on one and -12 % on
-another, so each stands for itself in the scope, and nothing is averaged.
+Each testbed and workload stands for itself in the scope: one commit may be +82 % on one and -12 %
+on another, so nothing is averaged.
 """
 
 from __future__ import annotations

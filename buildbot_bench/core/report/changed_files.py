@@ -1,6 +1,6 @@
-"""The files and lines of a commit that lie in functions which changed, as a reader sees them.
+"""A commit's files and lines within functions whose cost changed, as a report shows them.
 
-It reads no repository; all text here has gone through `one_line`.
+All text here has gone through `one_line`.
 """
 
 from __future__ import annotations

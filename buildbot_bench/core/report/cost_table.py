@@ -1,4 +1,4 @@
-"""The table of what functions cost a packet before and after a step, which sums to the change.
+"""The table of each function's cost per packet before and after a step.
 
 All text here has gone through `one_line`.
 """

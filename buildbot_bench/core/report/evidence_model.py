@@ -1,4 +1,4 @@
-"""What backs a finding, as a reader sees it: values only; it gathers and decides nothing.
+"""The evidence in a report: checks, scope, facts, images, candidates and cost.
 
 All text here has gone through `one_line`: it is one line of visible characters.
 """

@@ -1,7 +1,7 @@
-"""Where the cycles went before and after a step, as a reader sees it; it samples nothing.
+"""The section of a report on where CPU cycles went before and after a step.
 
-What a packet costs is a table that sums to the whole change. Where the cost of a packet is not
-known there are shares of the samples that are not idle. All text here has gone through `one_line`.
+Functions are compared by cost per packet, or by share of the busy samples where that cost is
+unknown. All text here has gone through `one_line`.
 """
 
 from __future__ import annotations

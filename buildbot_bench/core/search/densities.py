@@ -1,4 +1,4 @@
-"""How likely values are at the levels of a grid, many at a time; it needs no images and kernels.
+"""Probability densities of values at the levels of a grid.
 
 A value is normal around its level, in the rarer mode around another, or an outlier. What luck
 with layout adds to the density of a value that is its image's only one comes with it:

@@ -1,4 +1,4 @@
-"""The posterior if the lab drifts: what the time did is separated from what the revisions did.
+"""The posterior of steps while the lab drifts.
 
 A drift is taken for an Ornstein-Uhlenbeck process: a normal one of standard deviation sd whose
 values t seconds apart correlate by exp(-t / 4 h). All values are then jointly normal, and the

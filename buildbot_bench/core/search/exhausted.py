@@ -1,4 +1,4 @@
-"""Why a search ends when nothing tells enough, and what it would take; it decides nothing.
+"""The reason of an answer after a search that nothing affordable can improve.
 
 Two sides with n values each, of standard deviation s, differ by d with a standard error of
 s sqrt(2/n). To find d in nine of ten cases, while luck passes for it in no more than `error` of

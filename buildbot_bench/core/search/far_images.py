@@ -1,4 +1,4 @@
-"""Luck with layout has a heavy tail: most images lie near their code's level, a few lie far off.
+"""The heavy tail of luck with layout: a few images lie far from their code's level.
 
 The level of an image is that of its code plus b, and
 

@@ -1,4 +1,4 @@
-"""Many measured kernels folded into few places where surely no step lies; it weighs no hypotheses.
+"""The folding of many measured kernels into few places, which bounds the cost of inference.
 
 All partitions of m kernels take a time of m² and more. Where hundreds of neighbours read alike,
 nothing depends on the gaps between them: those are folded, and their kernels weighed as one place.

@@ -1,4 +1,4 @@
-"""Which iteration tells most for its cost; knows candidates and costs, not when to stop.
+"""The choice of the iteration with the most information per second.
 
 A candidate's worth is the mutual information between its value and the stretch that its revision
 belongs to: the entropy of what we expect to read, less what would be left if we knew the stretch

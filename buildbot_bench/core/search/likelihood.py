@@ -1,4 +1,4 @@
-"""How well levels of a grid explain the values of each measured kernel; needs no stretches.
+"""The likelihood of each measured kernel's values at the levels of a grid.
 
 A value is, given its image, normal around the image's level, or (a few are) an outlier that says
 nothing; an image is normal around the kernel's level, or (a few are) far from it. Its level is

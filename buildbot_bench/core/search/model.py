@@ -1,4 +1,4 @@
-"""What a search is given and what it answers; the thinking is elsewhere.
+"""The data model of a search: evidence, costs, policy, steps and answers.
 
 Positions are 0..n in first-parent order: 0 is the old end of the range, n the new end.
 """

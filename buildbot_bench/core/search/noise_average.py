@@ -1,4 +1,4 @@
-"""Hypotheses of the noise weighed against each other by the evidence: one, two modes, a drift."""
+"""Noise hypotheses (one mode, two modes, a drift) weighed by the evidence."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""What the noise may be: hypotheses with their prior weights; it sees no data.
+"""Noise hypotheses with their prior weights.
 
-Each says how far boots of one image scatter, how far images of unchanged code scatter, and whether
-boots draw one of two speeds; all share the belief that a few runs are plainly wrong. The evidence
-weighs them against each other, so that a wrong guess of the noise costs a few iterations and not
-the answer.
+Each gives the spread of boots of one image, the spread of images of unchanged code, and whether
+boots have two modes. All share the belief that a few boots go wrong.
 """
 
 from __future__ import annotations

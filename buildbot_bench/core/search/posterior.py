@@ -1,4 +1,4 @@
-"""The posterior under one hypothesis of the noise; it compares no hypotheses."""
+"""The posterior of steps and levels under one noise hypothesis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step still lacks before it may be mailed: boots of both sides, and other images of them.
+"""The boots and images that a step still lacks before a report may name it.
 
 Both sides need as many values as Student's t has something to say of (two, where what is counted
 repeats), and as it takes to tell them apart; more where boots may have two speeds. Below

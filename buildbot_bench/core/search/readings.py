@@ -1,7 +1,7 @@
-"""The values as the statistics want them: logarithms, sorted, grouped by kernel and image.
+"""Measurements as sorted logarithms, grouped by kernel and image.
 
-Logarithms make every ratio a difference, so that the unit does not matter, and turning a metric
-upside down (packets per second, seconds per packet) only flips signs.
+Logarithms turn every ratio into a difference, for any unit; the inverse of a metric only flips
+signs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well hypotheses of the noise explain values about known levels; it weighs no steps.
+"""Quick scores of noise hypotheses around known levels.
 
 Around levels x that another hypothesis found, the values of an image of n boots have, by Laplace's
 method, about the likelihood

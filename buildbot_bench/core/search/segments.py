@@ -1,4 +1,4 @@
-"""How well one common level explains each stretch of measured kernels; needs no partitions.
+"""The evidence of one common level for each stretch of measured kernels.
 
 For every stretch i..j of measured kernels: the evidence ∫ π(level) Π p(values | level) d(level),
 and the mean and variance of the level given that stretch. What a kernel's values say of its level

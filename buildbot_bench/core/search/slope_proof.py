@@ -1,4 +1,4 @@
-"""Whether a range is a slope: measured kernels so near each other that no commit matters by itself.
+"""The proof of a slope: measured kernels so near each other that no commit matters by itself.
 
 Marks are measured kernels, the ends among them, each so near the next that what lies between
 changes by less than a relevant effect e, with its 95 % interval:

@@ -1,4 +1,4 @@
-"""When to stop and what to answer; it chooses no probe.
+"""The criterion that ends a search, and the search's answer.
 
 The search is done when all relevant steps sit between neighbours that were measured and confirmed,
 and what the answer leaves out has together no more than the accepted probability.

@@ -1,4 +1,4 @@
-"""What may be true of a range, drawn from the posterior of today's evidence; it plans nothing.
+"""Truths about a range, sampled from the posterior of today's evidence.
 
 Where fewer than two kernels are measured, or beyond the outermost that are, the prior tells: a
 claim is true as often and as nearly as the search takes it to be, else sizes are equally likely on

@@ -1,4 +1,4 @@
-"""Whose demand a testbed serves next, so that each claimant gets its share; it serves nothing.
+"""Start-time fair queueing of the demands for a testbed, by claimants' weights.
 
 Start-time fair queueing (Goyal, Vin, Cheng: Start-Time Fair Queueing, SIGCOMM 1996), a form of the
 weighted fair queueing of Demers, Keshav, Shenker (SIGCOMM 1989) that needs no clock: each service
