@@ -1,6 +1,6 @@
-"""The scheduler through which every measurement is asked for, for any asker.
+"""The broker: the scheduler through which every build and boot is requested.
 
-Each module is one thing that the broker does in every cycle; none of them keeps state of its own.
+Each module is one step of the broker's cycle and keeps no state of its own.
 """
 
 from buildbot_bench.plugin.broker.scheduler import BenchBroker

@@ -1,6 +1,6 @@
-"""What became of the requests that were issued; their results were written by the steps.
+"""The collection of requests that ended, and the repetition of lost ones.
 
-A request may be one that a dead master still claims: Buildbot 4.3 forgets to release those.
+Buildbot 4.3 forgets to release requests that a dead master claims.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How an incident closes by itself: the branch builds or boots again, or the level is back.
+"""The end of incidents: the branch builds or boots again, or the level is back.
 
-An incident of several series closes by the level of the series that was searched: the others are
-held to have the same cause.
+An incident of several series closes by the level of the series that was searched.
 """
 
 from __future__ import annotations

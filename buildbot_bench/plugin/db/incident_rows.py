@@ -1,8 +1,7 @@
-"""How incidents are kept: how a breakage and an incident ended, and the series that joined it.
+"""Rows of incidents: ends of breakages and incidents, and series that joined.
 
-An incident is its search: the search's row names it, and its mail is the incident's. What it came
-to is kept in that row; alarms of other series that it is to explain are rows of their own. Field
-names, times and `version` are those of rows. It needs no SQL.
+An incident is stored in the row of its search; alarms of other series that the search is to explain
+have rows of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All that can be asked of the bench_* tables, as asynchronous methods over a pool.
+"""The asynchronous methods by which the plugin reads and writes the bench_* tables.
 
-What a method takes, does and gives is said where its query stands. A method is one transaction.
+Each method is one transaction; its query documents arguments and result.
 """
 
 from __future__ import annotations

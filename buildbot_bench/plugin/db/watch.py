@@ -1,4 +1,4 @@
-"""How often each bench_* table was changed, by any program; it does not know what changed.
+"""Triggers that count the changes of each bench_* table, made by any program.
 
 Triggers count, so that a master of an earlier release, an import and a person with an SQL prompt
 are counted, too. A table's number grows in the transaction that changes it: it is seen together

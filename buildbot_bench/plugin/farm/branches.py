@@ -1,6 +1,7 @@
-"""Which branches a farm watches, and which of them a commit is of; it fetches nothing.
+"""The branches that a farm watches, and the branch that a commit, image or judgement is of.
 
-What branches share is of the one that was watched first, so that it is measured and judged once.
+Commits that branches share belong to the branch that was watched first, so that they are measured
+and judged once.
 """
 
 from __future__ import annotations

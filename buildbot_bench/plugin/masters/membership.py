@@ -1,7 +1,4 @@
-"""One of several masters: it shows that it lives, and one of all runs the broker.
-
-A farm with one master has none of this: it goes by Buildbot's own claims.
-"""
+"""The leases of one of several masters: one that shows that it lives, one for the broker."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The rows that invariants are about, read as the core's records; it judges nothing.
+"""Rows of the tables as the records that the core's invariants check.
 
-A farm of years has millions of iterations: they are counted by the database, and read one by one
-only for the few jobs whose directories are still there.
+A farm of years has millions of iterations: the database counts them, and only those of jobs whose
+directories still exist are read one by one.
 """
 
 from __future__ import annotations

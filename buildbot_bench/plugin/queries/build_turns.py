@@ -1,7 +1,7 @@
-"""Whose kernel the builders build next, as the tables have it; it builds nothing.
+"""The fair queue of kernels to build, by the claimants that wait for them.
 
-A kernel that several wait for counts for the one whose share is the largest. What nobody waits for
-as yet, built ahead of a search, is built when nothing else is wanted.
+A kernel that several wait for counts for the claimant with the largest share. Kernels built ahead
+of a search come last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Has an answer sent by the reactor's thread alone; it needs no resource.
+"""The transmission of an answer by the reactor's thread alone.
 
 Buildbot 4.3 encodes an answer in a thread of the pool and writes it from there (its pull request
 8224), piece by piece, while the reactor sends the rest. Twisted's transports allow no second

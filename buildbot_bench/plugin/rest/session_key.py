@@ -1,4 +1,4 @@
-"""The key that signs sessions, in a file beside the passwords, and the cookies that hold them.
+"""The key that signs sessions, in a file beside the passwords, and guarded cookies.
 
 Buildbot 4.3 makes the key itself and keeps it in its database, where all who may read that, or a
 backup of it, find what lets them in as anybody. Its cookies can be read by scripts and go along

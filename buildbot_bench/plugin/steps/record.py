@@ -1,4 +1,4 @@
-"""How a job of the lab is followed to its end, and how its events become rows, in their order.
+"""The following of a lab job to its end, and the storage of its events in order.
 
 The job outlives the command that prints it. Only the job's own last event says that it is over;
 until then it may still run, and a request for it again by its name attaches to it. Why a command
