@@ -1,4 +1,4 @@
-"""A job and its files: start it, attach to it, cancel it; it does not depend on how one measures.
+"""A job of the lab and its files: start, attach, follow, cancel.
 
 A job is measured by a runner, a process of its own that no death of its caller touches, and that
 writes events.jsonl. A caller who asks for the same job again reads that file from its start. A job

@@ -1,4 +1,4 @@
-"""Locks that end with the process that holds them; they do not depend on what is locked.
+"""Locks that end with the process that holds them.
 
 flock(2) belongs to the open file, which a fork shares: a lock that is taken here and inherited by
 a child lives as long as the child, longer than we do. A program started by exec does not

@@ -1,4 +1,4 @@
-"""Makes frozen dataclasses of TOML tables, key by key; it does not say what the keys mean.
+"""Frozen dataclasses made from TOML tables, key by key.
 
 A table's keys are the fields of its dataclass, of the same types, spelled with hyphens or with
 underscores; tables may lie within tables. A union of dataclasses is separated by the key `driver`,

@@ -1,4 +1,4 @@
-"""What differs from one iteration to the next on purpose; it runs nothing.
+"""The layout that each iteration draws at random: environment size, address space.
 
 The size of the environment moves the stack and thereby changes a program's speed by some per cent
 (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009); so

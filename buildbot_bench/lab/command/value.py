@@ -1,7 +1,6 @@
-"""The value of a run, read from what the command printed; it runs nothing but a pattern.
+"""The value of a run, read from the command's output: a finite number above 0.
 
-What cannot be read is the revision's: UntestableRevision, with the last lines in the message of who
-ran it. A value is a finite number above 0.
+Output that cannot be read is the revision's fault: UntestableRevision.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A process of the embedded testbed, confined and certain to end; it does not say what it runs.
+"""A confined process of the embedded testbed, which is certain to end.
 
-By its limits a kernel under test writes at most a megabyte (unless it may write more),
-dumps no core and dies by itself when its time is over: also when nobody is left to kill it.
+By its limits a kernel under test writes at most a megabyte (unless it may write more), dumps no
+core and dies by itself when its time is over, also when its parent is dead.
 """
 
 from __future__ import annotations

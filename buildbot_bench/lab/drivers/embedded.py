@@ -1,4 +1,4 @@
-"""A testbed of processes: the kernel is a packet forwarder, a boot is a fresh start of it.
+"""The driver of a testbed of processes: the kernel is a packet forwarder, a boot its start.
 
 Sender and receiver are one program, as on the archive's two-machine labs, and the cables are UDP
 on the loopback interface. Everything runs on one processor. The kernel takes turns with the

@@ -1,4 +1,4 @@
-"""What was recorded of a lab, read from a file; what a boot would give that was not recorded.
+"""Recorded measurements of a lab, read from a file, and values drawn from their residuals.
 
 A recorded kernel is known by the archive's name of it, r299288+D8526, and, where `patch` names the
 file of its patch (relative to the recording), by what a builder says that it built: the patch's

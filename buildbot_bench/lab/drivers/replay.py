@@ -1,4 +1,4 @@
-"""A testbed that answers with recorded measurements; it needs no process, socket or kernel.
+"""The driver of a testbed that answers with recorded measurements.
 
 The artefact is a text file whose first line names what was built: r311849, or r317849+VIMAGE for
 a variant. Further lines may say what its builder added: `options VIMAGE`, or a patch's SHA-256. A

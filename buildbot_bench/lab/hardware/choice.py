@@ -1,7 +1,7 @@
-"""How it is said which kernel a machine boots next, and seen which one runs; it reboots nothing.
+"""The choice of the kernel that a machine boots next, and the check of the one that runs.
 
-Either way the choice is heeded once: after a panic, a hang or a power cycle the machine falls back
-to what is known to be good.
+Each way of choosing holds for one boot: after a panic, a hang or a power cycle the machine falls
+back to its known-good kernel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A ZFS boot environment for the kernel under test, a clone of the known-good one; see bectl(8).
+"""A ZFS boot environment for the kernel under test, a clone of the known-good one.
 
-The loader boots it once; after a panic, a hang or a power cycle it boots the known-good one, which
-nothing is written to but a workload's configuration set.
+See bectl(8). The loader boots it once; after a panic, a hang or a power cycle it boots the
+known-good one, which nothing is written to but a workload's configuration set.
 """
 
 from __future__ import annotations

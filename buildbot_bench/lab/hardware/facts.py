@@ -1,7 +1,7 @@
-"""What a measurement depends on besides the kernel, as the machines say; it compares nothing.
+"""Facts of the machines that a measurement depends on besides the kernel.
 
-What the DUT's running kernel reports is asked of the kernel under test, with the workload's
-settings on: before its boot it would be that of the job before.
+Facts that the running kernel reports are read from the kernel under test, with the workload's
+settings on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the pkt-gen of a host takes the options that it is to be given; it sends no packet.
+"""The check that a host's pkt-gen takes the options of its command line.
 
 pkt-gen reads its options in their order and prints its usage at `-h`, before it opens a port; at
 one that it does not know it prints its usage and fails. Source: tools/tools/netmap/pkt-gen.c. One

@@ -1,7 +1,7 @@
-"""Which configuration sets lie on which machines, as the lab controller remembers it.
+"""The lab controller's ledger of which configuration sets lie on which machines.
 
-A machine has a record of its own of what lies on it. This one tells of machines that a testbed no
-longer names, as a reference endpoint that was taken out of testbeds.toml with its set still on.
+It covers machines that a testbed no longer names, such as a reference endpoint that was taken out
+of testbeds.toml with its set still on.
 """
 
 from __future__ import annotations

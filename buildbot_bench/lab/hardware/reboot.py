@@ -1,6 +1,6 @@
-"""One reboot of a machine, from the order to go down until it is ready; it installs no kernel.
+"""One reboot of a machine, from the order to go down until it is ready.
 
-Nothing is waited for without a deadline, and a machine from which nothing comes is power-cycled.
+Each wait has a deadline, and a machine that does not answer is power-cycled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a testbed of hardware consists of, as testbeds.toml says it; it reaches no machine.
+"""The settings of a hardware testbed in testbeds.toml.
 
-Nearly everything has a default, so that a half-written testbed can be read, and checked by
-`bench-lab check`: `gaps` says what is missing before one can measure.
+Nearly everything has a default, so that `bench-lab check` can read a half-written testbed; `gaps`
+names the settings that a measurement needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One boot of a virtual DUT: QEMU's process, which is its power, and all that leads into it.
+"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console.
 
 Nothing has a name that others could use: wires and monitor are sockets that only this process and
 QEMU hold, and the console's pipe is its owner's alone. A machine that is ordered to reset itself

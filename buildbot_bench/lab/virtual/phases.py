@@ -1,4 +1,4 @@
-"""What bursts of the same packets usually execute, which is the packets' work; it runs nothing.
+"""The instructions that bursts of equal packets usually execute, by phase of the burst.
 
 A kernel with a clock does other work besides: interrupts, callouts, threads in the background. It
 comes in few bursts, at any time, and may also move work from where it is done otherwise. What an

@@ -1,7 +1,7 @@
-"""Asks an outside program in which file and line functions begin; it parses no DWARF itself.
+"""The source file and line at which each function begins, asked of an outside program.
 
-Without such a program, without line tables, and after any other failure, there are no places: a
-capture is worth as much without them.
+Without such a program or without line tables there are no places, and the capture is complete
+without them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The plugin of QEMU's that counts each instruction: compiled, loaded, read; it sends no packet.
+"""The QEMU plugin that counts each instruction: compiled, loaded and read.
 
-tracer/tracer.c is its other side, and says how the two share their memory.
+tracer/tracer.c is its other side, and describes the memory that the two share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which instructions a guest executed, by function; it reads QEMU's log and starts nothing.
+"""The instructions that a guest executed, by function, read from QEMU's log.
 
 QEMU logs each block of instructions before it runs it (`-d exec,nochain`); set to put one
 instruction into each block, that is each instruction. A block that was not run after all, or that

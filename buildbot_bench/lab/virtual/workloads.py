@@ -1,4 +1,4 @@
-"""What virtual testbeds can be asked to forward: traffic, and what the DUT is set up with for it.
+"""The workloads of virtual testbeds: traffic, and the DUT's set-up for it.
 
 Each is registered as an entry point of `buildbot_bench.virtual_workloads`, by its name.
 """

@@ -1,4 +1,4 @@
-"""Takes a kernel and some modules out of an artefact; it boots nothing.
+"""The kernel and modules that an artefact holds, unpacked for a virtual machine.
 
 The artefact is an archive as `bench-build` packs it, a tar file, compressed or not, with a file
 `kernel` and its modules beside it in any directory; or a kernel alone. Of an archive only the

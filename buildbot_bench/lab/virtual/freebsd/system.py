@@ -1,4 +1,4 @@
-"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own; it starts no machine.
+"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own.
 
 A kernel finds itself in memory as FreeBSD's own loader leaves it there: its modules beside it, the
 kenv, and a memory disk that is its root. The only program on that is our init, which does what
