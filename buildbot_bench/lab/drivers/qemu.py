@@ -1,8 +1,8 @@
 """The driver of a testbed in a virtual machine, whose kernels forward between two NICs.
 
 DUT is a QEMU process, its power and its console included; sender and receiver are this process, at
-the other ends of the DUT's wires. A fault is the kernel's only when a kernel that is known to work
-then boots and forwards.
+the other ends of the DUT's wires. A fault is the kernel's only when the known-good kernel then does
+what the kernel under test did not.
 """
 
 from __future__ import annotations
