@@ -1,7 +1,7 @@
-"""Reads an artefact in a process of its own, which ends when it takes too much.
+"""The reading of an artefact in a process of its own, which a memory limit can end.
 
 Decompressors and tarfile take memory before their budget is asked; a process with a limit takes it
-from nobody else.
+from no other process.
 """
 
 from __future__ import annotations

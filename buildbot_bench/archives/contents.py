@@ -1,4 +1,4 @@
-"""What an artefact holds: the kernel's own digest, and what its builder says of it.
+"""The contents of an artefact: the kernel's digest and the builder's manifest.
 
 An artefact is a kernel, or a tar archive of one with its modules. A patch of anybody may have had
 a hand in it: it is read member by member, never unpacked, and what is larger than its budget is

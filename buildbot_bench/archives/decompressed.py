@@ -1,4 +1,4 @@
-"""The bytes of a file, decompressed as they are read and counted; it needs no archive.
+"""The bytes of a file, decompressed and counted as they are read.
 
 The standard library's own readers of xz and bzip2 pass over what follows a stream: two files that
 differ there would be one, so compressed files are read by a reader of our own.

@@ -1,4 +1,4 @@
-"""The members of a tar archive, one after the other, each within its budget; it unpacks nothing.
+"""The members of a tar archive, one after the other, each within its budget.
 
 Headers are what tarfile reads at once, of any stated size: names that follow one another, pax
 records, maps of holes. What it reads for one member is counted here.

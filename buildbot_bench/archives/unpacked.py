@@ -1,6 +1,6 @@
-"""Unpacks an archive into a new directory, within the budgets; nothing gets out of the directory.
+"""The unpacking of an artefact into a new directory, within budgets and that directory.
 
-What is no archive but a program is put there alone, by the name `artefact`.
+An artefact that is a program and no archive is stored there as `artefact`.
 """
 
 from __future__ import annotations
