@@ -1,7 +1,7 @@
-"""What of a source tree a tool chain was built from, and whether another tree has the same.
+"""The parts of a source tree that a tool chain was built from, with their digests.
 
-It is read from the dependency files that the compilers left beside the objects, so that no list of
-FreeBSD's directories has to be kept here. A kernel's commit seldom touches any of it.
+They come from the dependency files that the compilers left beside the objects, so that no list of
+FreeBSD's directories has to be kept here. A kernel's commit seldom touches any of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a build's script in a jail of FreeBSD's: no network, and no process but its own.
+"""The run of a build's script in a FreeBSD jail, without network.
 
 Root alone makes jails: workers/jail/bench-jail does, which doas(1) lets the builder's user run. All
 files of the system stay where they are, and the script reads what that user may read.

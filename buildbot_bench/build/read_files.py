@@ -1,6 +1,6 @@
-"""Which files of a source tree a kernel's build read, written beside the kernel; it builds nothing.
+"""The list of source files that a kernel's build read, written beside the kernel.
 
-A build that does not tell all of it writes no list: then every commit may change the kernel.
+A build whose list would be incomplete writes none: then every commit may change the kernel.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Runs a build's script where it sees its own directory and the system's programs, and no network.
+"""A build script's sandbox: its own directory, the system's programs, no network.
 
-bubblewrap does it, for any user, where the kernel lets users have namespaces; on FreeBSD a jail
+bubblewrap makes it, for any user, where the kernel lets users have namespaces; on FreeBSD a jail
 does a part of it. What the script leaves running ends with it.
 """
 

@@ -1,7 +1,6 @@
-"""The tool chains that a builder keeps: one for each state of what it is built from.
+"""The tool chains that a builder keeps, one for each state of their sources.
 
-All worktrees and object trees of the builder share them; the least recently used go. It needs no
-recipe: the caller says how one is built.
+All worktrees and object trees of the builder share them; the least recently used go.
 """
 
 from __future__ import annotations
