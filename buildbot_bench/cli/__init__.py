@@ -1,1 +1,1 @@
-"""The commands that a person types; they talk to the farm over REST."""
+"""The commands that a person types to ask a farm or to search without one."""

@@ -1,7 +1,7 @@
-"""What the farm says of a search, read and made harmless; it needs no HTTP and no terminal.
+"""The farm's answers on a search, parsed and made harmless.
 
-Every string is cleaned here, so that no display has to think of escape sequences. Unknown keys
-are passed over: a newer farm may say more.
+Every string is cleaned here, so that displays need not handle escape sequences. Unknown keys are
+passed over: a newer farm may send more.
 """
 
 from __future__ import annotations
