@@ -1,4 +1,4 @@
-"""Makes a chain of commits of a directory's files and a list of edits; needs no kernel.
+"""Chains of commits made from a directory's files and a list of edits.
 
 An edit replaces one text, which must stand exactly once in its file, by another.
 """

@@ -1,4 +1,4 @@
-"""What each commit of the embedded kernel changes; data alone, applied by embedded_history."""
+"""The edits of each commit of the embedded kernel, for embedded_history."""
 
 from __future__ import annotations
 

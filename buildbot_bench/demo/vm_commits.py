@@ -1,4 +1,4 @@
-"""What each commit of the virtual machine's kernel changes; data alone, applied by vm_history."""
+"""The edits of each commit of the virtual machine's kernel, for vm_history."""
 
 from __future__ import annotations
 

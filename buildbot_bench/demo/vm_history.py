@@ -1,4 +1,4 @@
-"""A git history of the virtual machine's kernel, r320000 to r320010; it measures nothing."""
+"""A git history of the virtual machine's kernel, r320000 to r320010."""
 
 from __future__ import annotations
 
