@@ -1,7 +1,6 @@
-"""What is known of a mirror's branches and Subversion numbers, in memory and on disk.
+"""The index of a mirror's branches and Subversion numbers, in memory and on disk.
 
-It fetches nothing. What it keeps on disk makes the next start fast and is read from git again
-whenever it cannot be trusted.
+Files on disk make the next start fast; git is read again when a file cannot be trusted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first-parent history of one repository, answered from a bare mirror; it fetches when asked.
+"""The first-parent history of one repository, from a bare mirror that fetches on request.
 
 It may be used from any thread: callers wait for one another, but not for a fetch.
 """

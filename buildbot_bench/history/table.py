@@ -1,4 +1,4 @@
-"""Many git hashes in the memory that their bytes take, found by halving; it needs no commit.
+"""Many git hashes in the memory that their bytes take, found by binary search.
 
 A hash has 20 bytes here. Python's own dictionary of as many takes ten times the room.
 """
