@@ -1,4 +1,4 @@
-"""Where a kept build is run once: the port, and the command testbed behind it."""
+"""The interface of measurers that run a kept build once, and the command testbed behind it."""
 
 from __future__ import annotations
 

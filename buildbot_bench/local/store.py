@@ -1,7 +1,7 @@
-"""Keeps what was built and measured in one SQLite file; it decides nothing.
+"""The SQLite file of builds and runs of one repository.
 
-Each row is on the disk when its transaction ends: a killed process loses what has not ended yet,
-and nothing else. The threads that build write too, one at a time.
+Each row is on the disk when its transaction ends, so a killed process loses only unfinished work.
+The threads that build write too, one at a time.
 """
 
 from __future__ import annotations
