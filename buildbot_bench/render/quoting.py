@@ -1,4 +1,4 @@
-"""Quotes text for Markdown as GitHub and Phabricator read it; it needs no report.
+"""Text quoted for Markdown as GitHub and Phabricator read it.
 
 Both sites link, mention and embed what looks like it, and only code spans are left alone by both:
 Phabricator takes no backslash. So a text that could be more than words becomes a code span.

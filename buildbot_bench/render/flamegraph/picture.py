@@ -1,4 +1,4 @@
-"""Draws flame graphs as SVG that searches and zooms by itself; it needs no capture's format.
+"""Flame graphs as SVG with search and zoom of their own.
 
 A picture is one <svg> element, to be saved as a file or put into an HTML page as it is. It loads
 nothing; without its script it still shows everything, with tool tips. The same profiles give the
