@@ -1,4 +1,4 @@
-"""Which repositories bench.yml may name, and what of each is watched; it reads none of them.
+"""The repositories of bench.yml, and the branches that are watched of each.
 
 The first one's branches keep their plain names, so that a farm that comes to watch another one
 keeps all that it measured. The others' are called `ports:main`.
