@@ -1,6 +1,7 @@
-"""A process that calculates for a master: reads functions with arguments, writes what they give.
+"""A process that calculates for a master: it reads pickled tasks and writes their results.
 
-Each is pickled behind its length. The process ends when its master does, whatever it does then.
+Each is pickled behind its length. The process ends when its master does, even in the middle of a
+task.
 """
 
 from __future__ import annotations

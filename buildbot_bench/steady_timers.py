@@ -1,4 +1,4 @@
-"""Has timers ring in time when the machine's clock is set back; it rings none itself.
+"""Timers that stay in time when the machine's clock is set back.
 
 Twisted's timers go by the clock on the wall. Without this a master whose clock is set back by an
 hour starts nothing for that hour, and a worker that has just lost it looks for it as late.
