@@ -1,8 +1,4 @@
-"""A process that calculates for a master: it reads pickled tasks and writes their results.
-
-Each is pickled behind its length. The process ends when its master does, even in the middle of a
-task.
-"""
+"""A process that calculates for a master and ends with it: pickled tasks in, results out."""
 
 from __future__ import annotations
 

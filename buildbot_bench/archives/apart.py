@@ -1,7 +1,6 @@
 """The reading of an artefact in a process of its own, which a memory limit can end.
 
-Decompressors and tarfile take memory before their budget is asked; a process with a limit takes it
-from no other process.
+Decompressors and tarfile take memory before a budget is checked.
 """
 
 from __future__ import annotations

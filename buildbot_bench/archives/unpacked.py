@@ -1,7 +1,4 @@
-"""The unpacking of an artefact into a new directory, within budgets and that directory.
-
-An artefact that is a program and no archive is stored there as `artefact`.
-"""
+"""The unpacking of an artefact into a new directory, within budgets and that directory."""
 
 from __future__ import annotations
 

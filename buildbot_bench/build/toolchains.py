@@ -1,7 +1,4 @@
-"""The tool chains that a builder keeps, one for each state of their sources.
-
-All worktrees and object trees of the builder share them; the least recently used go.
-"""
+"""The tool chains that all worktrees of a builder share, one for each state of their sources."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A revision's source tree, checked out from a mirror that all builds of a builder share.
-
-The mirror is fetched into only when it lacks the revision. Files that two revisions share keep
-their times, so that make builds little.
-"""
+"""A revision's source tree, checked out from a mirror that all builds of a builder share."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The farm's answers on a search, parsed and made harmless.
-
-Every string is cleaned here, so that displays need not handle escape sequences. Unknown keys are
-passed over: a newer farm may send more.
-"""
+"""The farm's answers on a search, parsed and cleaned of control characters."""
 
 from __future__ import annotations
 

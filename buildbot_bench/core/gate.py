@@ -1,7 +1,4 @@
-"""Gates that let a commit pass to the hardware where an exact figure moved.
-
-Where the exact figure cannot be measured, the commit passes.
-"""
+"""Gates that let a commit pass to the hardware where an exact figure moved or is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The reading of a patch: its files, its strip level, and the hunk that git refused.
-
-Patches and git's complaints are hostile text.
-"""
+"""The reading of a hostile patch: files, strip level, and the hunk that git refused."""
 
 from __future__ import annotations
 

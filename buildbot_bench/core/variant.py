@@ -1,9 +1,4 @@
-"""Variants, and the notation in which people write them: `r317849+VIMAGE`.
-
-A variant is a revision with changes. Patches and kernel options are built; tunables are not: they
-are given to a kernel that is there already. A `Recipe` says what is built, in one way only, so
-that a variant is one image however it was written.
-"""
+"""Variants, and the notation in which people write them: `r317849+VIMAGE`."""
 
 from __future__ import annotations
 

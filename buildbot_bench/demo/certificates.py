@@ -1,7 +1,6 @@
 """`bench-farm certificates`: make the farm's own authority and its master's certificate.
 
-Workers trust that authority alone: a public authority might certify another host under the master's
-name.
+Workers trust that authority alone, and no public one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Chains of commits made from a directory's files and a list of edits.
-
-An edit replaces one text, which must stand exactly once in its file, by another.
-"""
+"""Chains of commits made from a directory's files and a list of edits."""
 
 from __future__ import annotations
 

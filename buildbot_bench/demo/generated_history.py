@@ -1,8 +1,7 @@
 """Git repositories of generated commits, with the same hashes on any machine.
 
-Commits go through `git fast-import`, with fixed authors and dates. Each carries a note of the kind
-that FreeBSD's Subversion era has (`svn path=/head/; revision=311849`), and each note is a commit of
-its own on refs/notes/commits, so that notes can be published with their commits.
+Commits carry notes of FreeBSD's Subversion era (`svn path=/head/; revision=311849`); each note is a
+commit of its own on refs/notes/commits, so that notes are published with their commits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Repositories whose revisions have the numbers of recorded kernels.
 
-The model case is r311848 to r313448, one commit a number; the recorded history adds the revisions
-of the archive's published comparisons. Building a kernel is copying the file `kernel`, whose only
-line is the revision's label, and the replay testbed answers with that revision's measurements.
+The model case is r311848 to r313448; the recorded history adds the revisions of the archive's
+published comparisons. Building a kernel is copying the file `kernel`, whose only line is the
+revision's label.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The keeper of a farm's directory: one farm at a time, and no process left behind.
 
-The watchdog, another process, reads a pipe that only the keeper can write to: the pipe ends when
-the keeper ends, for any reason, and the watchdog then ends the keeper's processes.
+The watchdog, another process, reads a pipe that ends when the keeper ends, for any reason, and then
+ends the keeper's processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The index of a mirror's branches and Subversion numbers, in memory and on disk.
-
-Files on disk make the next start fast; git is read again when a file cannot be trusted.
-"""
+"""The index of a mirror's branches and Subversion numbers, in memory and on disk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The file of an index: columns written as a whole and mapped as they lie.
 
-It holds only facts that git can give again, so a damaged file, or one of another release, counts as
-missing.
+A damaged file, or one of another release, counts as missing: git can give all of it again.
 """
 
 from __future__ import annotations

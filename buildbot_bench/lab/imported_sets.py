@@ -1,7 +1,6 @@
 """The configuration sets in a directory tree of bench-lab.sh.
 
-A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each of
-two machines. Other files are counted and named.
+A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The measuring loop of one job: boot, verify, blast, record.
 
-The cause of a failure decides the next attempt. A kernel gets one more chance, unless its own exit
-status says that it cannot be tested, and is then untestable; a fault of the lab is tried again
-until the job's budget is used up. Every attempt is an iteration, with a value or a reason.
+A kernel that fails gets one more chance, unless its own exit status says that it cannot be tested,
+and is then untestable; a fault of the lab is tried again within the job's budget. Every attempt is
+an iteration, with a value or a reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The SQLite file of builds and runs of one repository.
 
 Each row is on the disk when its transaction ends, so a killed process loses only unfinished work.
-The threads that build write too, one at a time.
 """
 
 from __future__ import annotations

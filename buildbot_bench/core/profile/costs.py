@@ -1,7 +1,4 @@
-"""The cost per packet of each function, and its change between two captures.
-
-A function costs its share of the capture's samples times the measured cost of a whole packet.
-"""
+"""Each function's cost per packet (share of a capture times a packet's cost), and its change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A capture as the call graph that gprof(1) prints: callers and callees of each function.
 
-Samples stand where gprof has seconds, and counts of calls are left out. A function that calls
-itself counts once in each stack.
+Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The files and lines of a commit that overlap given functions.
 
-Functions are matched by name, and by file where that is known. A match is no proof: the compiler
-inlines functions, and a changed structure moves cycles of functions that the commit never names.
+Functions match by name, which is no proof: compilers inline functions, and a changed structure
+moves cycles of functions that the commit does not name.
 """
 
 from __future__ import annotations

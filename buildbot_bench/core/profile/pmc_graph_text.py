@@ -1,7 +1,7 @@
 """A capture in the format of `pmcstat -G`.
 
-The stacks of all CPUs stand in one section. A stack that is the end of a longer one has a block of
-its own: pmcstat, and tools that read its files, count a stack by its outermost caller.
+pmcstat, and tools that read its files, count a stack by its outermost caller, so a stack that is
+the end of a longer one has a block of its own.
 """
 
 from __future__ import annotations

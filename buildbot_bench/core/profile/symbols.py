@@ -1,8 +1,4 @@
-"""Each function's share of the busy cycles, and its change between two captures.
-
-Samples of the idle loop are left out: idle time depends on the offered load, the rest depends on
-the kernel.
-"""
+"""Each function's share of the busy (not idle) cycles, and its change between two captures."""
 
 from __future__ import annotations
 

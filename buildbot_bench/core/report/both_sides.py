@@ -1,8 +1,4 @@
-"""Setup, artefacts, cost and scope on both sides of a step.
-
-Each testbed and workload stands for itself in the scope: one commit may be +82 % on one and -12 %
-on another, so nothing is averaged.
-"""
+"""Setup, artefacts, cost and scope on both sides of a step."""
 
 from __future__ import annotations
 

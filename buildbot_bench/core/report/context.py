@@ -1,7 +1,6 @@
 """Evidence beyond a search's own samples, from which its report is composed.
 
-Positions are indices into the search's range: 0 is the old end, n the new one. What lies before
-or behind the range has positions below 0 or above n.
+Positions are indices into the search's range 0..n, below 0 or above n outside of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The evidence in a report: checks, scope, facts, images, candidates and cost.
 
-All text here has gone through `one_line`: it is one line of visible characters.
+All text here has gone through `one_line`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The report of a finished search as frozen dataclasses.
 
-All text in a Report has gone through `one_line`: it is one line of visible characters.
+All text in a Report has gone through `one_line`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The section of a report on where CPU cycles went before and after a step.
 
-Functions are compared by cost per packet, or by share of the busy samples where that cost is
-unknown. All text here has gone through `one_line`.
+All text here has gone through `one_line`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The likelihood of each measured kernel's values at the levels of a grid.
 
-A value is, given its image, normal around the image's level, or (a few are) an outlier that says
-nothing; an image is normal around the kernel's level, or (a few are) far from it. Its level is
-integrated out: for one boot in closed form, for several as a sum over the grid.
+Given its image, a value is normal around the image's level, or an outlier; an image is normal
+around the kernel's level, or far from it. The image's level is integrated out: for one boot in
+closed form, for several as a sum over the grid.
 """
 
 from __future__ import annotations

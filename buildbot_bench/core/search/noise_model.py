@@ -1,8 +1,4 @@
-"""Noise hypotheses with their prior weights.
-
-Each gives the spread of boots of one image, the spread of images of unchanged code, and whether
-boots have two modes. All share the belief that a few boots go wrong.
-"""
+"""Noise hypotheses with their prior weights: run noise, build noise and modes of boots."""
 
 from __future__ import annotations
 

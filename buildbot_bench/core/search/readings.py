@@ -1,8 +1,4 @@
-"""Measurements as sorted logarithms, grouped by kernel and image.
-
-Logarithms turn every ratio into a difference, for any unit; the inverse of a metric only flips
-signs.
-"""
+"""Measurements as sorted logarithms, grouped by kernel and image."""
 
 from __future__ import annotations
 

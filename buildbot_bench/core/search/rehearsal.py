@@ -1,7 +1,7 @@
 """The rehearsal of one search, with values drawn from a sampled truth.
 
-A search of many boots gets several boots of a kernel at once, more the longer it lasts, so that b
-boots of kernels that were booted before take 25 · atan(b / 25) decisions: less than forty.
+A long search gets several boots of a kernel at once, so that b boots of kernels that were booted
+before take 25 · atan(b / 25) decisions: less than forty.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The evidence of one common level for each stretch of measured kernels.
 
 For every stretch i..j of measured kernels: the evidence ∫ π(level) Π p(values | level) d(level),
-and the mean and variance of the level given that stretch. What a kernel's values say of its level
-stands in core.search.likelihood. The integral is a sum over a grid of levels, which needs no
-approximation for outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems",
-JASA 88 (1993).
+and the mean and variance of the level. The integral is a sum over a grid of levels, which needs no
+approximation for outliers: Barry & Hartigan, "A Bayesian analysis for change point problems", JASA
+88 (1993).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The value of a run, read from the command's output: a finite number above 0.
-
-Output that cannot be read is the revision's fault: UntestableRevision.
-"""
+"""The value of a run, a finite number above 0, read from the command's output."""
 
 from __future__ import annotations
 

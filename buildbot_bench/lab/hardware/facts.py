@@ -1,8 +1,4 @@
-"""Facts of the machines that a measurement depends on besides the kernel.
-
-Facts that the running kernel reports are read from the kernel under test, with the workload's
-settings on.
-"""
+"""Facts of the machines that a measurement depends on besides the kernel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The lab controller's ledger of which configuration sets lie on which machines.
-
-It covers machines that a testbed no longer names, such as a reference endpoint that was taken out
-of testbeds.toml with its set still on.
-"""
+"""The lab controller's ledger of configuration sets on machines, former ones included."""
 
 from __future__ import annotations
 

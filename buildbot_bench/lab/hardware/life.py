@@ -1,8 +1,4 @@
-"""The DUT's life: one boot of the kernel under test, and the return to the known-good one.
-
-A fault that may be the lab's is a KernelFault: callers must see the known-good kernel boot before
-they blame the revision.
-"""
+"""The DUT's life: one boot of the kernel under test, and the return to the known-good one."""
 
 from __future__ import annotations
 

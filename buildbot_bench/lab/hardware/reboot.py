@@ -1,7 +1,4 @@
-"""One reboot of a machine, from the order to go down until it is ready.
-
-Each wait has a deadline, and a machine that does not answer is power-cycled.
-"""
+"""One reboot of a machine, from the order to go down until it is ready."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The settings of a hardware testbed in testbeds.toml.
-
-Nearly everything has a default, so that `bench-lab check` can read a half-written testbed; `gaps`
-names the settings that a measurement needs.
-"""
+"""The settings of a hardware testbed in testbeds.toml."""
 
 from __future__ import annotations
 

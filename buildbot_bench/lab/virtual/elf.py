@@ -1,7 +1,7 @@
 """The functions and the build ID of a kernel's ELF file.
 
-The format is that of the System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), 32 or
-64 bits, little-endian. The lab has the standard library alone; pyelftools would read this too.
+The format is that of the System V ABI, chapters 4 and 5, 32 or 64 bits, little-endian. The lab has
+the standard library alone; pyelftools would read this too.
 """
 
 from __future__ import annotations

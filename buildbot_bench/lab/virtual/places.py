@@ -1,8 +1,4 @@
-"""The source file and line at which each function begins, asked of an outside program.
-
-Without such a program or without line tables there are no places, and the capture is complete
-without them.
-"""
+"""The source file and line at which each function begins, asked of an outside program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Memory of the commits that were requested or need no request, by branch and series.
 
-A farm of a hundred series and ten thousand commits has a million such answers, of which few are new
-in a cycle. They are read anew when a branch was rewritten or a request was lost.
+A farm of a hundred series and ten thousand commits has a million such answers.
 """
 
 from __future__ import annotations

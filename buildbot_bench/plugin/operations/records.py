@@ -1,8 +1,4 @@
-"""Rows of the tables as the records that the core's invariants check.
-
-A farm of years has millions of iterations: the database counts them, and only those of jobs whose
-directories still exist are read one by one.
-"""
+"""Rows of the tables as the records that the core's invariants check."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Series as compressed JSON for the pages, read before a client asks.
 
-Ten thousand revisions take the database a quarter of a second, and many clients look while the lab
-measures once in a minute. The text takes some 15 bytes for each revision.
+Ten thousand revisions take the database a quarter of a second, the text some 15 bytes a revision.
 """
 
 from __future__ import annotations

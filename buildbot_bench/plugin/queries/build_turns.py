@@ -1,8 +1,4 @@
-"""The fair queue of kernels to build, by the claimants that wait for them.
-
-A kernel that several wait for counts for the claimant with the largest share. Kernels built ahead
-of a search come last.
-"""
+"""The fair queue of kernels to build, by the claimants that wait for them."""
 
 from __future__ import annotations
 

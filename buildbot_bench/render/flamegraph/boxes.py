@@ -1,8 +1,8 @@
 """The layout of two captures' stacks as boxes, callers below callees.
 
-A box is as wide as the mean of its two shares of the busy cycles, so that its callees never need
-more room than it has. Where the cost of a packet is known on both sides, the new shares are scaled
-by it. The flame graph of one capture is the difference to itself.
+A box is as wide as the mean of its two shares of the busy cycles, so that its callees fit above it.
+Where the cost of a packet is known on both sides, the new shares are scaled by it. The flame graph
+of one capture is the difference to itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The kernel and modules that an artefact holds, unpacked for a virtual machine.
 
-The artefact is an archive as `bench-build` packs it, a tar file, compressed or not, with a file
-`kernel` and its modules beside it in any directory; or a kernel alone. Of an archive only the
-files that are wanted are written, under names of our own.
+Only the wanted files of an archive are written, under names of our own.
 """
 
 from __future__ import annotations
