@@ -1,1 +1,1 @@
-"""The commands that a person types to ask a farm or to search without one."""
+"""The commands that a person types: bench-bisect, bench-compare and bench-ministat."""

@@ -1,4 +1,4 @@
-"""The outcome of a search for GitHub's and GitLab's continuous integration."""
+"""The report of a search's outcome to GitHub's and GitLab's continuous integration."""
 
 from __future__ import annotations
 

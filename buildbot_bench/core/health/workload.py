@@ -1,4 +1,4 @@
-"""The diagnosis of a broken workload, from kernels that worked under it and now fail alike.
+"""The diagnosis of a broken workload, from kernels that passed it before and now fail alike.
 
 A kernel that worked before and now fails has not changed, so its workload has. Two such kernels,
 the two ends of a search or two variants of a comparison are the evidence.

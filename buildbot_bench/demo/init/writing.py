@@ -1,4 +1,4 @@
-"""The writing of a new farm's files into an empty place."""
+"""The writing of a new farm's files, without overwriting any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concurrent work for several repositories, of which a slow one delays no other."""
+"""Concurrent work for several repositories, in which a slow one delays no other."""
 
 from __future__ import annotations
 

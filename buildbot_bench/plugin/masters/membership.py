@@ -1,4 +1,4 @@
-"""The leases of one of several masters: one that shows that it lives, one for the broker."""
+"""The leases of one master among several: its sign of life, and the right to run the broker."""
 
 from __future__ import annotations
 
