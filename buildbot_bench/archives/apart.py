@@ -1,7 +1,4 @@
-"""The reading of an artefact in a process of its own, which a memory limit can end.
-
-Decompressors and tarfile take memory before a budget is checked.
-"""
+"""The reading of a hostile artefact in a process of its own, which a memory limit can end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The list of source files that a kernel's build read, written beside the kernel.
-
-A build whose list would be incomplete writes none: then every commit may change the kernel.
-"""
+"""The complete list of source files that a kernel's build read, written beside the kernel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A build script's sandbox: its own directory, the system's programs, no network.
-
-bubblewrap makes it, for any user, where the kernel lets users have namespaces; on FreeBSD a jail
-does a part of it. What the script leaves running ends with it.
-"""
+"""A build script's sandbox, by bubblewrap or a FreeBSD jail: its own directory, no network."""
 
 from __future__ import annotations
 

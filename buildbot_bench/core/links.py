@@ -1,7 +1,4 @@
-"""Web addresses of commits, reviews, diffs and files, made from templates.
-
-The values come from commits and are hostile: they are quoted, or there is no address.
-"""
+"""Web addresses of commits, reviews, diffs and files: templates filled with quoted values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The text that ministat(1) prints, byte for byte.
-
-The plot has ministat's quirks: it is not a complete picture of the data (see `_dots`).
-"""
+"""The text that ministat(1) prints, byte for byte."""
 
 from __future__ import annotations
 

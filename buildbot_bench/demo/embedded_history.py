@@ -1,8 +1,4 @@
-"""A git history of the embedded kernel, with one slow commit in it.
-
-r311840 to r311853: most are innocent, one makes the kernel slow by about a quarter, one does not
-compile, one crashes at start, and two change no byte of the program.
-"""
+"""A git history of the embedded kernel, r311840 to r311853, with one slow commit in it."""
 
 from __future__ import annotations
 

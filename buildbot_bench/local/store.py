@@ -1,7 +1,4 @@
-"""The SQLite file of builds and runs of one repository.
-
-Each row is on the disk when its transaction ends, so a killed process loses only unfinished work.
-"""
+"""The SQLite file of one repository's builds and runs, each stored when it ends."""
 
 from __future__ import annotations
 

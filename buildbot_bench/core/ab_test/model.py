@@ -1,7 +1,4 @@
-"""The report of a comparison as frozen dataclasses.
-
-All text from outside has gone through `one_line`.
-"""
+"""The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
 from __future__ import annotations
 

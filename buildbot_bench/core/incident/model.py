@@ -1,7 +1,4 @@
-"""The data model of breakages: trials, evidence, policy and answers.
-
-Positions are integers in first-parent order. Those of a range are 0..n, as in core.search.
-"""
+"""The data model of breakages over positions 0..n: trials, evidence, policy and answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Records of a farm's tables and directories, as invariants check them.
-
-Times are seconds since the epoch.
-"""
+"""Records of a farm's tables and directories for invariants; times are seconds since the epoch."""
 
 from __future__ import annotations
 

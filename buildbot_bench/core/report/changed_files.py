@@ -1,7 +1,4 @@
-"""A commit's files and lines within functions whose cost changed, as a report shows them.
-
-All text here has gone through `one_line`.
-"""
+"""A commit's files and lines within functions whose cost changed, cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Evidence beyond a search's own samples, from which its report is composed.
-
-Positions are indices into the search's range 0..n, below 0 or above n outside of it.
-"""
+"""Evidence beyond a search's own samples, at positions relative to the range's old end (0)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The evidence in a report: checks, scope, facts, images, candidates and cost.
-
-All text here has gone through `one_line`.
-"""
+"""The evidence in a report (checks, scope, facts, cost), with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

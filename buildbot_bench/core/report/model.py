@@ -1,7 +1,4 @@
-"""The report of a finished search as frozen dataclasses.
-
-All text in a Report has gone through `one_line`.
-"""
+"""The report of a finished search as frozen dataclasses, with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The section of a report on where CPU cycles went before and after a step.
-
-All text here has gone through `one_line`.
-"""
+"""The section of a report on where CPU cycles went, with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The data model of a search: evidence, costs, policy, steps and answers.
-
-Positions are 0..n in first-parent order: 0 is the old end of the range, n the new end.
-"""
+"""The data model of a search over positions 0 (old end) to n (new end)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The places where known benchmark tools print their value, with unit and direction.
 
-Each is read from a recorded output of the tool in tests/data/command. Of several values the first
-counts, but `go test -bench` must print exactly one.
+Each is read from a recorded output of the tool in tests/data/command.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A confined process of the embedded testbed, which is certain to end.
-
-By its limits a kernel under test writes at most a megabyte (unless it may write more), dumps no
-core and dies by itself when its time is over, also when its parent is dead.
-"""
+"""A confined process of the embedded testbed, with limits on output, core files and time."""
 
 from __future__ import annotations
 

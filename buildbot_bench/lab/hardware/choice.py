@@ -1,8 +1,4 @@
-"""The choice of the kernel that a machine boots next, and the check of the one that runs.
-
-Each way of choosing holds for one boot: after a panic, a hang or a power cycle the machine falls
-back to its known-good kernel.
-"""
+"""The choice of the kernel that a machine boots once, and the check of the one that runs."""
 
 from __future__ import annotations
 

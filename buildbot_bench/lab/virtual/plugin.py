@@ -1,7 +1,4 @@
-"""The QEMU plugin that counts each instruction: compiled, loaded and read.
-
-tracer/tracer.c is its other side, and describes the memory that the two share.
-"""
+"""The QEMU plugin (tracer/tracer.c) that counts each instruction: compiled, loaded and read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The workloads of virtual testbeds: traffic, and the DUT's set-up for it.
-
-Each is registered as an entry point of `buildbot_bench.virtual_workloads`, by its name.
-"""
+"""The workloads of virtual testbeds: traffic, and the DUT's set-up for it."""
 
 from __future__ import annotations
 

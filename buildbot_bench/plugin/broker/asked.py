@@ -1,7 +1,4 @@
-"""Memory of the commits that were requested or need no request, by branch and series.
-
-A farm of a hundred series and ten thousand commits has a million such answers.
-"""
+"""Memory of the commits that were requested or need no request, by branch and series."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The collection of requests that ended, and the repetition of lost ones.
-
-Buildbot 4.3 forgets to release requests that a dead master claims.
-"""
+"""The collection of requests that ended, and the repetition of lost ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The end of incidents: the branch builds or boots again, or the level is back.
-
-An incident of several series closes by the level of the series that was searched.
-"""
+"""The end of incidents: the branch builds or boots, or the searched series' level is back."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Rows of incidents: ends of breakages and incidents, and series that joined.
-
-An incident is stored in the row of its search; alarms of other series that the search is to explain
-have rows of their own.
-"""
+"""Rows of incidents: their ends, which the search's row keeps, and the series that joined."""
 
 from __future__ import annotations
 

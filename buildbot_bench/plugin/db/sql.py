@@ -1,7 +1,4 @@
-"""SQL statements that all queries share, locks, and the upgrade of the tables.
-
-The migrations have a version table of their own; Buildbot's is left alone.
-"""
+"""SQL statements that all queries share, locks, and the upgrade of the tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The asynchronous methods by which the plugin reads and writes the bench_* tables.
-
-Each method is one transaction; its query documents arguments and result.
-"""
+"""The asynchronous methods, one transaction each, by which the plugin uses the tables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The branches that a farm watches, and the branch that a commit, image or judgement is of.
-
-Commits that branches share belong to the branch that was watched first, so that they are measured
-and judged once.
-"""
+"""The branches that a farm watches, and the branch that a commit, image or judgement is of."""
 
 from __future__ import annotations
 

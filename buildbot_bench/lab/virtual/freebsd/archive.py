@@ -1,7 +1,4 @@
-"""The kernel and modules that an artefact holds, unpacked for a virtual machine.
-
-Only the wanted files of an archive are written, under names of our own.
-"""
+"""The wanted kernel and modules of an artefact, unpacked under names of our own."""
 
 from __future__ import annotations
 
