@@ -1,11 +1,10 @@
-"""What a cycle of the broker costs on a farm of many labs, and how much memory it takes.
+"""The cost of a broker's cycle on a farm of many labs, in processor time and memory.
 
 `make load`, or `python -m benchmarks load`, fills the tables of 50 testbeds, 20 workloads and five
 branches, one of them of a second repository: 1000 commits on 100 series with 10 open searches, and
-ten times as much of each. On both it runs the broker's cycles, of which one meets nothing new, one
-a boot that ended and one a commit that came. The tables are SQLite's, asked in threads as Buildbot
-does; its master is a stand-in. Seconds are of the processor: they do not count what other programs
-took.
+ten times as much of each. On both it runs cycles of the broker: one that meets nothing new, one a
+boot that ended, one a commit that came. The tables are SQLite's, asked in threads as Buildbot does;
+the master is a stand-in.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Makes git repositories of generated commits, fast and the same every time; needs no kernel.
+"""Git repositories of generated commits, with the same hashes on any machine.
 
-All stand on the branch main, but for those that name another one. Commits go through
-`git fast-import`, with fixed authors and dates, so that a history has the same hashes on any
-machine. Each commit carries a note of the kind that FreeBSD's Subversion era has
-(`svn path=/head/; revision=311849`); each note is a commit of its own on refs/notes/commits, so
-that the notes can be published together with the commits they belong to.
+Commits carry notes of FreeBSD's Subversion era (`svn path=/head/; revision=311849`); each note is a
+commit of its own on refs/notes/commits, so that notes are published with their commits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Repositories and recordings that farms of tests are made of; it starts nothing."""
+"""Repositories and recordings from which farms of tests are made."""
 
 from __future__ import annotations
 

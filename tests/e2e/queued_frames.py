@@ -1,4 +1,4 @@
-"""Edits of the embedded kernel by which a share of its frames crosses a queue, and costs more."""
+"""Edits of the embedded kernel that make a share of its frames cross a queue."""
 
 from __future__ import annotations
 

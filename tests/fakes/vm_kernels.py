@@ -1,4 +1,4 @@
-"""Kernels for virtual machines, compiled for a test: of any commit, or failing in some way."""
+"""Kernels for virtual machines, compiled for a test: of any commit, or failing."""
 
 from __future__ import annotations
 

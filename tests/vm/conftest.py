@@ -1,4 +1,4 @@
-"""What the tests share that boot virtual machines."""
+"""Fixtures of the tests that boot virtual machines."""
 
 from __future__ import annotations
 
