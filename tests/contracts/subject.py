@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.asking import ASKED, pause
+
 Json = dict[str, Any]
 SEARCHES = "/api/v2/bench/searches"
 FINAL = {"cancelled", "found", "not-reproduced", "inconclusive", "failed"}
@@ -43,7 +45,7 @@ class FarmUnderTest:
     @contextmanager
     def stranger(self) -> Iterator[httpx.Client]:
         """Somebody who has not logged in."""
-        with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=self.url, **ASKED) as client:
             yield client
 
     @contextmanager
@@ -59,11 +61,12 @@ class FarmUnderTest:
         """Look at a search until it is as it should be; the last look."""
         deadline_s = time.monotonic() + self.deadline_s
         while True:
+            began_s = time.monotonic()
             found: Json = client.get(f"{SEARCHES}/{search_id}").json()["searches"][0]
             if until(found):
                 return found
             assert time.monotonic() < deadline_s, f"still {found['state']}: {found['now']}"
-            time.sleep(0.1)
+            pause(began_s)
 
 
 def post(client: httpx.Client, path: str, method: str, params: Json) -> httpx.Response:
