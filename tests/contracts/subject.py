@@ -55,6 +55,8 @@ class FarmUnderTest:
             if self.user is not None:
                 login = client.get("/auth/login", auth=(self.user, self.password))
                 assert login.status_code < 400
+                for cookie in client.cookies.jar:
+                    cookie.secure = False  # as commands have it, for a farm behind a proxy
             yield client
 
     def wait(self, client: httpx.Client, search_id: int, until: Callable[[Json], bool]) -> Json:

@@ -89,25 +89,7 @@ def typed(
     return done.stdout
 
 
-def test_an_upgraded_farm_goes_on_and_goes_back(home: Path) -> None:
-    backup, tables, doctor, *back = commands_of(UPGRADE)
-    farm = made(home)
-    typed(home, [tables])
-    started(farm)
-    typed(home, [backup])
-    before = measured(farm)
-    farm.children["master"].stop()
-    typed(home, [tables])
-    farm.children["master"].start()
-    farm.wait(lambda: measured(farm) >= before, "it goes on")
-    farm.wait(lambda: is_well(home, doctor), "the workers are back")
-    ended(farm)
-    typed(home, back)
-    started(farm)
-    farm.wait(lambda: is_well(home, doctor), "all is well")
-
-
-def test_a_farm_that_moved_is_whole_and_goes_on(home: Path) -> None:
+def test_a_farm_that_moved_is_whole_and_its_upgrade_goes_on_and_back(home: Path) -> None:
     pack, unpack, verify, doctor = commands_of(MOVE)
     farm = made(home)
     farm.type("upgrade-master")
@@ -117,6 +99,19 @@ def test_a_farm_that_moved_is_whole_and_goes_on(home: Path) -> None:
     assert (home / "farm.tar").stat().st_mode & 0o077 == 0
     shutil.rmtree(home / "farm")
     assert "no violation" in typed(home, [unpack, verify])
+    started(farm)
+    farm.wait(lambda: is_well(home, doctor), "all is well")
+
+    backup, tables, doctor, *back = commands_of(UPGRADE)
+    typed(home, [backup])
+    before = measured(farm)
+    farm.children["master"].stop()
+    typed(home, [tables])
+    farm.children["master"].start()
+    farm.wait(lambda: measured(farm) >= before, "it goes on")
+    farm.wait(lambda: is_well(home, doctor), "the workers are back")
+    ended(farm)
+    typed(home, back)
     started(farm)
     farm.wait(lambda: is_well(home, doctor), "all is well")
 
