@@ -121,9 +121,13 @@ def test_ends_in_the_wrong_order_are_refused(farm: FarmUnderTest) -> None:
 def test_search_runs_to_its_report(farm: FarmUnderTest) -> None:
     with farm.member() as client:
         search_id = start(farm, client)
-        first = farm.wait(client, search_id, lambda search: search["forecast"] is not None)
+        first = farm.wait(
+            client, search_id, lambda search: search["forecast"] or search["state"] in FINAL
+        )
         assert first["created_at"] > 0
-        assert_forecast(farm, first["forecast"])
+        # A search that ends before its forecast is worked out has none.
+        if first["forecast"]:
+            assert_forecast(farm, first["forecast"])
         last = farm.wait(client, search_id, lambda search: search["state"] in FINAL)
         probes = client.get(f"{SEARCHES}/{search_id}/probes").json()["probes"]
     assert last["state"] == "found"
