@@ -1,8 +1,4 @@
-"""How tests ask the farms of this machine over HTTP, and how often they look.
-
-To read the authorities of the web takes 20 ms of processor time for each client that could speak
-TLS; here none is to be spoken to.
-"""
+"""How tests ask the farms of this machine over HTTP, and how often they look."""
 
 from __future__ import annotations
 
@@ -10,7 +6,8 @@ import ssl
 import time
 from typing import Any
 
-# Trusts nobody: an answer by TLS would be refused.
+# Trusts nobody: to read the authorities of the web takes 20 ms of processor time for each client, and
+# nothing here speaks TLS.
 ASKED: dict[str, Any] = {
     "timeout": 60,
     "trust_env": False,

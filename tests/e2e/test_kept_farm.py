@@ -122,7 +122,7 @@ def test_a_farm_under_another_path_ends_the_search_that_it_had_begun(home: Path)
     started(farm)
     asked = {"BENCH_FARM": farm.urls[0], "BENCH_USER": "bench"}
     asked["BENCH_PASSWORD_FILE"] = str(home / "farm" / "master" / "secrets" / "bench.login")
-    typed(home, ["bench-bisect r311840 r311853 --no-wait"], **asked)
+    typed(home, ["bench-bisect r311847 r311851 --no-wait"], **asked)
     farm.wait(lambda: measured(farm) >= 2, "the search has begun")
     ended(farm)
     elsewhere = MadeFarm.make(home / "new" / "farm", "--lab=embedded", "--units=systemd", *ports())

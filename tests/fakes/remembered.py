@@ -1,7 +1,4 @@
-"""What a farm lived through, written at once into the empty tables of the next farm of its kind.
-
-To live through everything takes a second for each test; its rows are there in some milliseconds.
-"""
+"""What a farm lived through, written at once into the empty tables of the next farm of its kind."""
 
 from __future__ import annotations
 
