@@ -6,8 +6,8 @@ import ssl
 import time
 from typing import Any
 
-# Trusts nobody: to read the authorities of the web takes 20 ms of processor time for each client, and
-# nothing here speaks TLS.
+# Trusts nobody: to read the authorities of the web takes 20 ms of processor time for each client,
+# and nothing here speaks TLS.
 ASKED: dict[str, Any] = {
     "timeout": 60,
     "trust_env": False,
