@@ -20,7 +20,7 @@ from buildbot_bench.core.limits import GIB
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
 from buildbot_bench.local.fixes import Carried, Fix
-from buildbot_bench.local.git import Git, GitRefusedError, clean_environment
+from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
 from buildbot_bench.local.trees import pack, remove_tree, unpack
@@ -74,7 +74,9 @@ class Workshop:
         remove_tree(self._room.trees)
         for part in (self._room.home / "builds").glob("*.part"):
             part.unlink(missing_ok=True)
-        self._ask("worktree", "prune")
+        with self._worktrees:
+            for tree in self._registered():
+                self._forget(tree)
 
     def build(self, revision: Revision, ordinal: int, *, beside: bool) -> NewBuild:
         """Build an image of a revision; in a tree of its own when it is built `beside` a run.
@@ -140,18 +142,30 @@ class Workshop:
         with self._worktrees:
             remove_tree(tree)
             tree.parent.mkdir(parents=True, exist_ok=True)
-            self._ask("worktree", "prune")
+            if tree.resolve() in self._registered():
+                self._forget(tree)
             self._ask("worktree", "add", "--quiet", "--force", "--detach", str(tree), sha)
         return Carried.NONE if self._fix is None else self._fix.apply(sha, tree)
 
-    def _ask(self, *arguments: str) -> None:
-        """Have git do something.
+    def _registered(self) -> list[Path]:
+        """Return our worktrees that git knows; all others are the user's, on whatever disk."""
+        lines = self._ask("worktree", "list", "--porcelain").splitlines()
+        named = (line.removeprefix(b"worktree ") for line in lines if line[:9] == b"worktree ")
+        trees = (Path(os.fsdecode(name)) for name in named)
+        return [tree for tree in trees if tree.parent == self._room.trees.resolve()]
+
+    def _forget(self, tree: Path) -> None:
+        """Have git forget a worktree of ours whose directory was removed, even a locked one."""
+        self._ask("worktree", "remove", "--force", "--force", str(tree))
+
+    def _ask(self, *arguments: str) -> bytes:
+        """Have git do something, and return what it prints.
 
         Raises:
             InfraError: It refuses.
         """
         try:
-            self._git.bytes(*arguments)
+            return self._git.bytes(*arguments)
         except GitRefusedError as error:
             raise InfraError(f"git {' '.join(arguments[:2])} failed: {error}") from error
 
@@ -164,9 +178,9 @@ class Workshop:
             "BENCH_REVISION": revision.label,
             "BENCH_SHA": revision.sha,
         }
-        inherited = clean_environment(os.environ)
         for step in self.recipe.steps:
-            self._run_step(step, tree / step.directory, inherited | dict(step.environment) | own)
+            environment = os.environ | dict(step.environment) | own
+            self._run_step(step, tree / step.directory, environment)
 
     def _run_step(self, step: BuildStep, place: Path, environment: dict[str, str]) -> None:
         """Run one of them.
