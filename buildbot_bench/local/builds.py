@@ -18,7 +18,8 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import GIB
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
+from buildbot_bench.lab.command.process import Confines, Contained
+from buildbot_bench.local.blame import failed_build
 from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
@@ -83,7 +84,8 @@ class Workshop:
 
         What does not build gives an image with a reason, its last lines behind the first line.
 
-        Raises InfraError: the disk is full, or git fails.
+        Raises InfraError: the machine is to blame (the disk, git, who ended it), and nothing is
+        known of the revision.
         """
         sha = revision.sha
         place = f"{sha[:ABBREVIATION_LENGTH]}-{ordinal}" if beside else ONE_TREE
@@ -180,13 +182,15 @@ class Workshop:
         }
         for step in self.recipe.steps:
             environment = os.environ | dict(step.environment) | own
-            self._run_step(step, tree / step.directory, environment)
+            self._run_step(step, tree / step.directory, environment, revision)
 
-    def _run_step(self, step: BuildStep, place: Path, environment: dict[str, str]) -> None:
-        """Run one of them.
+    def _run_step(
+        self, step: BuildStep, place: Path, environment: dict[str, str], revision: Revision
+    ) -> None:
+        """Run one of them; fails as `failed_build` says.
 
         Raises:
-            UntestableRevision: It fails.
+            UntestableRevision: Its directory is not there.
             InfraError: It was ended by us.
         """
         if not place.is_dir():
@@ -204,7 +208,7 @@ class Workshop:
         if self._is_over:
             raise InfraError("the build was ended with the search")
         if ran.status != 0:
-            raise UntestableRevision(f"{_ending(ran)}\n{ran.last_lines()}")
+            raise failed_build(ran, place, f"{revision.label} ({revision.short_sha})")
 
     def _uploaded(self, tree: Path, directory: Path) -> Path:
         """What is in the file that the build uploads, in a fresh directory, as a farm unpacks it.
@@ -222,12 +226,6 @@ class Workshop:
         remove_tree(directory)
         unpacked.unpack(artefact, directory)
         return directory
-
-
-def _ending(ran: Ran) -> str:
-    if ran.stop is Stop.TIMEOUT:
-        return f"the build had not ended after {ran.wall_s:.0f} s (see --build-timeout)"
-    return f"the build {ran.ending()}"
 
 
 def first_line(reason: str) -> str:
