@@ -35,6 +35,7 @@ _OF_A_RUN = {
     "timeout": "--timeout",
     "disk": "--disk",
 }
+_NOT_REPEATED = ("--local", "--keep-builds", "--json", "--markdown", "--dry-run", "--")
 _OF_A_WORKFLOW = {
     "workflow": "--workflow",
     "workload": "--workload",
@@ -76,8 +77,10 @@ class WorkflowChoice:
 class LocalOptions:
     """What a person asks for; `typed` are the options that a command to repeat it needs.
 
-    `form` is text, markdown or json; `html` a file to write beside it. With `dry_run` nothing is
-    built or run. `most_bytes` are for kept builds; `ahead` builds are made beside the runs.
+    What failed at the revisions `again` is tried again. With `keep_builds` those of the last
+    command that only built otherwise stay valid. `form` is text, markdown or json; `html` a file to
+    write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept builds;
+    `ahead` builds are made beside the runs.
     """
 
     revisions: tuple[str, ...]
@@ -93,6 +96,8 @@ class LocalOptions:
     iterations: int = 0
     images: int = 0
     dry_run: bool = False
+    again: tuple[str, ...] = ()
+    keep_builds: bool = False
 
 
 def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
@@ -130,6 +135,13 @@ def bisect_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="REV",
         help="do not measure it, or those of A..B; may be repeated",
+    )
+    group.add_argument(
+        "--again",
+        action="append",
+        default=[],
+        metavar="REV",
+        help="forget that it, or one of A..B, did not build or run; may be repeated",
     )
     group.add_argument(
         "--first-parent",
@@ -193,6 +205,8 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
         iterations=getattr(given, "iterations", 0),
         images=getattr(given, "images", 0),
         dry_run=given.dry_run,
+        again=tuple(getattr(given, "again", ())),
+        keep_builds=given.keep_builds,
     )
 
 
@@ -275,19 +289,16 @@ def _name(workload: CommandWorkload) -> str:
 
 
 def _typed(given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
-    """The arguments without the revisions, and without what says where the answer goes."""
-    left, skipped = (
-        list(argv),
-        {*given.revisions, "--local", "--json", "--markdown", "--dry-run", "--"},
-    )
+    """The arguments to repeat it: no revisions, nothing of where the answer goes, of this once."""
+    skipped = {*given.revisions, *_NOT_REPEATED}
     kept: list[str] = []
-    words = iter(left)
+    words = iter(argv)
     revisions = list(given.revisions)
     for word in words:
         if word in revisions:
             revisions.remove(word)
-        elif word == "--html":
+        elif word in {"--html", "--again"}:
             next(words, None)
-        elif word not in skipped and not word.startswith("--html="):
+        elif word not in skipped and not word.startswith(("--html=", "--again=")):
             kept.append(word)
     return tuple(kept)

@@ -11,6 +11,7 @@ from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_bisect import (
     campaign_of,
+    keep_builds,
     say_with_output,
     told_in_lines,
     workshop_of,
@@ -54,6 +55,7 @@ def _run(options: LocalOptions) -> int:
         check_page(options.html)
     try:
         with opened(git, most_bytes=options.most_bytes) as repository:
+            keep_builds(options, campaign, repository, say)
             workshop = workshop_of(repository, campaign, task.build_timeout_s)
             measurer = CommandMeasurer(campaign.workload)
             bench = Bench(campaign, repository.store, workshop, measurer)

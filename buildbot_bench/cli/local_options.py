@@ -44,6 +44,12 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
         help="what the run needs of what is built, a pattern (default: all); may be repeated",
     )
     group.add_argument("--with", dest="fix", metavar="REV", help="a commit to apply where it fits")
+    group.add_argument(
+        "--keep-builds",
+        action="store_true",
+        help="another --build or --with is for the revisions that failed: what the last command\n"
+        "built and ran of the others stays valid",
+    )
     group.add_argument("--warm-up", type=int, metavar="N", help="runs not counted")
     group.add_argument("--cpus", type=_cpus, metavar="N,M", help="pin the run to them")
     group.add_argument("--timeout", type=duration_s, help="of a run (default 10m)")

@@ -208,7 +208,8 @@ class Workshop:
         if self._is_over:
             raise InfraError("the build was ended with the search")
         if ran.status != 0:
-            raise failed_build(ran, place, f"{revision.label} ({revision.short_sha})")
+            failure = failed_build(ran, place, f"{revision.label} ({revision.short_sha})")
+            raise failure
 
     def _uploaded(self, tree: Path, directory: Path) -> Path:
         """What is in the file that the build uploads, in a fresh directory, as a farm unpacks it.

@@ -84,12 +84,14 @@ def test_a_build_that_somebody_kills_is_tried_again(ask, bench_for, tmp_path):
 
 def test_a_full_disk_is_the_machines_however_little_the_build_says_of_it(tmp_path: Path):
     disk = disk_in(tmp_path)
-    full = "cat /dev/zero 2>/dev/null > big" if not disk.lacks else "head -c 9 /dev/zero > /dev/full"
+    full = (
+        "cat /dev/zero 2>/dev/null > big" if not disk.lacks else "head -c 9 /dev/zero > /dev/full"
+    )
     try:
         make_repository(disk.root / "project.git", [Commit(files={"number": "1\n"})])
         with opened(Git.around(disk.root / "project.git"), most_bytes=1 << 30) as repository:
             one = Revisions(git=repository.git).one("main")
-            with pytest.raises(InfraError, match="are free on the disk|No space left"):
+            with pytest.raises(InfraError, match=r"are free on the disk|No space left"):
                 workshop(repository, full).build(one, 0, beside=False)
             assert workshop(repository, "echo 2 > made").build(one, 0, beside=False).kernel
     finally:
