@@ -79,6 +79,11 @@ class Bench:
         """Return what a build usually takes in this repository, in seconds, by any recipe."""
         return self.store.usual_build_s() or ASSUMED_BUILD_S
 
+    def notices(self) -> list[str]:
+        """Return what a person should know of what was built since the last time."""
+        waiting = self._workshop.notices
+        return [waiting.get() for _ in range(waiting.qsize())]
+
     def has(self, image: StoredBuild) -> bool:
         """Whether the product of a build exists."""
         return self._workshop.has(image)

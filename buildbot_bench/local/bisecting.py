@@ -72,6 +72,8 @@ class Bisection:
         self._forget_failures()
         while True:
             self._bench.harvest()
+            for told in self._bench.notices():
+                self._onlooker.notice(told)
             known = self.known()
             self._refuse_bad_ends(known)
             decision = self._plan(known.between.n, known.evidence, known.costs, known.policy)

@@ -7,6 +7,7 @@ what builds made, and the evidence. The least used builds go when there are too 
 from __future__ import annotations
 
 import os
+import queue
 import threading
 import time
 from collections.abc import Collection
@@ -24,6 +25,7 @@ from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
+from buildbot_bench.local.submodules import Submodules
 from buildbot_bench.local.trees import pack, remove_tree, unpack
 
 ONE_TREE = "tree"
@@ -62,6 +64,10 @@ class Workshop:
         self._fix = Fix(git=git, sha=recipe.fix) if recipe.fix else None
         self._worktrees = threading.Lock()
         self._running = set[Contained]()
+        self._submodules = Submodules(git=git)
+        self._said = set[str]()
+        self.notices: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """What a person should know of the trees, said once."""
         self._is_over = False
 
     def end(self) -> None:
@@ -95,14 +101,15 @@ class Workshop:
         made = NewBuild(
             recipe=self.recipe.digest, sha=sha, ordinal=ordinal, place=place, build_s=0.0
         )
+        empty: list[str] = []
         try:
-            carried = self._check_out(sha, tree)
+            carried = self._check_out(sha, tree, empty)
             self._run(revision, ordinal, tree)
             wanted = self._uploaded(tree, beside_tree) if self.recipe.upload else tree
             kernel, size = pack(wanted, self.recipe.artefacts, self._room.archive(made))
             known = {"kernel": kernel, "size": size, "carried": carried}
         except UntestableRevision as error:
-            known = {"reason": str(error)}
+            known = {"reason": "\n".join((str(error), *empty))}
         finally:
             remove_tree(tree)
             remove_tree(beside_tree)
@@ -140,13 +147,19 @@ class Workshop:
                 self._store.drop_image(image.id)
                 total -= image.size
 
-    def _check_out(self, sha: str, tree: Path) -> Carried:
+    def _check_out(self, sha: str, tree: Path, empty: list[str]) -> Carried:
+        """Make a worktree; `empty` gets a sentence of each submodule that cannot be filled."""
         with self._worktrees:
             remove_tree(tree)
             tree.parent.mkdir(parents=True, exist_ok=True)
             if tree.resolve() in self._registered():
                 self._forget(tree)
             self._ask("worktree", "add", "--quiet", "--force", "--detach", str(tree), sha)
+        empty += self._submodules.fill(tree)
+        for sentence in empty:
+            if sentence not in self._said:
+                self._said.add(sentence)
+                self.notices.put(sentence)
         return Carried.NONE if self._fix is None else self._fix.apply(sha, tree)
 
     def _registered(self) -> list[Path]:

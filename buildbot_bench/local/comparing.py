@@ -152,6 +152,8 @@ class Compare:
         if known is None or known.reason is not None or not self._bench.has(known):
             self._look(f"building {named}", is_building=True)
             known = self._bench.build(one.revision, ordinal)
+            for told in self._bench.notices():
+                self._onlooker.notice(told)
         if known.reason is not None:
             raise UntestableRevision(f"{named} cannot be built: {known.reason}")
         return known

@@ -161,8 +161,9 @@ def test_a_shallow_clone_is_said_so(checkout, tmp_path):
         "origin",
         git(checkout, "rev-parse", "main~8"),
     )
-    with pytest.raises(UsageError, match="git fetch --unshallow"):
-        Revisions(git=Git.around(tmp_path / "shallow")).between("FETCH_HEAD", "HEAD")
+    for old in ("FETCH_HEAD", "main~9", "n99"):
+        with pytest.raises(UsageError, match="git fetch --unshallow"):
+            Revisions(git=Git.around(tmp_path / "shallow")).between(old, "HEAD")
 
 
 def test_no_repository_is_said_so(tmp_path):
