@@ -22,10 +22,7 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--build", default="", metavar="COMMAND", help="what builds a revision, a line for sh"
     )
-    group.add_argument(
-        "--run", metavar="COMMAND", help="what is measured, split into words as by sh"
-    )
-    group.add_argument("--shell", action="store_true", help="give --run to sh")
+    group.add_argument("--run", metavar="COMMAND", help="what is measured, a line for sh")
     group.add_argument(
         "--value",
         metavar="V",
