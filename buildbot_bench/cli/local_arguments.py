@@ -11,7 +11,7 @@ from pathlib import Path
 
 from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
 from buildbot_bench.cli.local_options import add_local_options, positive
-from buildbot_bench.cli.options import command_parser
+from buildbot_bench.cli.options import add_csv, command_parser, form_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
@@ -43,7 +43,7 @@ _OF_A_RUN = {
     "timeout": "--timeout",
     "disk": "--disk",
 }
-_NOT_REPEATED = ("--local", "--keep-builds", "--json", "--markdown", "--dry-run", "--")
+_NOT_REPEATED = ("--local", "--keep-builds", "--csv", "--json", "--markdown", "--dry-run", "--")
 _OF_A_WORKFLOW = {
     "workflow": "--workflow",
     "workload": "--workload",
@@ -86,9 +86,9 @@ class LocalOptions:
     """What a person asks for; `typed` are the options that a command to repeat it needs.
 
     What failed at the revisions `again` is tried again. With `keep_builds` those of the last
-    command that only built otherwise stay valid. `form` is text, markdown or json; `html` a file to
-    write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept builds;
-    `ahead` builds are made beside the runs.
+    command that only built otherwise stay valid. `form` is text, markdown, csv or json; `html` a
+    file to write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept
+    builds; `ahead` builds are made beside the runs.
     """
 
     revisions: tuple[str, ...]
@@ -178,7 +178,7 @@ def compare_parser(images: int = DEFAULT_IMAGES) -> argparse.ArgumentParser:
         epilog=COMPARE_EPILOG,
     )
     parser.add_argument("revisions", nargs="*", metavar="REV", help="as git names them")
-    add_local_options(parser)
+    add_csv(add_local_options(parser))
     group = parser.add_argument_group("the comparison")
     group.add_argument(
         "-n",
@@ -207,7 +207,7 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
         skip=tuple(getattr(given, "skip", ())),
         ahead=given.jobs,
         most_bytes=given.cache,
-        form="json" if given.json else "markdown" if given.markdown else "text",
+        form=form_of(given),
         html=given.html,
         typed=_typed(given, argv),
         iterations=getattr(given, "iterations", 0),

@@ -14,8 +14,8 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([MG])")
 _SIZES = {"M": MIB, "G": GIB}
 
 
-def add_local_options(parser: argparse.ArgumentParser) -> None:
-    """What both commands take."""
+def add_local_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """What both commands take; returns the group of the answer's forms."""
     add_version(parser)
     parser.add_argument("--local", action="store_true", help=argparse.SUPPRESS)
     group = parser.add_argument_group("what is built and measured")
@@ -96,6 +96,7 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="tell what it would take; build and run nothing"
     )
+    return form
 
 
 def positive(text: str) -> int:

@@ -75,6 +75,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l approve -x -d 'approv
 complete -c bench-compare -n _shtab_bench_compare_using -l reject -x -d 'reject a stranger'"'"'s patches'
 complete -c bench-compare -n _shtab_bench_compare_using -l json -d 'as one JSON object'
 complete -c bench-compare -n _shtab_bench_compare_using -l markdown -d 'as a comment for a review'
+complete -c bench-compare -n _shtab_bench_compare_using -l csv -d 'its values, one a line'
 complete -c bench-compare -n _shtab_bench_compare_using -l output -x -d 'also write a result directory, as netbenches has them'
 complete -c bench-compare -n _shtab_bench_compare_using -l farm -x -d '$BENCH_FARM, else http://localhost:8010'
 complete -c bench-compare -n _shtab_bench_compare_using -l user -x -d 'who asks (default: $BENCH_USER, or the login kept for the farm)'
