@@ -194,7 +194,9 @@ def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) ->
 
 
 def _display() -> Display:
-    return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
+    if can_redraw(sys.stderr):
+        return LiveDisplay(sys.stderr, first="reading what is known")
+    return LineDisplay(sys.stderr)
 
 
 def _tell(options: LocalOptions, report: Report) -> int:

@@ -185,4 +185,4 @@ class Bisection:
 
 def _named(known: Known, wanted: Measure) -> str:
     label = known.between.revisions[wanted.position].label
-    return f"{label}, image {wanted.image}" if wanted.image else label
+    return f"{label}, build {wanted.image}" if wanted.image else label

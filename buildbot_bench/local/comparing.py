@@ -35,7 +35,7 @@ from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
-_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another image came out as the first"
+_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another build came out as the first"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,7 +147,7 @@ class Compare:
         Raises:
             UntestableRevision: It does not build.
         """
-        named = f"{one.label}, image {ordinal}" if ordinal else one.label
+        named = f"{one.label}, build {ordinal}" if ordinal else one.label
         known = self._bench.image(one.revision.sha, ordinal)
         if known is None or known.reason is not None or not self._bench.has(known):
             self._look(f"building {named}", is_building=True)
@@ -176,7 +176,7 @@ class Compare:
                 return
             one = self._question.variants[places[block.variant]]
             image = self._built(one, block.image)
-            named = f"{one.label}, image {block.image}" if block.image else one.label
+            named = f"{one.label}, build {block.image}" if block.image else one.label
             self._look(f"measuring {named}")
             self._bench.measure(image, self._onlooker.notice)
             last = self._bench.iterations()[-1]

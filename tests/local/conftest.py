@@ -55,10 +55,11 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
         skip: tuple[str, ...] = (),
         again: tuple[str, ...] = (),
         ahead: int = 0,
+        upto: int = COMMITS,
         fix: str | None = None,
     ) -> LocalSearch:
         revisions = Revisions(git=repository.git)
-        between = revisions.between("n1", "main")
+        between = revisions.between("n1", f"n{upto}")
         steps = (BuildStep(script=build),) if build else ()
         return LocalSearch(
             campaign=Campaign(

@@ -35,6 +35,8 @@ def test_the_culprit_is_found_and_proved(ask, bench_for):
     assert report.headline.effect == pytest.approx(-0.2, abs=0.01)
     assert watcher.courses[-1].forecast is not None
     text = report_text(report)
+    sha = report.headline.new.sha[:10]
+    assert text.startswith(f'{sha} "Change {SLOWER_FROM}" lowered the value of read on ')
     assert "by bench-bisect --local" in text
     assert "--mark" not in text
     assert "the farm" not in text.lower()
@@ -139,7 +141,7 @@ def test_a_build_that_heeds_no_image_is_told_so(ask, bench_for):
         "The link order was not varied (one: the build does not heed BENCH_IMAGE); "
         "randomised for each run: nothing."
     )
-    assert "images agree (not made)" in report.disclaimer
+    assert report.disclaimer == ""  # nobody could have made it
 
 
 def test_without_a_build_no_images_are_said_to_agree(ask, bench_for):
@@ -212,3 +214,12 @@ def test_builds_that_did_not_fail_stay_valid_where_it_is_said(ask, bench_for, re
     assert [one.subject for one in report.headline.suspects] == [f"Change {SLOWER_FROM}"]
     assert SLOWER_FROM in measurer.seen[before:]
     assert len(report.probes) == len(measurer.seen)
+
+
+def test_ends_that_do_not_differ_are_told_with_what_was_measured(ask, bench_for):
+    search = ask(upto=SLOWER_FROM - 1)
+    found = Bisection(search, bench_for(search, ReadMeasurer()), SilentWatcher()).run()
+    report = report_of(search, found)
+    assert report.kind is ReportKind.NOT_REPRODUCED
+    said = r"The measured difference is [+-]0\.\d\d %, with a 95 % interval of \S+ % to \S+ %\."
+    assert re.search(said, " ".join(report_text(report).split()))
