@@ -1,8 +1,4 @@
-"""Frees a process from the repository that git set its environment for, as git does for its hooks.
-
-Whatever git is started then, by us or by what is built and run, works in the repository that its
-directory lies in. Elsewhere it would write into another one's index.
-"""
+"""Removes the variables that git sets for its hooks from the environment of our processes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Says of a build that failed whether the revision or this machine is to blame.
-
-What the machine is to blame for is not kept: the same command tries it again.
-"""
+"""Decides whether the revision or this machine is to blame for a build that failed."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def failed_build(ran: Ran, place: Path, revision: str) -> BenchError:
     found = log.diagnosis(ran.status if ran.status >= 0 else _SIGNAL - ran.status)
     if found.is_builder_fault:
         what = f"this machine failed the build, which {ran.ending()}"
-        return _machine(ran, revision, what, "mend what the last lines say, or correct --build")
+        return _machine(ran, revision, what, "fix what the last lines name, or correct --build")
     return UntestableRevision(f"the build {ran.ending()}\n{ran.last_lines()}")
 
 

@@ -1,8 +1,4 @@
-"""Takes over builds and runs of a campaign that differs from another only in how it builds.
-
-Another `--build` or `--with` is another campaign, as what it makes may differ. Who changed it for
-the revisions that failed knows that the others would come out alike.
-"""
+"""Takes over builds and runs of a campaign that differs from another only in how it builds."""
 
 from __future__ import annotations
 
