@@ -16,7 +16,7 @@ from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, one_line, several_lines
+from buildbot_bench.core.legible import long_line, one_line, quoted, several_lines
 
 _COLUMNS = ("testbed", "workload", "metric", "unit", "variant", "number", "value")
 _OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
@@ -116,7 +116,7 @@ def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
         files = {str(row["path"]): _content(row) for row in rows}
     for path in files:
         if not _PATH.fullmatch(path):
-            raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
+            raise InfraError(f"the farm names a file {quoted(path)}: not written")
     return files
 
 

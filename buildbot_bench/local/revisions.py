@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, RevisionRange
 from buildbot_bench.local.git import Git, GitRefusedError
 
@@ -41,7 +41,7 @@ class Revisions:
                 return self._by_count(int(match[1]), within)
             shallow = self._is_shallow()
             raise UsageError(
-                f"{one_line(name, columns=80)!r} is no commit of this "
+                f"{quoted(name)} is no commit of this "
                 f"{'clone, which is shallow' if shallow else 'repository'}",
                 hint=_DEEPEN
                 if shallow
@@ -126,7 +126,7 @@ class Revisions:
             first, last = (places.get(self.sha(end, within=between.new.sha)) for end in ends)
             if first is None or last is None:
                 raise UsageError(
-                    f"{one_line(name, columns=80)!r} is not on the first-parent chain of the range",
+                    f"{quoted(name)} is not on the first-parent chain of the range",
                     hint=f"skip revisions from {between.old.label} to {between.new.label} only",
                 )
             found |= set(range(first + 1, last + 1)) if match else {first}
