@@ -14,12 +14,9 @@ from buildbot_bench.core.search import forecast
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.comparing import LocalComparison
-from buildbot_bench.local.known import ASSUMED_BUILD_S, ASSUMED_RUN_S, Known
+from buildbot_bench.local.known import ASSUMED_RUN_S, Known
 
 _HOUR_S = 3600.0
-_ASSUMED = (
-    f"assumed until there is one: a build takes {ASSUMED_BUILD_S:g} s, a run {ASSUMED_RUN_S:g} s"
-)
 
 
 def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
@@ -30,7 +27,9 @@ def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
         known,
         expected,
         known_iterations=len(known.iterations),
-        warnings=() if any(one.value is not None for one in known.iterations) else (_ASSUMED,),
+        warnings=()
+        if any(one.value is not None for one in known.iterations)
+        else (_assumed(known.costs.build_s, known.costs.run_s),),
     )
     answer(forecast_text(told), asdict(told), as_json=as_json)
     return ExitStatus.ANSWERED
@@ -43,7 +42,7 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
     runs = [one for one in bench.iterations() if one.value is not None and one.image_id in images]
     run_s = median(one.duration_s for one in runs) if runs else ASSUMED_RUN_S
     took = [row.build_s for row in images.values()]
-    build_s = median(took) if took else ASSUMED_BUILD_S
+    build_s = median(took) if took else bench.assumed_build_s()
     built = {row.sha for row in images.values() if not row.ordinal and bench.has(row)}
     done = {
         sha: sum(images[one.image_id].sha == sha and one.epoch == EPOCH for one in runs)
@@ -63,7 +62,7 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
             f"where the build heeds BENCH_IMAGE, up to {question.limits.images} images of each"
         )
     if not runs:
-        lines.append(_ASSUMED)
+        lines.append(_assumed(build_s, run_s))
     told = {
         "runs": left,
         "builds": builds,
@@ -73,3 +72,7 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
     }
     answer("\n".join(lines), told, as_json=as_json)
     return ExitStatus.ANSWERED
+
+
+def _assumed(build_s: float, run_s: float) -> str:
+    return f"assumed until there is one: a build takes {build_s:.3g} s, a run {run_s:.3g} s"

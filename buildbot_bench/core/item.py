@@ -31,6 +31,11 @@ class ItemUnderTest(StrEnum):
         return "run" if self is ItemUnderTest.COMMAND else "booted"
 
     @property
+    def image(self) -> str:
+        """What one of several builds of a revision is called: an `image`, a `build`."""
+        return "build" if self is ItemUnderTest.COMMAND else "image"
+
+    @property
     def built(self) -> str:
         """What an image is: a `kernel`, a `build`."""
         return "build" if self is ItemUnderTest.COMMAND else "kernel"

@@ -16,7 +16,8 @@ from buildbot_bench.core.legible import one_line, several_lines
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.builds import Workshop, first_line
-from buildbot_bench.local.campaign import Campaign
+from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.known import ASSUMED_BUILD_S, Known, known_of
 from buildbot_bench.local.measuring import Measurer
 from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
 
@@ -63,6 +64,25 @@ class Bench:
     def iterations(self) -> list[StoredRun]:
         """All runs of the campaign."""
         return self.store.iterations(self.id)
+
+    def known(self, search: LocalSearch) -> Known:
+        """All that is known of the range of a search by now."""
+        return known_of(
+            search,
+            self.images(),
+            self.iterations(),
+            is_there=self.has,
+            assumed_build_s=self.assumed_build_s(),
+        )
+
+    def assumed_build_s(self) -> float:
+        """Return what a build usually takes in this repository, in seconds, by any recipe."""
+        return self.store.usual_build_s() or ASSUMED_BUILD_S
+
+    def notices(self) -> list[str]:
+        """Return what a person should know of what was built since the last time."""
+        waiting = self._workshop.notices
+        return [waiting.get() for _ in range(waiting.qsize())]
 
     def has(self, image: StoredBuild) -> bool:
         """Whether the product of a build exists."""

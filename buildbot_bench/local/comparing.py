@@ -31,7 +31,7 @@ from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
-_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another image came out as the first"
+_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another build came out as the first"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,11 +143,13 @@ class Compare:
         Raises:
             UntestableRevision: It does not build.
         """
-        named = f"{one.label}, image {ordinal}" if ordinal else one.label
+        named = f"{one.label}, build {ordinal}" if ordinal else one.label
         known = self._bench.image(one.revision.sha, ordinal)
         if known is None or known.reason is not None or not self._bench.has(known):
             self._look(f"building {named}", is_building=True)
             known = self._bench.build(one.revision, ordinal)
+            for told in self._bench.notices():
+                self._onlooker.notice(told)
         if known.reason is not None:
             raise UntestableRevision(f"{named} cannot be built: {known.reason}")
         return known
@@ -170,7 +172,7 @@ class Compare:
                 return
             one = self._question.variants[places[block.variant]]
             image = self._built(one, block.image)
-            named = f"{one.label}, image {block.image}" if block.image else one.label
+            named = f"{one.label}, build {block.image}" if block.image else one.label
             self._look(f"measuring {named}")
             self._bench.measure(image, self._onlooker.notice)
             last = self._bench.iterations()[-1]

@@ -1,11 +1,12 @@
 """Where a value is: settings that name none are refused, and real tools' outputs are read."""
 
 import json
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
@@ -13,7 +14,12 @@ from buildbot_bench.core.metric import NoiseClass
 from buildbot_bench.lab.command.counting import counted
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
-from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload, ValueTable
+from buildbot_bench.lab.command.settings import (
+    CommandSettings,
+    CommandWorkload,
+    ValueTable,
+    words_of,
+)
 from buildbot_bench.lab.command.value import last_number, read_value
 from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.testbeds import load_testbeds
@@ -228,3 +234,46 @@ def test_a_shell_takes_a_text_and_no_list():
     with pytest.raises(UsageError, match="not a list"):
         CommandWorkload(run=("a", "b"), shell=True, value="wall")
     assert CommandSettings(workloads={}).workloads == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("./bench 'a b' \"c|d\" --size=3", ("./bench", "a b", "c|d", "--size=3")),
+        ("sh bench.sh | tail -1", None),
+        ("./bench *.bin", None),
+        ("SIZE=3 ./bench", None),
+        ("exit 125", None),
+        ("./bench $HOME", None),
+    ],
+)
+def test_a_line_is_one_for_sh_and_a_plain_program_needs_none(line, words):
+    assert words_of(line, shell=False) == (words or ("/bin/sh", "-c", line))
+    assert words_of(tuple(line.split()), shell=False) == tuple(line.split())
+
+
+_LINES = st.lists(st.text("ab ='\"\\$`*?[~#|&;<>(){}!\t,%+@^é"), min_size=20, max_size=40)
+
+
+@given(_LINES)
+@settings(max_examples=25)
+def test_what_is_run_without_sh_has_the_words_that_sh_gives_it(lines):
+    plain = {}
+    for line in (f"show {line}" for line in lines):
+        with suppress(UsageError):
+            words = words_of(line, shell=False)
+            if words[0] == "show":
+                plain[line] = words[1:]
+    shows = "show() { for word; do printf '<%s>' \"$word\"; done; echo; }"
+    script = "\n".join([shows, *plain])
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:-1] == [
+        "".join(f"<{word}>" for word in words) for words in plain.values()
+    ]
+
+
+def test_a_tool_that_is_asked_wrongly_says_what_it_needs():
+    with pytest.raises(UntestableRevision, match="hyperfine prints it by --export-json"):
+        value_of("hyperfine", "Time (mean): 3 ms")
+    with pytest.raises(UsageError, match=r"did you mean 'hyperfine'.*last-number, wall.*wrk"):
+        CommandWorkload(run="x", value="hyprfine")

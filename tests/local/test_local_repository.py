@@ -77,6 +77,23 @@ def test_no_worktree_is_left(repository):
     assert not repository.room.trees.exists()
 
 
+def test_a_worktree_of_the_users_on_a_disk_that_is_away_stays(repository, tmp_path):
+    users, ours = tmp_path / "disk" / "tree", repository.room.trees / "killed"
+    for tree in (users, ours):
+        repository.git.bytes("worktree", "add", "--detach", str(tree), "main")
+    repository.git.bytes("worktree", "lock", str(ours))
+    git(users, "rm", "-q", "number")
+    (tmp_path / "disk").rename(tmp_path / "away")
+    workshop = Workshop(repository.git, repository.room, repository.store, BuildRecipe())
+    workshop.clear()
+    one = Revisions(git=repository.git).one("main")
+    for _ in range(2):
+        workshop.build(one, 0, beside=False)
+    (tmp_path / "away").rename(tmp_path / "disk")
+    assert git(users, "status", "--short") == "D  number"
+    assert str(ours) not in repository.git.text("worktree", "list")
+
+
 def test_a_packed_tree_comes_back_whole_and_its_digest_knows_no_times(tmp_path):
     tree = tmp_path / "tree"
     (tree / "bin").mkdir(parents=True)
@@ -144,8 +161,9 @@ def test_a_shallow_clone_is_said_so(checkout, tmp_path):
         "origin",
         git(checkout, "rev-parse", "main~8"),
     )
-    with pytest.raises(UsageError, match="git fetch --unshallow"):
-        Revisions(git=Git.around(tmp_path / "shallow")).between("FETCH_HEAD", "HEAD")
+    for old in ("FETCH_HEAD", "main~9", "n99"):
+        with pytest.raises(UsageError, match="git fetch --unshallow"):
+            Revisions(git=Git.around(tmp_path / "shallow")).between(old, "HEAD")
 
 
 def test_no_repository_is_said_so(tmp_path):

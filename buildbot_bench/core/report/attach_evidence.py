@@ -8,7 +8,7 @@ from dataclasses import replace
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
-from buildbot_bench.core.report.checks import StepContext, make_checks
+from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
 from buildbot_bench.core.report.context import Context, SearchStage
 from buildbot_bench.core.report.evidence_model import (
     Candidate,
@@ -67,7 +67,7 @@ def attach_evidence(
     return replace(
         narrowed,
         candidates=_candidates(step, between, known),
-        disclaimer=words.disclaimer(checks),
+        disclaimer=words.disclaimer(checks, _impossible(here, report.setting)),
         checks=checks,
         scope=scope(step, old, new, known.series, report.setting),
         setup=_setup(known, before, after)
@@ -77,6 +77,16 @@ def attach_evidence(
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
     )
+
+
+def _impossible(here: StepContext, setting: Setting) -> frozenset[str]:
+    """The checks that nobody can have made of a search without a farm.
+
+    It ends with its answer: no run of a later revision comes after that.
+    """
+    if setting.farm:
+        return frozenset()
+    return frozenset({STILL_PRESENT, *((IMAGES_AGREE,) if here.known.one_layout else ())})
 
 
 def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:

@@ -23,6 +23,11 @@ _UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
 _PATH = re.compile(
     r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*|(\[\d+\])+(\.[^.\[\]]+(\[\d+\])*)*"
 )
+# What sh would split into the same words and do nothing else with: it is not needed to run that.
+_PLAIN = re.compile(r"""(?:[\w@%+=:,./ \t-]|'[^']*'|"[^"$`\\]*")+""")
+_OF_SH = frozenset(
+    {".", ":", "cd", "command", "eval", "exec", "exit", "export", "set", "trap", "ulimit", "umask"}
+)
 _MOST_WARM_UP = 100
 _LONGEST_S = 7 * 86400.0
 
@@ -67,8 +72,8 @@ class ValueTable:
 class CommandWorkload:
     """What is run and what is read from it.
 
-    A command is a list of words, or a text that is split into words; with `shell`, a text that
-    /bin/sh runs. All run in the directory of the unpacked artefact.
+    A command is a list of words, or a line for /bin/sh, which is not started for a plain program
+    and its arguments, but with `shell`. All run in the directory of the unpacked artefact.
 
     Attributes:
         run: What is measured.
@@ -180,10 +185,10 @@ class CommandSettings:
 
 
 def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
-    """What is run: the words of a list or of a text, or a shell with the text.
+    """What is run: the words of a list, or of a plain text, or a shell with the text.
 
     Raises:
-        UsageError: A text that cannot be split; a list for a shell; nothing.
+        UsageError: A text whose quotes do not end; a list for a shell.
     """
     if shell:
         if not isinstance(command, str):
@@ -192,11 +197,15 @@ def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
     if not isinstance(command, str):
         return command
     try:
-        return tuple(shlex.split(command))
+        words = tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
             f"{quoted(command)} cannot be split into words: {error}", hint="write a list of words"
         ) from error
+    first = words[0] if words else ""
+    if _PLAIN.fullmatch(command) and "=" not in first and first not in _OF_SH:
+        return words
+    return ("/bin/sh", "-c", command)
 
 
 def preset_of(value: str | ValueTable) -> str:
@@ -207,7 +216,7 @@ def preset_of(value: str | ValueTable) -> str:
 
 def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
     words = words_of(command, shell=shell)
-    if not words or not words[0].strip() or (shell and not str(command).strip()):
+    if not words or not words[0].strip() or (isinstance(command, str) and not command.strip()):
         raise UsageError(f"{name} is empty", hint="write a program and its arguments")
     if any("\0" in word for word in words):
         raise UsageError(f"{name} has a zero byte in it")
@@ -216,7 +225,10 @@ def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
 def _check_value(value: str | ValueTable) -> None:
     known = (*_OWN_VALUES, *PRESETS)
     if isinstance(value, str) and value not in known:
-        raise UsageError(f"value: {quoted(value)} is none", hint=nearest(value, known))
+        raise UsageError(
+            f"value: {quoted(value)} is none",
+            hint=f"{nearest(value, known)} Known are {', '.join(known)}",
+        )
 
 
 def _check_pattern(pattern: str) -> None:

@@ -51,15 +51,16 @@ def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
     else:
         text, whole = ran.stdout.text(), ran.stdout.whole
     preset = PRESETS[table.preset] if table.preset else None
+    needs = f"{table.preset} prints it by {preset.needs}" if preset and preset.needs else ""
     pattern = preset.regex if preset else table.regex
     if pattern:
-        return checked(_matched(pattern, text))
+        return checked(_matched(pattern, text, needs))
     if not whole:
         raise UntestableRevision(
             f"it prints {spoken(ran.stdout.size)}, too much for JSON to be read from",
             hint="have it write a file, and name that by `file` of `value`",
         )
-    document = _document(text)
+    document = _document(text, needs)
     path = preset.json if preset else table.json
     return checked(_number(_at(document, path), path) * _scale(preset, document))
 
@@ -102,10 +103,10 @@ def _parsed(word: str) -> float:
         raise UntestableRevision(f"{quoted(word)} is no number") from error
 
 
-def _matched(pattern: str, text: str) -> float:
+def _matched(pattern: str, text: str, needs: str) -> float:
     found = matches_of(pattern, text)
     if not found:
-        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}")
+        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}", hint=needs)
     if len(found) > 1:
         shown = ", ".join(one_line(word, columns=20) for word in found)
         raise UntestableRevision(
@@ -115,7 +116,7 @@ def _matched(pattern: str, text: str) -> float:
     return _parsed(found[0])
 
 
-def _document(text: str) -> Any:
+def _document(text: str, needs: str) -> Any:
     """The JSON that a text is, or the first that begins with a line of it.
 
     Raises:
@@ -129,7 +130,7 @@ def _document(text: str) -> Any:
         except (ValueError, RecursionError):
             continue
         return document
-    raise UntestableRevision("it prints no JSON")
+    raise UntestableRevision("it prints no JSON", hint=needs)
 
 
 def _at(document: Any, path: str) -> Any:
