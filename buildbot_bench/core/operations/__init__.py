@@ -9,6 +9,7 @@ from buildbot_bench.core.operations.boots import (
 from buildbot_bench.core.operations.condition import (
     Condition,
     Disk,
+    Hang,
     HealthFinding,
     Held,
     MasterCondition,
@@ -50,6 +51,7 @@ __all__ = [
     "DanglingReference",
     "Disk",
     "FarmProcess",
+    "Hang",
     "HealthFinding",
     "Held",
     "ImageFacts",
