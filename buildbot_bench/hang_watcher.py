@@ -1,8 +1,4 @@
-"""A process beside a master that ends it when its heartbeat stops: MASTER_PID SILENT_S FILE.
-
-The heartbeat is a byte on standard input now and then, and the end of standard input that of the
-master. It imports the standard library alone, so that it takes little memory.
-"""
+"""The process beside a master that ends the master when its heartbeat on standard input stops."""
 
 from __future__ import annotations
 
@@ -18,7 +14,11 @@ _MOST_BYTES = 4096
 
 
 def main(arguments: list[str]) -> int:
-    """Watch until the master ends; the status is 1 if the watcher ended the master."""
+    """Watch the master of this number for a silence, in seconds, and note it in this file.
+
+    A byte is a beat; the end of standard input is that of the master. The status is 1 if the
+    watcher ended the master.
+    """
     pid, silent_s, file = int(arguments[0]), float(arguments[1]), Path(arguments[2])
     # A terminal tells both to all processes of a master.
     for number in (signal.SIGHUP, signal.SIGINT):

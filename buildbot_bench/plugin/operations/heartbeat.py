@@ -1,8 +1,4 @@
-"""The heartbeat of a master's reactor: to systemd, or to a process that ends a master that hangs.
-
-Before a master is ended, the stacks of all its threads go to its log (standard error) after half
-the time, and to a file beside it when it is aborted, whatever code its main thread hangs in.
-"""
+"""The heartbeat of a master: to systemd, or to a process that ends a master that hangs."""
 
 from __future__ import annotations
 
@@ -60,6 +56,8 @@ class _Watcher(ProcessProtocol):
 class Heartbeat:
     """Tells that the reactor runs, until the process ends.
 
+    The stacks of all threads go to standard error after half the silence that ends the master, and
+    to the file when the master is aborted, whatever code its main thread hangs in.
     `environ` is as systemd sets it; what is read there is removed, so that no child has it.
     """
 
