@@ -9,6 +9,7 @@ from buildbot_bench.core.operations.boots import (
 from buildbot_bench.core.operations.condition import (
     Condition,
     Disk,
+    Hang,
     HealthFinding,
     Held,
     MasterCondition,
@@ -57,6 +58,7 @@ __all__ = [
     "Disk",
     "FarmProcess",
     "Gap",
+    "Hang",
     "HealthFinding",
     "Held",
     "ImageFacts",
