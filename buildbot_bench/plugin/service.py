@@ -18,7 +18,7 @@ from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
-from buildbot_bench.plugin.masters import Membership, put_back_own
+from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
 from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
@@ -103,8 +103,11 @@ class BenchService(BuildbotService):
                 members = Membership(farm)
                 await members.join()
                 await members.setServiceParent(self.master)
+                own = members.own_store
             else:
                 await put_back_own(farm)
+                own = farm.unguarded
+            await StandingWork(own).setServiceParent(self.master)
             self._timers = SteadyTimers(self.master.reactor)
             self._timers.startService()
             await BeforeBuilders(farm).setServiceParent(self.master)
