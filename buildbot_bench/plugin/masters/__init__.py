@@ -1,4 +1,4 @@
-"""Who of several masters runs the broker, who is gone, who is heard; what no master works on."""
+"""The division of work among masters: leases, dead masters, stalled work, the WAMP router."""
 
 from buildbot_bench.plugin.masters.gone import put_back_own
 from buildbot_bench.plugin.masters.membership import Membership, membership_of

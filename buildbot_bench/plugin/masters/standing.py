@@ -1,4 +1,4 @@
-"""Gives back what this master began and nobody here works on any more, by its age.
+"""The work that this master began and does not work on: given back by its age.
 
 Buildbot 4.3 writes each end of a build, a step or a request down once. When the database fails at
 that moment, nothing looks at it again before the master starts anew.
@@ -51,7 +51,7 @@ class StandingWork(AsyncService):
         self._looks = LoopingCall(self._look)
 
     def startService(self) -> Any:
-        """Look from now on."""
+        """Start the periodic looks."""
         self._looks.clock = self.master.reactor
         self._looked_at = self.master.reactor.seconds()
         self._ended = self._looks.start(self._look_s, now=False)
@@ -59,7 +59,7 @@ class StandingWork(AsyncService):
 
     @async_to_deferred
     async def stopService(self) -> None:
-        """Look no more; a look that goes on ends first."""
+        """Stop the looks, after the one that is under way."""
         if self._looks.running:
             self._looks.stop()
             self.master.db.run_db_task(self._ended)  # else the tables are closed under it
@@ -100,7 +100,7 @@ class StandingWork(AsyncService):
                 await self.master.data.updates.maybeBuildsetComplete(buildset)
 
     def _in_hand(self) -> tuple[set[int], set[int]]:
-        """The builds, and the requests, that this process works on."""
+        """Return the ids of the builds and of the requests that this process works on."""
         builders = self.master.botmaster.builders.values()
         working = [build for builder in builders for build in builder.building]
         return (
@@ -109,7 +109,7 @@ class StandingWork(AsyncService):
         )
 
     def _due(self, idle: Iterable[_Key]) -> set[_Key]:
-        """Which of those that nobody works on have been so at each look, for long enough."""
+        """Return the keys among `idle` that were idle at each look, for `stands_s`."""
         now_s = self.master.reactor.seconds()
         known = self._since if 0.0 <= now_s - self._looked_at < self._stands_s else {}
         self._since = {key: known.get(key, now_s) for key in idle}

@@ -1,4 +1,4 @@
-"""Builds that end although their worker goes, or the database fails, at any point of their life."""
+"""Builds that end when their worker or the database fails, at any point of their life."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class SturdyBuild(Build):
             await super()._start_next_step_impl(step)
         except Exception:  # noqa: BLE001 - nobody waits for it: Buildbot would forget the build
             _LOG.failure("bench: a step of build {build} failed badly", build=self.buildid)
-            self.currentStep = None
             if not self.finished:
                 await self.buildFinished(["build", "exception"], EXCEPTION)
 
