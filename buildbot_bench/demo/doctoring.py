@@ -70,6 +70,7 @@ def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) ->
         waiting=health.waiting(conn),
         messages=tuple(health.stuck_messages(conn)),
         held=tuple(health.held(conn)),
+        standing=tuple(health.standing(conn, condition.now_s)),
         masters=tuple(health.masters(conn)),
         broker=health.a_broker_runs(conn),
     )

@@ -19,7 +19,7 @@ from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
-from buildbot_bench.plugin.masters import Membership, put_back_own
+from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
 from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file, stacks_of
 from buildbot_bench.plugin.operations.heartbeat import Heartbeat
 from buildbot_bench.plugin.operations.ports import keep_ports
@@ -105,8 +105,11 @@ class BenchService(BuildbotService):
                 members = Membership(farm)
                 await members.join()
                 await members.setServiceParent(self.master)
+                own = members.own_store
             else:
                 await put_back_own(farm)
+                own = farm.unguarded
+            await StandingWork(own).setServiceParent(self.master)
             if hang is not None:
                 await write_hang(farm, hang)
             await BeforeBuilders(farm).setServiceParent(self.master)

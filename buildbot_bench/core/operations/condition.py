@@ -85,6 +85,14 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StandingStill:
+    """Work that was begun, has not ended, and has not gone on since a time."""
+
+    what: str
+    since_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPort:
     """A port of the master, of its `workers` or `pages`, who reaches it, and whether by TLS."""
 
@@ -135,6 +143,7 @@ class Condition:
     waiting: int = 0
     messages: tuple[StuckMessage, ...] = ()
     held: tuple[Held, ...] = ()
+    standing: tuple[StandingStill, ...] = ()
     ports: tuple[OpenPort, ...] = ()
     masters: tuple[MasterCondition, ...] = ()
     broker: bool = True
@@ -153,6 +162,7 @@ def findings(condition: Condition) -> tuple[HealthFinding, ...]:
         *_clocks(condition),
         *_workers(condition),
         *_boots(condition),
+        *_standing(condition),
         *_messages(condition),
         *_quarantines(condition),
         *_ports(condition),
@@ -266,6 +276,17 @@ def _boots(condition: Condition) -> Iterator[HealthFinding]:
         )
     elif silent_s > QUIET_S:
         yield _warning("boots", last, "see whether commits still arrive, and the control images")
+
+
+def _standing(condition: Condition) -> Iterator[HealthFinding]:
+    """Without a master all of it stands, and the next one gives it back when it starts."""
+    for one in condition.standing if condition.master_runs else ():
+        yield _error(
+            "work",
+            f"{one.what} stands still for {_ago(condition.now_s - one.since_s)}",
+            "its master gives it back within two minutes after disk and database work again;"
+            " if it does not, read its log for 'stood still' and restart it",
+        )
 
 
 def _messages(condition: Condition) -> Iterator[HealthFinding]:
