@@ -12,7 +12,13 @@ from buildbot_bench.cli.local_options import add_local_options, positive
 from buildbot_bench.cli.options import command_parser
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
-from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable, words_of
+from buildbot_bench.lab.command.settings import (
+    CPU,
+    LAST_NUMBER,
+    CommandWorkload,
+    ValueTable,
+    words_of,
+)
 from buildbot_bench.local.recipe import BuildStep
 
 DEFAULT_MIN_EFFECT, DEFAULT_ERROR = 0.02, 0.01
@@ -243,9 +249,9 @@ def _refuse(given: argparse.Namespace, options: dict[str, str], why: str) -> Non
 
 
 def _workload(given: argparse.Namespace) -> CommandWorkload:
-    value = _value(given.value or "wall")
+    value = _value(given.value or CPU)
     higher = True if given.higher_is_better else False if given.lower_is_better else None
-    own = isinstance(value, str) and value != "last-number"
+    own = isinstance(value, str) and value != LAST_NUMBER
     return CommandWorkload(
         run=given.run,
         value=value,

@@ -55,7 +55,7 @@ def _run(options: LocalOptions) -> int:
     try:
         with opened(git, most_bytes=options.most_bytes) as repository:
             workshop = workshop_of(repository, campaign, task.build_timeout_s)
-            measurer = CommandMeasurer(campaign.workload)
+            measurer = CommandMeasurer(campaign.workload, task.min_effect)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
                 if options.dry_run:

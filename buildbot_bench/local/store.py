@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# With a log written ahead, a transaction is on the disk after one sync, not after four.
+_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
 
 _SCHEMA = """
 CREATE TABLE campaigns (
@@ -34,7 +37,7 @@ CREATE TABLE iterations (
     id INTEGER PRIMARY KEY, campaign_id INTEGER NOT NULL REFERENCES campaigns,
     image_id INTEGER NOT NULL REFERENCES images, value REAL, unit TEXT NOT NULL, failure TEXT,
     kind TEXT, log TEXT NOT NULL, at_s REAL NOT NULL, duration_s REAL NOT NULL,
-    epoch TEXT NOT NULL, facts TEXT NOT NULL
+    epoch TEXT NOT NULL, facts TEXT NOT NULL, times TEXT
 );
 CREATE INDEX iterations_of ON iterations (campaign_id, image_id);
 """
@@ -70,7 +73,10 @@ class StoredBuild(NewBuild):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewRun:
-    """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end."""
+    """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end.
+
+    `times` are what the clocks say of it.
+    """
 
     image_id: int
     unit: str
@@ -82,6 +88,7 @@ class NewRun:
     log: str = ""
     epoch: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    times: RunTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +109,8 @@ class Store:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             with self._writing() as db:
                 self._prepare(db, path)
+            for pragma in _PRAGMAS:
+                self._db.execute(f"PRAGMA {pragma}")
         except (OSError, sqlite3.Error) as error:
             raise InfraError(
                 f"{path} cannot be used: {error}",
@@ -200,11 +209,6 @@ class Store:
             )
             return [_image(row) for row in rows.fetchall()]
 
-    def use_image(self, image_id: int, *, now: float) -> None:
-        """Remember that a build is of use now."""
-        with self._writing() as db:
-            db.execute("UPDATE images SET used_at = ? WHERE id = ?", (now, image_id))
-
     def drop_image(self, image_id: int) -> None:
         """What a build made is not kept any more; what it measured is."""
         with self._writing() as db:
@@ -226,23 +230,26 @@ class Store:
                 )
 
     def put_iteration(self, campaign_id: int, one: NewRun) -> None:
-        """Store a run."""
+        """Store a run; its build is of use now."""
         with self._writing() as db:
             db.execute(
                 "INSERT INTO iterations (campaign_id, image_id, value, unit, failure, kind, log,"
-                " at_s, duration_s, epoch, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " at_s, duration_s, epoch, facts, times)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(campaign_id, one.image_id, one.value, one.unit, one.failure, one.kind),
                     *(one.log, one.at_s, one.duration_s, one.epoch, json.dumps(dict(one.facts))),
+                    one.times and json.dumps(one.times.told()),
                 ),
             )
+            db.execute("UPDATE images SET used_at = ? WHERE id = ?", (one.at_s, one.image_id))
 
     def iterations(self, campaign_id: int) -> list[StoredRun]:
         """All runs of a campaign, in the order in which they ended."""
         with self._lock:
             rows = self._db.execute(
                 "SELECT id, image_id, value, unit, failure, kind, log, at_s, duration_s, epoch,"
-                " facts FROM iterations WHERE campaign_id = ? ORDER BY id",
+                " facts, times FROM iterations WHERE campaign_id = ? ORDER BY id",
                 (campaign_id,),
             )
             return [_iteration(row) for row in rows.fetchall()]
@@ -269,8 +276,10 @@ def _iteration(row: Sequence[object]) -> StoredRun:
         "duration_s",
         "epoch",
         "facts",
+        "times",
     ]
     values = dict(zip(names, row, strict=True))
     values["kind"] = values["kind"] and FailureKind(str(values["kind"]))
     values["facts"] = json.loads(str(values["facts"]))
+    values["times"] = values["times"] and RunTimes.heard(json.loads(str(values["times"])))
     return StoredRun(**values)  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l local -d 'search this
 complete -c bench-compare -n _shtab_bench_compare_using -l build -x -d 'what builds a revision, a line for sh'
 complete -c bench-compare -n _shtab_bench_compare_using -l run -x -d 'what is measured, split into words as by sh'
 complete -c bench-compare -n _shtab_bench_compare_using -l shell -d 'give --run to sh'
-complete -c bench-compare -n _shtab_bench_compare_using -l value -x -d 'wall, instructions, last-number, json:KEY, regex:... (default: wall)'
+complete -c bench-compare -n _shtab_bench_compare_using -l value -x -d 'cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the processor time)'
 complete -c bench-compare -n _shtab_bench_compare_using -l unit -x -d 'of the value, as MB/s'
 complete -c bench-compare -n _shtab_bench_compare_using -l lower-is-better -d 'of the value'
 complete -c bench-compare -n _shtab_bench_compare_using -l higher-is-better -d 'of the value'

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
@@ -41,6 +42,7 @@ def add_iteration(
     duration_s: float,
     log: str = "",
     facts: Mapping[str, Any] | None = None,
+    times: RunTimes | None = None,
 ) -> bool:
     """Keep one unit of one iteration; False when it was kept before.
 
@@ -64,6 +66,7 @@ def add_iteration(
     measured = {"unit": unit, "value": value, "failure": failure, "at_s": at_s, "log": log}
     measured |= {"duration_s": duration_s, "is_primary": not _has_unit(conn, **iteration)}
     values = {**iteration, **of_probe, **measured, "facts": dict(facts or {})}
+    values["times"] = times and times.told()
     return insert_unless_known(conn, ITERATION, values)
 
 
