@@ -32,8 +32,8 @@ from buildbot_bench.local.store import StoredBuild, StoredRun
 SEARCHES, QUICK = 80, 16
 COMMITS = 64
 EFFECT = 0.06
-PATIENCE = 300
-"""Runs after which a person gives a search up."""
+PATIENCE = 1000
+"""Runs after which a person gives a search up: a minute of the program itself."""
 MOST_WRONG, LEAST_ENDED = 0.025, 0.95  # of all: 2 and 76 of 80
 VALUES = (CPU, WALL, USER)
 
@@ -47,7 +47,7 @@ class Replayed:
     wrong: bool
 
 
-def searched(value: str, number: int, *, of: int) -> Replayed:
+def searched(value: str, number: int, *, of: int, patience: int = PATIENCE) -> Replayed:
     """Search as --local does, beginning at a place of the recording of its own."""
     recorded = read().runs
     begin = number * len(recorded) // of
@@ -67,7 +67,7 @@ def searched(value: str, number: int, *, of: int) -> Replayed:
                 ended=not decision.unresolved,
                 wrong=not steps <= planted or (steps != planted and not decision.unresolved),
             )
-        if len(runs) >= PATIENCE:
+        if len(runs) >= patience:
             return Replayed(runs=len(runs), ended=False, wrong=False)
         at_s, times = next(feed)
         slower = 1 + EFFECT if culprit is not None and decision.position >= culprit else 1.0
@@ -90,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} searches")
     parser.add_argument("--replicates", type=int, metavar="N", help=f"searches ({SEARCHES})")
     parser.add_argument("--values", default=" ".join(VALUES), help="as 'cpu wall'")
+    parser.add_argument("--patience", type=int, default=PATIENCE, help="runs of a search at most")
     options = parser.parse_args(argv)
     count = options.replicates or (QUICK if options.quick else SEARCHES)
     recording = read()
@@ -100,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_kept = True
     with ProcessPoolExecutor() as pool:
         for value in options.values.split():
-            one = partial(searched, value, of=count)
+            one = partial(searched, value, of=count, patience=options.patience)
             found = list(counted(pool.map(one, range(count)), count, "search"))
             _line(value, [time_of(value, run) for run in recording.runs], found)
             if value == CPU:

@@ -37,12 +37,12 @@ class RunTimes:
         return self.user_s + self.system_s
 
     def told(self) -> dict[str, float]:
-        """As JSON has them."""
+        """Return them as JSON has them."""
         return asdict(self)
 
     @classmethod
     def heard(cls, told: Mapping[str, Any] | None) -> Self | None:
-        """Read what `told` gave, or a lab says; None for what is no such thing."""
+        """Read what `told` wrote or a lab reports. None if it is something else."""
         if not isinstance(told, Mapping) or set(told) != set(cls.__slots__):
             return None
         if not all(type(one) in {int, float} and 0 <= one < math.inf for one in told.values()):

@@ -35,8 +35,8 @@ class Measurer(Protocol):
 def coarse_value(workload: CommandWorkload, runs: Sequence[StoredRun], min_effect: float) -> str:
     """Return what is to be said of a value whose step is too coarse for an effect; else nothing.
 
-    The newest of `runs` tells how long one is. Without any, nothing is run to find out: the length
-    is told that a run must have.
+    The newest of `runs` shows how long one is. Without any, nothing is run to find out: the text
+    says how long a run has to be.
     """
     for run in reversed(runs):
         if run.value is not None and run.times is not None:

@@ -183,7 +183,7 @@ def test_a_coarse_value_is_told_with_its_figures_and_what_to_do():
     user = CommandWorkload(run="./bench", value="user")
     times = RunTimes(wall_s=0.07, user_s=0.06, system_s=0.0, step=0.004)
     assert coarse(user, 0.06, times, 0.02) == (
-        "the value is told in steps of 4 ms, which is 6.7 % of 60 ms: too coarse for a change of "
+        "the value has steps of 4 ms, which is 6.7 % of 60 ms: too coarse for a change of "
         "2 %; measure `cpu`, which is exact, have the run take 400 ms or more, or count "
         "`instructions`"
     )

@@ -70,7 +70,7 @@ def test_a_value_that_is_too_coarse_is_told_before_the_first_build(ask, bench_fo
     search = replace(search, campaign=replace(search.campaign, workload=workload))
     watcher = SilentWatcher()
     Bisection(search, bench_for(search, ReadMeasurer()), watcher).run()
-    assert watcher.notices[0].startswith("`user` is told in steps of")
+    assert watcher.notices[0].startswith("`user` has steps of")
     assert "measure `cpu`" in watcher.notices[0]
 
 

@@ -1,7 +1,7 @@
 """What the clocks of processes resolve on this machine, and whether a value's step is too coarse.
 
 Processor time, user and system together, is counted exactly: Linux adds up nanoseconds, FreeBSD
-cycles, and both tell microseconds. Its parts are not: each is the share of the clock's ticks that
+cycles, and both report microseconds. Its parts are not: each is the share of the clock's ticks that
 found the process there (`cputime_adjust` in Linux, `calcru1` in FreeBSD).
 """
 
@@ -15,14 +15,14 @@ from buildbot_bench.core.figures import threshold
 from buildbot_bench.core.run_times import RunTimes, is_coarse, least_value
 from buildbot_bench.lab.command.settings import CPU, TIMES, USER, WALL, CommandWorkload
 
-_MICROSECOND = 1e-6  # of struct timeval, in which wait4(2) tells times
+_MICROSECOND = 1e-6  # of struct timeval, in which wait4(2) reports times
 _COARSE_CLOCK = 6  # CLOCK_MONOTONIC_COARSE of linux/time.h: it goes on at each tick
 _FREEBSD_TICKS = 127  # a second: `stathz` of kern.clockrate, with the usual hz
 _ROUNDED = 1e-9
 
 
 def tick_s() -> float:
-    """Return the time between two ticks by which user and system time are told apart."""
+    """Return the time between two ticks, by which user and system time are separated."""
     if sys.platform == "linux":
         return time.clock_getres(_COARSE_CLOCK)
     if sys.platform.startswith("freebsd"):
@@ -33,7 +33,7 @@ def tick_s() -> float:
 def step_s(value: str, cpu_s: float) -> float:
     """Return the step of a time as a value, by the processor time of a run.
 
-    A kernel that knows nothing but ticks tells processor time in whole ones.
+    A kernel that counts processor time by ticks reports whole ones.
     """
     if value == WALL:
         return time.get_clock_info("monotonic").resolution
@@ -49,7 +49,7 @@ def coarse_beforehand(workload: CommandWorkload, min_effect: float) -> str:
         return ""
     tick = tick_s()
     return (
-        f"`user` is told in steps of {_seconds(tick)} here: a change of {threshold(min_effect)} "
+        f"`user` has steps of {_seconds(tick)} here: a change of {threshold(min_effect)} "
         f"is seen in a run of {_seconds(least_value(tick, min_effect))} or more; "
         f"measure `cpu`, which is exact, or count `instructions`"
     )
@@ -71,7 +71,7 @@ def coarse(workload: CommandWorkload, value: float, times: RunTimes, min_effect:
         step, run = f"{times.step:g}", f"{value:g}"
         next_step = "have it printed with more digits, or measure `cpu`"
     return (
-        f"the value is told in steps of {step}, which is {share} of {run}: too coarse for a "
+        f"the value has steps of {step}, which is {share} of {run}: too coarse for a "
         f"change of {threshold(min_effect)}; {next_step}"
     )
 

@@ -91,7 +91,7 @@ def look_at_workload(name: str, workload: CommandWorkload) -> Iterator[CheckFind
     if workload.cpus:
         yield _processors(name, workload)
     if workload.value == USER:
-        detail = f"told in steps of {1000 * tick_s():.3g} ms"
+        detail = f"has steps of {1000 * tick_s():.3g} ms"
         remedy = 'write value = "cpu", which is exact'
         yield CheckFinding(subject=f"{name}: user", detail=detail, remedy=remedy)
     if workload.value == INSTRUCTIONS:

@@ -218,7 +218,7 @@ def run_contained(
 
 
 class _Supervisor:
-    """A process that runs what it is told (supervisor.py).
+    """A process that runs commands, one at a time (supervisor.py).
 
     It is in a session of its own, as it has to outlive who kills ours.
     """

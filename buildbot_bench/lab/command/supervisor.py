@@ -4,8 +4,8 @@ It stands between us and the command, so that every orphan becomes its child (on
 nothing is left when we are killed: it ends what it runs, and itself, when its stdin ends. It starts
 once for many runs, as the start of an interpreter may take longer than the command.
 
-Each line of JSON on stdin says what to run, a line of JSON on stdout what came of it. What is told
-of a command holds for that one alone: its words, environment, directory and limits.
+Each line of JSON on stdin says what to run, a line of JSON on stdout what came of it. A
+command has words, environment, directory and limits of its own, and nothing of the one before.
 """
 
 from __future__ import annotations
