@@ -1,4 +1,4 @@
-"""What installed packages add, found by their entry points: drivers, workloads, sites, sections.
+"""Drivers, workloads, sites and sections of installed packages, found by entry points.
 
 See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
 one file and one line of its pyproject.toml:

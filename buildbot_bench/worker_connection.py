@@ -1,4 +1,4 @@
-"""Which of a farm's masters a worker connects to, and how, by what its environment says."""
+"""The master that a worker connects to, and how, by the worker's environment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What an artefact holds: the kernel's own digest, and what its builder says of it.
+"""The contents of an artefact: the kernel's digest and the builder's manifest.
 
-An artefact is a kernel, or a tar archive of one with its modules. A patch of anybody may have had
-a hand in it: it is read member by member, never unpacked, and what is larger than its budget is
-refused. What is not surely an archive is the file that it is: two files are one kernel only if that
-is certain.
+An artefact is a kernel, or a tar archive of one with its modules, and may be hostile: archives are
+read member by member within a budget, never unpacked. A file that is not surely an archive is
+digested whole, since equal digests must mean equal kernels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The members of a tar archive, one after the other, each within its budget; it unpacks nothing.
+"""The members of a tar archive, one after the other, each within its budget.
 
-Headers are what tarfile reads at once, of any stated size: names that follow one another, pax
-records, maps of holes. What it reads for one member is counted here.
+tarfile reads headers of any stated size at once (names that follow one another, pax records, maps
+of holes); the bytes that it reads for one member are counted here.
 """
 
 from __future__ import annotations

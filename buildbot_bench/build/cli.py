@@ -1,4 +1,4 @@
-"""The command `bench-build`: its words, its exit status and what it prints; needs no compiler."""
+"""`bench-build`: parse the command line, run the command, print and set the exit status."""
 
 from __future__ import annotations
 

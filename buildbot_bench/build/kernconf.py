@@ -1,4 +1,4 @@
-"""A kernel configuration, as config(5) reads it, for one image of one variant; builds nothing."""
+"""The kernel configuration, as in config(5), of one image of one variant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which directories of sys/modules build the modules that a job names; it builds none."""
+"""The directories of sys/modules that build the modules which a job names."""
 
 from __future__ import annotations
 

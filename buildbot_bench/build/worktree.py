@@ -1,8 +1,4 @@
-"""Puts a revision's source tree in place, from a mirror on the builder that all builds share.
-
-The mirror is fetched into only when it lacks the revision; a worktree of it costs no copy of the
-history, and files that two revisions share keep their times, so that make builds little.
-"""
+"""A revision's source tree, checked out from a mirror that all builds of a builder share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speaks the farm's REST and turns what goes wrong into our errors; it reads no answer's meaning.
+"""The client of a farm's REST interface, with failures as our errors.
 
 Buildbot takes HTTP Basic at /auth/login alone and answers with a cookie; every other request is
 known by that cookie. Reading is GET, acting is JSON-RPC 2.0 by POST.

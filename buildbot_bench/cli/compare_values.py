@@ -1,4 +1,4 @@
-"""Reads what bench-compare's options and variants are given: labels, numbers, files of patches."""
+"""The values of bench-compare's options: labels, numbers, files of patches."""
 
 from __future__ import annotations
 

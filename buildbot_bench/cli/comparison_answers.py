@@ -1,4 +1,4 @@
-"""What the farm says of a comparison, read and made harmless; it needs no HTTP and no terminal."""
+"""The farm's answers on a comparison, parsed, made harmless and put into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of searches and comparisons without a farm, and how their values are read."""
+"""The options of searches and comparisons without a farm, and their values."""
 
 from __future__ import annotations
 

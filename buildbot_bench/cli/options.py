@@ -1,4 +1,4 @@
-"""The options that the commands of a farm share, and how their values are read; it asks nobody."""
+"""The options that all commands of a farm share, and their values."""
 
 from __future__ import annotations
 

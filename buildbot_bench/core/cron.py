@@ -1,4 +1,4 @@
-"""When a line of cron, as GitHub's `on.schedule` has them, was due last; it has no clock."""
+"""Cron lines as in GitHub's `on.schedule`, and the last moment at which one was due."""
 
 from __future__ import annotations
 

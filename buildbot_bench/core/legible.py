@@ -1,15 +1,9 @@
-"""Makes text that strangers wrote harmless to read; knows not where it will be shown.
+"""Text from strangers, made harmless to read on any display.
 
-Subjects, authors, log lines, names and patches come from people whom nobody checked. Escaping for
-HTML, a mail header or Markdown is the renderer's duty; that nothing moves a cursor, ends a line or
-turns the reading direction is settled here, once for git's history, mail, page, terminal, lab and
-JSON. Standard library only: the lab imports it.
-
-One rule for all, the strictest of those that stood in several places: seen is what Unicode gives a
-glyph, and the space. All else of its categories C and Z is not: controls (escape sequences begin
-with one), formats (bidi overrides among them), surrogates, private and unassigned characters, and
-separators and spaces that look like the space but are none. It is replaced and never dropped, so
-that a reader sees that there was something; every result has a bound, and says where it was cut.
+Standard library only: the lab imports it. Only the space and characters to which Unicode gives a
+glyph are visible; all others of the categories C and Z (controls, bidi overrides, surrogates,
+private and unassigned characters, other spaces) are replaced, never dropped, so that a reader sees
+that something stood there. Every result is bounded and says where it was cut.
 """
 
 from __future__ import annotations

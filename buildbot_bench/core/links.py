@@ -1,8 +1,4 @@
-"""Where a commit, its review, its diff and a file are read: addresses made of templates; no I/O.
-
-The templates follow from the repository's URL, or bench.yml states them. What goes into one comes
-from commits, and is hostile: it is quoted, or there is no address.
-"""
+"""Web addresses of commits, reviews, diffs and files: templates filled with quoted values."""
 
 from __future__ import annotations
 

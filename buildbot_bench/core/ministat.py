@@ -1,4 +1,4 @@
-"""Student's t exactly as FreeBSD's ministat(1) computes it; knows neither its text nor its options.
+"""Student's t exactly as FreeBSD's ministat(1) computes it.
 
 The arithmetic keeps ministat's order of operations (IEEE double, no fused multiply-add), so that
 the printed digits agree to the last. It follows the formulas since November 2016: two-pass

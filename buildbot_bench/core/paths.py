@@ -1,4 +1,4 @@
-"""GitHub's path patterns: is a changed file one that counts? It needs no repository.
+"""GitHub's path patterns, which select the changed files that count.
 
 pathspec reads git's patterns, which are others: of 33 examples of GitHub's and ours it decides 7
 otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).

@@ -1,4 +1,4 @@
-"""Which files of a source tree a build read, as a small file beside its kernel; it reads no tree.
+"""The list of source files that a build read, kept as a small file beside its kernel.
 
 The file is compressed by zlib: a heading, then one name a line. A name is relative to the source
 tree and ends in a slash for a directory of which every file counts. A list that was cut is no list:

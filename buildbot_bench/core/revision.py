@@ -1,4 +1,4 @@
-"""What a revision is and how a person writes one; it needs no git."""
+"""Revisions, and the notation in which people write them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What a variant is and how a person writes one: r317849+VIMAGE; it needs no git.
-
-A variant is a revision with changes. Patches and kernel options are built; tunables are not: they
-are given to a kernel that is there already. A `Recipe` says what is built, in one way only, so
-that a variant is one image however it was written.
-"""
+"""Variants, and the notation in which people write them: `r317849+VIMAGE`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The JSON lines that a lab job prints, one per event; it needs no lab and no master.
+"""The JSON lines that a lab job prints, one for each event.
 
-A job is one request for iterations of one kernel on one testbed and workload. Its events are
-kept in a file on the lab worker, so that a follower who attaches again reads them all from the
-start: a reader must take an iteration that it already knows for what it is.
+A job is one request for iterations of one kernel on one testbed and workload. A reader that
+attaches again gets all events from the start, and must recognize iterations that it already has.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""`bench-farm certificates`: an authority of the farm's own, and its master's certificate.
+"""`bench-farm certificates`: make the farm's own authority and its master's certificate.
 
-Workers trust that authority alone, not those that browsers trust: who has a certificate for the
-master's name from one of these is not the master.
+Workers trust that authority alone, and no public one.
 """
 
 from __future__ import annotations

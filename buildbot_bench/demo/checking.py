@@ -1,4 +1,4 @@
-"""`bench-farm check`: all mistakes of a bench.yml at once."""
+"""`bench-farm check`: report all mistakes of a bench.yml at once."""
 
 from __future__ import annotations
 

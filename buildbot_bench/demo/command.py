@@ -1,4 +1,4 @@
-"""The command bench-farm: reads its command line, then imports what a subcommand does."""
+"""`bench-farm`: read the command line, then import the subcommand's module."""
 
 from __future__ import annotations
 

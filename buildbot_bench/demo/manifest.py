@@ -1,4 +1,4 @@
-"""What a backup says of itself: its release, its files and their digests; it copies none."""
+"""The manifest of a backup: release, files and their digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in a farm's directories and runs for it, as the core's records; it judges nothing."""
+"""The directories and processes of a farm, as the records that invariants check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subcommands of bench-farm for who operates a farm; what does the work is imported then."""
+"""The operator's subcommands of bench-farm: backup, restore, doctor, verify, certificates."""
 
 from __future__ import annotations
 

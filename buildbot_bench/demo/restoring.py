@@ -1,4 +1,4 @@
-"""`bench-farm restore`: a farm's directory and database made of a backup; it starts nothing."""
+"""`bench-farm restore`: make a farm's directory and database from a backup."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""`bench-farm verify`: what contradicts itself in tables and directories; it fixes nothing.
+"""`bench-farm verify`: report contradictions between the database and the directories.
 
-A farm that runs changes while it is read. What contradicts itself at one look and not at the next
-was on its way: only what both looks show is reported.
+A farm that runs changes while it is read: only contradictions that two looks show are reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the commit that a branch, a tag or a hash names; it needs no numbers."""
+"""The commit that a branch, a tag or a hash names."""
 
 from __future__ import annotations
 

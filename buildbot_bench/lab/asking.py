@@ -1,7 +1,4 @@
-"""The arguments of `bench-lab run` and the request that they make; it starts nothing.
-
-The master says everything; a person may leave out the digest and the job's name.
-"""
+"""The arguments of `bench-lab run` and `profile`, and the request that they make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns a configuration of bench-lab.sh into a table of testbeds.toml; it runs nothing of it."""
+"""The conversion of a bench-lab.sh configuration into a table of testbeds.toml."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A job and its files: start it, attach to it, cancel it; it does not depend on how one measures.
+"""A job of the lab and its files: start, attach, follow, cancel.
 
-A job is measured by a runner, a process of its own that no death of its caller touches, and that
-writes events.jsonl. A caller who asks for the same job again reads that file from its start. A job
-whose runner died without a last event is taken up by the next caller, after the iterations that
-are recorded; a job that has its last event is history.
+A runner, a process that outlives its caller, measures the job and writes events.jsonl. A caller of
+the same job reads that file from its start, and starts a new runner after the recorded iterations
+if the old one died without a last event.
 
     jobs/ID/request.json   what was asked for
     jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over

@@ -1,4 +1,4 @@
-"""Reads the assignments of a shell configuration without a shell; it runs nothing of it.
+"""The assignments of a shell configuration, read without a shell.
 
 What is understood: comments, VAR="text", : ${VAR:="text"} (a default), and ${VAR} or $VAR inside.
 """

@@ -1,9 +1,8 @@
-"""Makes frozen dataclasses of TOML tables, key by key; it does not say what the keys mean.
+"""Frozen dataclasses made from TOML tables, key by key.
 
-A table's keys are the fields of its dataclass, of the same types, spelled with hyphens or with
-underscores; tables may lie within tables. A union of dataclasses is separated by the key `driver`,
-which each names in its own `DRIVER`; a union of text, list and table by what is written. What is
-relative, a path or a program with a slash in its name, lies beside the file.
+Keys are field names, spelled with hyphens or underscores; tables may lie within tables. A union of
+dataclasses is separated by the key `driver` (the dataclass's `DRIVER`), a union of text, list and
+table by type. Relative paths and programs with a slash in their name lie beside the file.
 """
 
 from __future__ import annotations

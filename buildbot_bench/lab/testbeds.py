@@ -1,4 +1,4 @@
-"""testbeds.toml: which testbeds a lab has; it checks what is written and drives nothing."""
+"""The testbeds of a lab, read from testbeds.toml, and their drivers."""
 
 from __future__ import annotations
 

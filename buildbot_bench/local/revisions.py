@@ -1,4 +1,4 @@
-"""Which commits a person means, and the first-parent chain between two; it builds nothing."""
+"""The commits that a person means, and the first-parent chain between two commits."""
 
 from __future__ import annotations
 

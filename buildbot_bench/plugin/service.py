@@ -1,4 +1,4 @@
-"""The farm's life in Buildbot: its tables are brought up to date before any scheduler starts."""
+"""The Buildbot service that holds the farm and upgrades its tables before schedulers start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text, its HTML and their pictures as one mail; it needs no report, nor how a mail is sent."""
+"""A text, its HTML and their pictures as one MIME message."""
 
 from __future__ import annotations
 

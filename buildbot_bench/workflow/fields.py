@@ -1,4 +1,4 @@
-"""The kinds of values that bench.yml holds: names, durations, percentages; it needs no keys."""
+"""The kinds of values in bench.yml: names, durations, percentages, patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write who know GitHub Actions, and what is said here instead; it reads no file."""
+"""Suggestions for GitHub Actions' words that bench.yml writes otherwise."""
 
 from __future__ import annotations
 

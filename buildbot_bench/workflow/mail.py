@@ -1,4 +1,4 @@
-"""What bench.yml may say of who is mailed, and through which server; it sends nothing."""
+"""The recipients and the server of mails in bench.yml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job's matrix measures where, by GitHub's rules; it needs no testbed and no other job."""
+"""A job's matrix of testbeds and workloads, by GitHub's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bench.yml may say and what follows from it; it knows neither YAML nor lines nor Buildbot."""
+"""The whole of bench.yml as a model, and the facts that follow from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bench.yml says of the sites that hear of a culprit; it speaks to none of them."""
+"""The sites in bench.yml that hear of a culprit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in the words of bench.yml; it needs no line and no file."""
+"""pydantic's errors in the words of bench.yml."""
 
 from __future__ import annotations
 

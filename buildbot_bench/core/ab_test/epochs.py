@@ -1,4 +1,4 @@
-"""Which boots of a comparison may stand beside each other: those of one epoch; it measures none."""
+"""The boots of a comparison's newest epoch, and a note on boots of other epochs."""
 
 from __future__ import annotations
 

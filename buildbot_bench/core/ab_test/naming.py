@@ -1,4 +1,4 @@
-"""Which variants may stand in one comparison, and what they may be called; it needs no revision."""
+"""Checks of the number, identities and labels of a comparison's variants."""
 
 from __future__ import annotations
 

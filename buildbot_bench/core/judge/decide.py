@@ -1,8 +1,4 @@
-"""From evidence to verdict: nothing, a suspicion with what to measure, an alarm, or unfit.
-
-The judge keeps no state. Called again when boots arrive, it sees what it asked for among the
-evidence and goes on from there.
-"""
+"""The judge's verdict on a new sample: nothing, a suspicion, an alarm, or unfit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of a farm, and how well it is: records in, violations and findings out."""
+"""Invariants of a farm's records, and findings on the health of a farm."""
 
 from buildbot_bench.core.operations.boots import (
     check_job,

@@ -1,4 +1,4 @@
-"""How well a farm is: what was read of it in, findings with the next thing to do out."""
+"""Findings on the health of a farm, each with the next thing to do."""
 
 from __future__ import annotations
 

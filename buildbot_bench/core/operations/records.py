@@ -1,7 +1,4 @@
-"""What a farm's tables and directories say, as far as invariants are about it; it judges nothing.
-
-Times are seconds since the epoch.
-"""
+"""Records of a farm's tables and directories for invariants; times are seconds since the epoch."""
 
 from __future__ import annotations
 

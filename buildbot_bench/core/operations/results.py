@@ -1,4 +1,4 @@
-"""Images, artefacts, searches, mails and references: what must hold of each; it reads nothing."""
+"""Invariants of images, artefacts, searches, mails and references between tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes and reads folded stacks, one `root;caller;leaf COUNT` a line; knows not who made them."""
+"""The writer and the reader of folded stacks, one `root;caller;leaf COUNT` a line."""
 
 from __future__ import annotations
 

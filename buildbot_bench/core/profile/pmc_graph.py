@@ -1,4 +1,4 @@
-"""Reads the call graphs that `pmcstat -G` writes; it needs no idle loop and no share.
+"""The reader of call graphs that `pmcstat -G` writes.
 
 A file has one section for each CPU, and a section one block for each function that was running:
 

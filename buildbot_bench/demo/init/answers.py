@@ -1,4 +1,4 @@
-"""What a farm is to be, as a command line says it; checked here, and written elsewhere."""
+"""The description of a farm to be, as its operator gives it, with checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of `bench-farm init`, read into what a farm is to be; it writes nothing."""
+"""The options of `bench-farm init`, parsed into a description of the farm."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Finds a pattern in a text, in a process of its own: some patterns take for ever with some texts.
+"""The search for a regular expression in a text, in a process that a deadline can end.
 
-A line of JSON on stdin has pattern and text, one on stdout what was found.
+A line of JSON on stdin has pattern and text, one on stdout the matches.
 """
 
 from __future__ import annotations

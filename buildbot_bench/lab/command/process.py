@@ -1,7 +1,7 @@
-"""One contained run of a command: bounded in time, output and disk, and with nothing left behind.
+"""One contained run of a command: bounded in time, output and disk, with no process left.
 
-A supervisor runs it that runs nothing else meanwhile (supervisor.py), and is kept for the next
-run. On Linux all that descends from the command ends with it; elsewhere its process group does.
+A supervisor that runs nothing else meanwhile (supervisor.py) runs it, and is kept for the next run.
+On Linux all that descends from the command ends with it; elsewhere its process group does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a command testbed's tables say: commands, where the value is, limits; it runs nothing."""
+"""The tables of a command testbed in testbeds.toml: commands, values and limits."""
 
 from __future__ import annotations
 

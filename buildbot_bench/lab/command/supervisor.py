@@ -1,11 +1,11 @@
-"""A process that runs commands one after another, and ends all that one started before the next.
+"""The process that runs commands one by one, keeps head and tail of output, and ends all children.
 
-It stands between us and the command, so that every orphan becomes its child (on Linux), and that
-nothing is left when we are killed: it ends what it runs, and itself, when its stdin ends. It starts
-once for many runs, as the start of an interpreter may take longer than the command.
+It stands between us and the command, so that every orphan becomes its child (on Linux). It ends
+what it runs, and itself, when its stdin ends, so nothing is left when we are killed. It starts once
+for many runs, as an interpreter may take longer to start than the command runs.
 
-Each line of JSON on stdin says what to run, a line of JSON on stdout what came of it. A
-command has words, environment, directory and limits of its own, and nothing of the one before.
+A line of JSON on stdin says what to run, a line of JSON on stdout how that ended. Each command has
+words, environment, directory and limits of its own, and nothing is left of the one before.
 """
 
 from __future__ import annotations

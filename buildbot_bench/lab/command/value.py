@@ -1,8 +1,4 @@
-"""The value of a run, read from what the command printed; it runs nothing but a pattern.
-
-What cannot be read is the revision's: UntestableRevision, with the last lines in the message of who
-ran it. A value is a finite number above 0.
-"""
+"""The value of a run, a finite number above 0, read from the command's output."""
 
 from __future__ import annotations
 

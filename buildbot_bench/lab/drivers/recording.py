@@ -1,8 +1,7 @@
-"""What was recorded of a lab, read from a file; what a boot would give that was not recorded.
+"""Recorded measurements of a lab, read from a file, and values drawn from their residuals.
 
-A recorded kernel is known by the archive's name of it, r299288+D8526, and, where `patch` names the
-file of its patch (relative to the recording), by what a builder says that it built: the patch's
-SHA-256, r299288+patch:5ad1….
+A recorded kernel has the archive's name (r299288+D8526) and, where `patch` names the file of its
+patch (relative to the recording), the name with the patch's SHA-256 (r299288+patch:5ad1…).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Puts a workload's configuration set on a machine, whole, and takes it off again; it reboots none.
+"""A workload's configuration set on a machine: put on as a whole, and taken off again.
 
-What is put on is written down on the machine before anything changes, with the files that were
-there before: after the death of any job, the next one finds it and undoes it first. tar(1) is given
-no directory: as root it would give one that exists the mode that it has on the lab controller.
+The machine's record of the set and of the files before it is written before anything changes: after
+the death of any job, the next job finds the record and undoes the set first. tar(1) is given no
+directory: as root it would give an existing directory the mode of the lab controller's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whole images of nanobsd, written by a command of the DUT's to the slice that does not run."""
+"""Whole images of nanobsd, written to the DUT's idle slice by a command of the DUT."""
 
 from __future__ import annotations
 

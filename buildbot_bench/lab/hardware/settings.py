@@ -1,8 +1,4 @@
-"""What a testbed of hardware consists of, as testbeds.toml says it; it reaches no machine.
-
-Nearly everything has a default, so that a half-written testbed can be read, and checked by
-`bench-lab check`: `gaps` says what is missing before one can measure.
-"""
+"""The settings of a hardware testbed in testbeds.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power by a machine's own management controller, through ipmitool(1)."""
+"""Power by a machine's management controller, through ipmitool(1)."""
 
 from __future__ import annotations
 

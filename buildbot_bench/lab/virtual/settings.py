@@ -1,4 +1,4 @@
-"""What testbeds.toml may say of a testbed in a virtual machine; it starts nothing."""
+"""The settings of a virtual testbed in testbeds.toml."""
 
 from __future__ import annotations
 

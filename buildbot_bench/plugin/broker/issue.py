@@ -1,7 +1,4 @@
-"""How wanted images and new probes become Buildbot's requests, each once; it wants nothing.
-
-Commits that change nothing of the kernel cost no boot: what their predecessor gave is theirs.
-"""
+"""The submission of wanted images and new probes to Buildbot, each once."""
 
 from __future__ import annotations
 

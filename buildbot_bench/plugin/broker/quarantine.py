@@ -1,8 +1,4 @@
-"""When a control image is measured, and when a testbed goes into quarantine and out of it.
-
-A testbed in quarantine measures nothing but its control image: what it says of a kernel, by
-captures too, is not to be believed.
-"""
+"""The measurement of control images, and the start and end of quarantines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a configuration may not say of who is let in; it lets nobody in itself.
-
-Buildbot reports its mistakes, all at once, and a master with one does not start.
-"""
+"""Checks of a master's configuration for unsafe log-ins and connections."""
 
 from __future__ import annotations
 

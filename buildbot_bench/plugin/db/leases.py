@@ -1,9 +1,8 @@
-"""Who of several masters may do what, for how long; the database's clock decides, nobody else's.
+"""Leases by which several masters divide their work, timed by the database's clock.
 
-A lease has a name and belongs to the token of its holder. One that has run out, or that an earlier
-process of the same master held, may be taken, by a new token. From then on the old token is worth
-nothing: who checks it in the transaction of a change (`must_hold`) changes nothing after the loss,
-however long its process stood still.
+A lease belongs to the token of its holder. A lease that ran out, or that an earlier process of the
+same master held, may be taken with a new token. A transaction that checks the old token
+(`must_hold`) then fails, however long its process stood still.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries on mails and on notices, each written once; delivers none."""
+"""Queries on mails and notices, each stored once and then delivered."""
 
 from __future__ import annotations
 

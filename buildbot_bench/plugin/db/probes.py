@@ -1,4 +1,4 @@
-"""Queries on what the lab is asked for, iterations and captures, and on captures; asks nothing."""
+"""Queries on requests to the lab for iterations and captures, and on captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries on iterations, and on the samples that they make; judges none."""
+"""Queries on iterations, and on samples made of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The parts that the whole plugin shares: the workflow, the tables, the mirror, the artefacts.
-
-Names by which the plugin's parts know one another in Buildbot stand here, too, and how what fails
-is tried again: a row, a job of the lab, a delivery. It decides nothing and asks for nothing.
-"""
+"""The farm's shared parts: workflow, tables, mirror, artefacts, names and retry rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The histories of a farm's repositories as one: which mirror is asked, what branches are called.
+"""The histories of a farm's repositories as one history.
 
-What git knows of a commit follows from its hash, so that any mirror that has it may be asked; what
-a name or a branch means is the matter of one repository. It fetches nothing.
+Facts of a commit follow from its hash, so that any mirror with the commit may be asked; names and
+branches belong to one repository.
 """
 
 from __future__ import annotations

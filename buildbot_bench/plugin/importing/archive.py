@@ -1,6 +1,4 @@
-"""Reads the result directories of a netbenches tree, and keeps each group, once.
-
-It needs no farm and no git.
+"""The reader of netbenches result directories, and the storage of each group.
 
 Source of the shapes: the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause). A group is what
 was measured of one image with one configuration; beside each other, at times in RAW/, lie

@@ -1,4 +1,4 @@
-"""Reads samples that a farm gave as comma-separated values, as its History page exports them."""
+"""The reader of samples that a farm's History page exported as comma-separated values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bench-import does: a netbenches tree or an exported series becomes the past of a testbed."""
+"""`bench-import`: store a netbenches tree or an exported series as a testbed's past."""
 
 from __future__ import annotations
 

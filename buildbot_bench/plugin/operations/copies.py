@@ -1,4 +1,4 @@
-"""A copy of a farm's whole database while it is used, and the way back; it needs no table.
+"""Copies of a farm's whole database while it is in use, and their restoration.
 
 SQLite copies itself by its backup API, PostgreSQL by pg_dump and pg_restore. A password goes to
 these by the environment: an argument list can be read by every user of the machine.

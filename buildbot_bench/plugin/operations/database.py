@@ -1,4 +1,4 @@
-"""How a farm's database is found and opened beside its master; it needs no table."""
+"""The address of a farm's database, and connections to it beside the master."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The rows that invariants are about, read as the core's records; it judges nothing.
-
-A farm of years has millions of iterations: they are counted by the database, and read one by one
-only for the few jobs whose directories are still there.
-"""
+"""Rows of the tables as the records that the core's invariants check."""
 
 from __future__ import annotations
 

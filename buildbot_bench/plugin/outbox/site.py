@@ -1,4 +1,4 @@
-"""A site that hears of a culprit: what one must be able to do, and how it is called over HTTP.
+"""The interface of sites that hear of culprits, and the HTTP calls to them.
 
 Buildbot's own GitHubStatusPush and GitHubCommentPush report builds; a culprit is found by a search,
 whose commit was often built weeks before, so that no build of theirs stands for it.

@@ -1,4 +1,4 @@
-"""How what is made for a request is sent, or its failure, and made once for many who ask."""
+"""Web resources whose body is made on request, once for all clients that wait."""
 
 from __future__ import annotations
 

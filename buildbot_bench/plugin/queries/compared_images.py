@@ -1,4 +1,4 @@
-"""Which images of its variants a comparison has, wants and cannot have; it asks for none."""
+"""The images that a comparison has, wants, or cannot have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people may ask of comparisons: start, extend, cancel, decide; the broker carries it out."""
+"""People's requests on comparisons: start, extend, cancel, approve and reject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say of reports and judgements is taken here; it measures nothing."""
+"""People's marks on searches, incidents and verdicts, checked and stored."""
 
 from __future__ import annotations
 

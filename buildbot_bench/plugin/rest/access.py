@@ -1,8 +1,7 @@
-"""Who may log in, and what of the farm's own is allowed to whom.
+"""Log-in by password files, and the roles that the farm's own resources demand.
 
-Who has a password file may log in; the files may change while the farm runs. A patch is code that
-runs on the builders and on the DUT: those without the role `approve` may have one built only when
-somebody with it has approved.
+Password files may change while the farm runs. A patch is code that runs on builders and DUTs: a
+patch of somebody without the role `approve` is built only after approval.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""What all our REST resources refuse, how parameters are read and errors are answered.
+"""The reading of parameters, checks and error answers that all our REST resources share.
 
-It needs no resource. Buildbot 4.3 answers 500, as if the master were at fault, when a path or a
-query is no UTF-8 or names an empty field. And it looks at a query's words only; a number that no
-row can have would end in the database, and in another way on PostgreSQL than on SQLite.
-
-A function that reads a parameter raises UsageError, which names the one that is wrong and is
-answered by JSON-RPC's "invalid params"; `None` stands for a parameter that is not given.
+Buildbot 4.3 answers 500, as if the master were at fault, when a path or a query is no UTF-8 or
+names an empty field, and passes on numbers that no row can have. A function that reads a parameter
+raises UsageError, which JSON-RPC answers by "invalid params"; `None` stands for a parameter that is
+not given.
 """
 
 from __future__ import annotations

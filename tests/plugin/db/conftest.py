@@ -1,4 +1,4 @@
-"""A store on SQLite and on PostgreSQL: what holds must hold on both."""
+"""A store on SQLite and on PostgreSQL, for tests that must hold on both."""
 
 from __future__ import annotations
 
