@@ -36,13 +36,13 @@ class RunTimes:
         """Processor time, which the kernel counts exactly and splits into user and system."""
         return self.user_s + self.system_s
 
-    def told(self) -> dict[str, float]:
+    def as_json(self) -> dict[str, float]:
         """Return them as JSON has them."""
         return asdict(self)
 
     @classmethod
     def heard(cls, told: Mapping[str, Any] | None) -> Self | None:
-        """Read what `told` wrote or a lab reports. None if it is something else."""
+        """Read what `as_json` wrote or a lab reports. None if it is something else."""
         if not isinstance(told, Mapping) or set(told) != set(cls.__slots__):
             return None
         if not all(type(one) in {int, float} and 0 <= one < math.inf for one in told.values()):

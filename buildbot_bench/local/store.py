@@ -235,7 +235,7 @@ class Store:
                 (
                     *(campaign_id, one.image_id, one.value, one.unit, one.failure, one.kind),
                     *(one.log, one.at_s, one.duration_s, one.epoch, json.dumps(dict(one.facts))),
-                    one.times and json.dumps(one.times.told()),
+                    one.times and json.dumps(one.times.as_json()),
                 ),
             )
             db.execute("UPDATE images SET used_at = ? WHERE id = ?", (one.at_s, one.image_id))

@@ -176,7 +176,7 @@ def test_a_value_is_coarse_below_the_length_that_is_told(value, step, effect):
 @given(st.dictionaries(st.sampled_from(RunTimes.__slots__), st.floats(-1, 9) | st.text()))
 def test_times_are_heard_whole_or_not_at_all(told):
     heard = RunTimes.heard(told)
-    assert heard is None or heard.told() == told
+    assert heard is None or heard.as_json() == told
 
 
 def test_a_coarse_value_is_told_with_its_figures_and_what_to_do():

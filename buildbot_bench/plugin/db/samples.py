@@ -66,7 +66,7 @@ def add_iteration(
     measured = {"unit": unit, "value": value, "failure": failure, "at_s": at_s, "log": log}
     measured |= {"duration_s": duration_s, "is_primary": not _has_unit(conn, **iteration)}
     values = {**iteration, **of_probe, **measured, "facts": dict(facts or {})}
-    values["times"] = times and times.told()
+    values["times"] = times and times.as_json()
     return insert_unless_known(conn, ITERATION, values)
 
 

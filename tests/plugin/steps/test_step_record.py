@@ -88,7 +88,7 @@ async def test_what_a_unit_means_is_kept_for_the_series(farm, past, step):
 
 
 async def test_each_iteration_is_a_row_with_all_that_the_lab_said(farm, past, step):
-    times = RunTimes(wall_s=0.07, user_s=0.05, system_s=0.01).told()
+    times = RunTimes(wall_s=0.07, user_s=0.05, system_s=0.01).as_json()
     event = measured(0, log="1.0 Mpps", times=times)
     recorder = await recorded(farm, past, step, STARTED, event, Finished(iterations=1))
     (probe,) = await farm.store.probes()
