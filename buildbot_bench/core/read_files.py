@@ -14,6 +14,7 @@ from posixpath import basename, dirname, splitext
 from re import compile as pattern
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 SUFFIX = ".read-files"
 _HEADING = "bench-read-files 1"
@@ -131,7 +132,7 @@ def _fault(names: list[str]) -> str:
     if len(names) > MOST_FILES:
         return f"it has {len(names)} names"
     odd = next((name for name in names if not _is_name(name)), None)
-    return "" if odd is None else f"{odd[:80]!r} is no name"
+    return "" if odd is None else f"{quoted(odd)} is no name"
 
 
 def _is_name(name: str) -> bool:

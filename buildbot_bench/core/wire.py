@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import Metric, NoiseClass
 
 VERSION = 1
@@ -153,10 +154,11 @@ def parse_event(line: str) -> Event:
         version = fields.pop("v")
         kind = _KINDS[fields.pop("event")]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+        raise InfraError(f"not an event of a lab job: {quoted(line, columns=120)}") from error
     if version != VERSION:
         raise InfraError(
-            f"the lab worker speaks version {version!r} of the job's events, this master {VERSION}",
+            f"the lab worker speaks version {quoted(version)} of the job's events, this master"
+            f" {VERSION}",
             hint="install the same release of buildbot-bench on both",
         )
     try:
@@ -166,7 +168,7 @@ def parse_event(line: str) -> Event:
             fields["metrics"] = tuple(map(_metric, fields.get("metrics", ())[:_MOST_METRICS]))
         return kind(**fields)
     except (TypeError, ValueError, KeyError) as error:
-        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+        raise InfraError(f"not an event of a lab job: {quoted(line, columns=120)}") from error
 
 
 def _metric(told: dict[str, Any]) -> Metric:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.generated_history import write_history
 from buildbot_bench.demo.patched_history import Change, patched_commits, read_changes, read_patch
 
@@ -38,7 +39,9 @@ def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
         UsageError: When the history has no such commit after its first.
     """
     if culprit not in LABELS[1:]:
-        raise UsageError(f"no commit {culprit!r}", hint=f"there are {LABELS[1]} to {LABELS[-1]}")
+        raise UsageError(
+            f"no commit {quoted(culprit)}", hint=f"there are {LABELS[1]} to {LABELS[-1]}"
+        )
     planted = [
         replace(change, patches=(*change.patches, SLOWDOWN)) if change.label == culprit else change
         for change in CHANGES

@@ -26,6 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import Event, Measured, parse_event
 from buildbot_bench.lab.daemon import detach
 from buildbot_bench.lab.events import EventLog, ended
@@ -49,7 +50,7 @@ class Job:
     def __init__(self, state: Path, name: str, *, term_s: float = _TERM_S) -> None:
         if not _ID.fullmatch(name):
             raise UsageError(
-                f"{name[:100]!r} is not a job's name",
+                f"{quoted(name, columns=100)} is not a job's name",
                 hint="use letters, digits, '.', '_' and '-', at most 100 of them",
             )
         self.name = name
@@ -118,7 +119,9 @@ class Job:
             UsageError: When there is no such job.
         """
         if not self.exists:
-            raise UsageError(f"there is no job {self.name!r} here", hint="see `bench-lab list`")
+            raise UsageError(
+                f"there is no job {quoted(self.name)} here", hint="see `bench-lab list`"
+            )
         with locked(self._start_lock):
             if self.is_over():
                 return False

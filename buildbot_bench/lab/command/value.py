@@ -10,7 +10,7 @@ from stat import S_ISREG
 from typing import Any
 
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.lab.command.matching import matches_of
@@ -116,23 +116,23 @@ def _parsed(word: str) -> float:
     if "," in word:
         if not _THOUSANDS.fullmatch(word):
             raise UntestableRevision(
-                f"{one_line(word)!r} is no number", hint="print it with a point, as in 3.14"
+                f"{quoted(word)} is no number", hint="print it with a point, as in 3.14"
             )
         word = word.replace(",", "")
     try:
         return float(word)
     except ValueError as error:
-        raise UntestableRevision(f"{one_line(word)!r} is no number") from error
+        raise UntestableRevision(f"{quoted(word)} is no number") from error
 
 
 def _matched(pattern: str, text: str) -> float:
     found = matches_of(pattern, text)
     if not found:
-        raise UntestableRevision(f"it prints nothing that matches {pattern!r}")
+        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}")
     if len(found) > 1:
         shown = ", ".join(one_line(word, columns=20) for word in found)
         raise UntestableRevision(
-            f"what it prints matches {pattern!r} more than once: {shown}",
+            f"what it prints matches {quoted(pattern)} more than once: {shown}",
             hint="write a pattern that matches once, or have it print one value",
         )
     return _parsed(found[0])
@@ -171,7 +171,9 @@ def _number(value: Any, path: str) -> float:
     try:
         return float(value)
     except (ValueError, OverflowError) as error:
-        raise UntestableRevision(f"{path} is {one_line(str(value)[:100])!r}, no number") from error
+        raise UntestableRevision(
+            f"{path} is {quoted(str(value), columns=100)}, no number"
+        ) from error
 
 
 def _scale(preset: Preset | None, document: Any) -> float:
@@ -179,7 +181,7 @@ def _scale(preset: Preset | None, document: Any) -> float:
         return 1.0
     word = _at(document, preset.scale_at)
     if not isinstance(word, str) or word not in preset.scales:
-        raise UntestableRevision(f"{preset.scale_at} is {one_line(str(word)[:100])!r}, no unit")
+        raise UntestableRevision(f"{preset.scale_at} is {quoted(str(word), columns=100)}, no unit")
     return preset.scales[word]
 
 

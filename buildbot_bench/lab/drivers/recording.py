@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.files import sha256
 
 _PLAIN = re.compile(r"r?(\d{1,9})")
@@ -81,7 +82,8 @@ def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Reco
         known.update(points)
     if not series:
         raise UsageError(
-            f"{path}: no series of DUT {dut!r}, label {label!r}", hint="see the names in that file"
+            f"{path}: no series of DUT {quoted(dut)}, label {quoted(label)}",
+            hint="see the names in that file",
         )
     return dict(series)
 

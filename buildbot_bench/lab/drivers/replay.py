@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
 from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
@@ -115,7 +116,7 @@ class ReplayDriver:
         label = canonical_label(first)
         if label is None:
             raise UntestableRevision(
-                f"the artefact's first line is {first[:60]!r}, which names no revision",
+                f"the artefact's first line is {quoted(first)}, which names no revision",
                 hint="a replayed kernel is a text file that says r311849",
             )
         self._revision = "+".join([label, *filter(None, map(_change, others))])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import Limits
 
@@ -128,7 +129,9 @@ def _pack(configs: Path, scratch: Path) -> tuple[Path, Sequence[str], Sequence[s
         for path in _below(configs):
             name = str(path.relative_to(configs))
             if not name.isprintable():
-                raise InfraError(f"{configs}: {name!r} is no name for a file", hint="rename it")
+                raise InfraError(
+                    f"{configs}: {quoted(name)} is no name for a file", hint="rename it"
+                )
             if path.is_dir() and not path.is_symlink():
                 directories.append(name)
                 continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.db.schema import LEASE
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
 
@@ -89,7 +90,7 @@ def must_hold(conn: sa.Connection, name: str, *, token: str) -> None:
         conn.execute(sa.select(sa.func.set_config(setting, str(IDLE_MS), True)))
     query = sa.select(LEASE.c.id).where(LEASE.c.name == name, LEASE.c.token == token)
     if conn.execute(query.with_for_update(read=True)).first() is None:
-        raise LeaseLostError(f"another master has taken the lease {name!r}")
+        raise LeaseLostError(f"another master has taken the lease {quoted(name)}")
 
 
 def confirm(conn: sa.Connection) -> None:

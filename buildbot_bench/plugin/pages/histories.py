@@ -180,9 +180,9 @@ class _SeriesText(DeferredResource):
         self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        branch = request.args.get(b"branch", [None])[0]
+        farm, branch = farm_of(self.master), request.args.get(b"branch", [None])[0]
         kept = await histories_of(self.master).read(
-            farm_of(self.master),
+            farm,
             *self._series,
             None if branch is None else branch.decode("utf-8", "replace"),
         )

@@ -25,7 +25,7 @@ from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key, sign_sessions
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
@@ -117,10 +117,9 @@ class BenchAuth(CustomAuth):
         if has_room and self.check_credentials(cred.username, cred.password):
             del self._wrong[user]
             return succeed(cred.username)
-        name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
         _LOG.warn(
-            "bench: a log-in as {user!r} from {address} was refused",
-            user=name,
+            "bench: a log-in as {user} from {address} was refused",
+            user=quoted(cred.username.decode("utf-8", "replace"), columns=50),
             address=cred.address,
         )
         if not has_room:
@@ -213,7 +212,7 @@ def priority_of(args: Mapping[Any, Any]) -> PersonPriority:
     if value not in tuple(PersonPriority):
         raise UsageError(
             f"the parameter 'priority' must be one of {', '.join(PersonPriority)},"
-            f" not {value!r:.80}"
+            f" not {quoted(value)}"
         )
     if value == PersonPriority.HIGH:
         require(args, CONTROL)
