@@ -16,7 +16,13 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
 from buildbot_bench.lab.command.presets import PRESETS
-from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable, preset_of
+from buildbot_bench.lab.command.settings import (
+    CPU,
+    LAST_NUMBER,
+    CommandWorkload,
+    ValueTable,
+    preset_of,
+)
 from buildbot_bench.local.recipe import BuildStep
 
 DEFAULT_MIN_EFFECT, DEFAULT_ERROR = 0.02, 0.01
@@ -265,10 +271,10 @@ def _refuse(given: argparse.Namespace, options: dict[str, str], why: str) -> Non
 
 
 def _workload(given: argparse.Namespace) -> CommandWorkload:
-    value = _value(given.value or "wall")
+    value = _value(given.value or CPU)
     _check_needs(given.run, value)
     higher = True if given.higher_is_better else False if given.lower_is_better else None
-    own = isinstance(value, str) and value != "last-number"
+    own = isinstance(value, str) and value != LAST_NUMBER
     return CommandWorkload(
         run=given.run,
         value=value,

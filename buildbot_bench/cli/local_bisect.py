@@ -127,7 +127,7 @@ def bisect(
 def _bench(search: LocalSearch, repository: Repository, build_timeout_s: float) -> Bench:
     campaign = search.campaign
     workshop = workshop_of(repository, campaign, build_timeout_s)
-    measurer = CommandMeasurer(campaign.workload)
+    measurer = CommandMeasurer(campaign.workload, search.terms.min_effect)
     return Bench(campaign, repository.store, workshop, measurer, ahead=search.ahead)
 
 

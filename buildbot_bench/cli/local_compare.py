@@ -58,7 +58,7 @@ def _run(options: LocalOptions) -> int:
         with opened(git, most_bytes=options.most_bytes) as repository:
             keep_builds(options, campaign, repository, say)
             workshop = workshop_of(repository, campaign, task.build_timeout_s)
-            measurer = CommandMeasurer(campaign.workload)
+            measurer = CommandMeasurer(campaign.workload, task.min_effect)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
                 if options.dry_run:

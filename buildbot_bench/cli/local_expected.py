@@ -15,21 +15,27 @@ from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.comparing import LocalComparison
 from buildbot_bench.local.known import ASSUMED_RUN_S, Known
+from buildbot_bench.local.measuring import coarse_value
 
 _HOUR_S = 3600.0
 
 
 def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
     """Tell what a search still takes, by what is known of it already."""
+    assumed = (
+        ""
+        if any(one.value is not None for one in known.iterations)
+        else _assumed(known.costs.build_s, known.costs.run_s)
+    )
+    workload, min_effect = search.campaign.workload, search.terms.min_effect
+    coarse = coarse_value(workload, known.iterations, min_effect)
     expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
     told = forecast_of(
         search,
         known,
         expected,
         known_iterations=len(known.iterations),
-        warnings=()
-        if any(one.value is not None for one in known.iterations)
-        else (_assumed(known.costs.build_s, known.costs.run_s),),
+        warnings=tuple(said for said in (assumed, coarse) if said),
     )
     answer(forecast_text(told), asdict(told), as_json=as_json)
     return ExitStatus.ANSWERED
@@ -63,12 +69,15 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
         )
     if not runs:
         lines.append(_assumed(build_s, run_s))
+    if coarse := coarse_value(bench.campaign.workload, runs, question.min_effect):
+        lines.append(coarse)
     told = {
         "runs": left,
         "builds": builds,
         "hours": hours,
         "known_runs": len(runs),
         "images": question.limits.images,
+        "warnings": [coarse] if coarse else [],
     }
     answer("\n".join(lines), told, as_json=as_json)
     return ExitStatus.ANSWERED

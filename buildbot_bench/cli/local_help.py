@@ -7,7 +7,8 @@ from buildbot_bench.lab.command.presets import PRESETS
 _TOOLS = "\n".join(f"    {name}  {preset.needs}".rstrip() for name, preset in PRESETS.items())
 _MEASURING = f"""\
 values:
-  wall, user             seconds that the command takes (default: wall); less is better
+  cpu                    processor time, user and system, in seconds (default); less is better
+  wall, user             seconds by the clock, or of user time alone, which clocks tell coarsely
   instructions           counted by perf or valgrind; less is better
   last-number            the last number that it prints; more is better
   json:results[0].mean   a number in the JSON that it prints

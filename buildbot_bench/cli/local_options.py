@@ -27,7 +27,8 @@ def add_local_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExcl
     group.add_argument(
         "--value",
         metavar="V",
-        help="wall, instructions, last-number, json:KEY, regex:... (default: wall)",
+        help="cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the "
+        "processor time)",
     )
     group.add_argument("--unit", metavar="U", help="of the value, as MB/s")
     better = group.add_mutually_exclusive_group()

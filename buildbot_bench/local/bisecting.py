@@ -14,6 +14,7 @@ from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.known import SKIPPED, Known
+from buildbot_bench.local.measuring import coarse_value
 
 _PLANS_KEPT = 4
 _LINES_SHOWN = 5  # of what a build printed that failed
@@ -70,6 +71,9 @@ class Bisection:
         machine or the command keeps it from going on.
         """
         self._forget_failures()
+        workload, min_effect = self._search.campaign.workload, self._search.terms.min_effect
+        if coarse := coarse_value(workload, self._bench.iterations(), min_effect):
+            self._onlooker.notice(coarse)
         while True:
             self._bench.harvest()
             for told in self._bench.notices():

@@ -28,6 +28,7 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
+from buildbot_bench.local.measuring import coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
@@ -111,6 +112,9 @@ class Compare:
         Raises UntestableRevision: one does not build or run. Raises InfraError: the machine
         or the command keeps it from going on.
         """
+        workload, min_effect = self._bench.campaign.workload, self._question.min_effect
+        if coarse := coarse_value(workload, self._bench.iterations(), min_effect):
+            self._onlooker.notice(coarse)
         firsts = [self._built(one, 0) for one in self._question.variants]
         same = same_as([image.kernel for image in firsts])
         aside = self._aside = set(same)
@@ -243,6 +247,7 @@ class Compare:
             workload=self._bench.campaign.name,
             metric=self._bench.campaign.workload.metric,
             values=tuple(tuple(run.value or 0.0 for _, run in own) for own in runs),
+            times=tuple(tuple(run.times for _, run in own if run.times) for own in runs),
             kernels=tuple(image.id if image else -1 for image in images),
             booted=tuple(tuple(number for number, _ in own) for own in runs),
             single=(self._why_single(),) * len(runs),

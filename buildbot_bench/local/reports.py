@@ -76,6 +76,7 @@ def probe_records(known: Known) -> list[ProbeRecord]:
             failure=one.failure,
             at_s=one.at_s,
             duration_s=one.duration_s,
+            times=one.times,
         )
         for serial, one in enumerate(known.iterations, start=1)
     ]

@@ -14,7 +14,7 @@ from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.local.store import Store
+from buildbot_bench.local.store import NewRun, Store
 from buildbot_bench.local.trees import pack, unpack
 from tests.gitrepo import Commit, add_commits, git
 
@@ -57,7 +57,9 @@ def test_the_least_used_builds_go_when_there_are_too_many(repository, checkout):
         store.put_image(workshop.build(one, 0, beside=False), now=float(now))
         for now, one in enumerate(between.revisions)
     ]
-    store.use_image(images[0].id, now=9.0)
+    campaign = store.campaign("digest", {}, now=0.0)
+    run = NewRun(image_id=images[0].id, unit="s", value=1.0, at_s=9.0, duration_s=1.0)
+    store.put_iteration(campaign, run)
     workshop.trim({images[3].id})
     assert [workshop.has(image) for image in images] == [True, False, False, True]
     assert [image.is_kept for image in store.images(images[0].recipe)] == [1, 0, 0, 1]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import Outcome, ReportKind
+from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.keeping import earlier_than, take_over
 from buildbot_bench.local.known import ASSUMED_BUILD_S
@@ -48,6 +51,31 @@ def test_the_same_question_is_answered_without_another_run(ask, bench_for):
     again, _ = run(ask, bench_for, measurer)
     assert measurer.seen == []
     assert again.headline.new == first.headline.new
+
+
+def test_each_run_keeps_its_times_and_the_answer_says_which_clock_shows_the_change(ask, bench_for):
+    first = ReadMeasurer(waits=True)
+    report, _ = run(ask, bench_for, first)
+    assert report.clocks.startswith("Wall-clock time changes by +25 %")
+    assert " ".join(report_text(report).split()).count(report.clocks) == 1
+    told = to_json(report)
+    assert told["clocks"] == report.clocks
+    assert all(probe["times"]["executions"] == 7 for probe in told["probes"])
+    assert first.asked == [0, *[7] * (len(first.seen) - 1)]
+    search, measurer = ask(skip=("n3",)), ReadMeasurer(waits=True)
+    bench = bench_for(search, measurer)
+    bench.measure(bench.build(search.between.new, 0), print)
+    assert measurer.asked == [7]
+
+
+def test_a_value_that_is_too_coarse_is_told_before_the_first_build(ask, bench_for):
+    search = ask()
+    workload = CommandWorkload(run="read", value="user")
+    search = replace(search, campaign=replace(search.campaign, workload=workload))
+    watcher = SilentWatcher()
+    Bisection(search, bench_for(search, ReadMeasurer()), watcher).run()
+    assert watcher.notices[0].startswith("`user` has steps of")
+    assert "measure `cpu`" in watcher.notices[0]
 
 
 def test_another_build_is_another_campaign(ask, bench_for):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.legible import long_line, one_line
@@ -24,6 +24,7 @@ from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.two_clocks import disagreement
 
 # A commit less likely than this is not worth a reader's time, so a long stretch hardly ever is.
 _WORTH_NAMING = 0.0005
@@ -48,7 +49,8 @@ def attach_evidence(
     step = report.headline
     samples = _of_metric(report, samples)
     if step is None:
-        return replace(narrowed, measured=_measured(samples, (), ()))
+        clocks = _clocks(report, between, (0,), (between.n,))
+        return replace(narrowed, measured=_measured(samples, (), ()), clocks=clocks)
     old, new = between.revisions.index(step.old), between.revisions.index(step.new)
     before, after = levels(answer, old, new, between.n)
     here = StepContext(
@@ -76,6 +78,7 @@ def attach_evidence(
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
+        clocks=_clocks(report, between, before, after),
     )
 
 
@@ -87,6 +90,21 @@ def _impossible(here: StepContext, setting: Setting) -> frozenset[str]:
     if setting.farm:
         return frozenset()
     return frozenset({STILL_PRESENT, *((IMAGES_AGREE,) if here.known.one_layout else ())})
+
+
+def _clocks(
+    report: Report, between: RevisionRange, before: Iterable[int], after: Iterable[int]
+) -> str:
+    """Where one of wall and processor time shows a change and the other does not, in a sentence."""
+    old, new = (
+        [
+            probe.times
+            for probe in report.probes
+            if probe.times is not None and not probe.note and probe.label in labels
+        ]
+        for labels in ({between.revisions[place].label for place in one} for one in (before, after))
+    )
+    return disagreement(old, new, report.setting.min_effect)
 
 
 def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:

@@ -237,8 +237,9 @@ def disclaimer(checks: Sequence[Check], impossible: Collection[str] = ()) -> str
 
 
 def opening(report: Report) -> str:
-    """The summary, and the next candidates if there are any."""
-    return " ".join([*report.summary, *map(next_candidate, report.candidates)])
+    """The summary, the next candidates if there are any, and what the other clock shows."""
+    clocks = [report.clocks] if report.clocks else []
+    return " ".join([*report.summary, *map(next_candidate, report.candidates), *clocks])
 
 
 def extent(row: ScopeRow) -> str:

@@ -15,9 +15,11 @@ from buildbot_bench.lab.tables import nearest
 
 CommandWords = str | tuple[str, ...]
 
-LAST_NUMBER, WALL, USER, INSTRUCTIONS = "last-number", "wall", "user", "instructions"
-_OWN_VALUES = (LAST_NUMBER, WALL, USER, INSTRUCTIONS)
-_TIMES = {WALL: "time", USER: "processor time"}
+LAST_NUMBER, WALL, CPU, USER = "last-number", "wall", "cpu", "user"
+INSTRUCTIONS = "instructions"
+_OWN_VALUES = (CPU, WALL, USER, INSTRUCTIONS, LAST_NUMBER)
+TIMES = {CPU: "processor time", WALL: "time", USER: "user time"}
+"""The values that are seconds of the command, and their names."""
 _COUNTERS = ("", "perf", "valgrind")
 _UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
 _PATH = re.compile(
@@ -77,9 +79,10 @@ class CommandWorkload:
 
     Attributes:
         run: What is measured.
-        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout), `wall` or
-            `user` (seconds of the command), or `instructions`.
-        unit: Of the value; `wall`, `user`, `instructions` and presets have their own.
+        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout),
+            `instructions`, or seconds of the command: `cpu` (processor time: user and system),
+            `wall`, or `user` alone, which clocks tell coarsely.
+        unit: Of the value; `cpu`, `wall`, `user`, `instructions` and presets have their own.
         higher_is_better: Whether more is better; so it is for what a regex, a path or `last-number`
             reads, and else as the preset has it.
         exact: Whether the value is counted, and repeats but for little.
@@ -97,7 +100,7 @@ class CommandWorkload:
     """
 
     run: CommandWords
-    value: str | ValueTable
+    value: str | ValueTable = CPU
     unit: str = ""
     higher_is_better: bool | None = None
     exact: bool | None = None
@@ -160,8 +163,8 @@ class CommandWorkload:
         preset = PRESETS.get(preset_of(self.value))
         if preset is not None:
             name, unit, higher = preset.name, unit or preset.unit, preset.higher_is_better
-        elif self.value in _TIMES:
-            name, unit, higher = _TIMES[str(self.value)], unit or "s", False
+        elif isinstance(self.value, str) and self.value in TIMES:
+            name, unit, higher = TIMES[self.value], unit or "s", False
         elif self.value == INSTRUCTIONS:
             name, unit = "instruction count", unit or "instructions"
             higher, exact = False, True

@@ -12,10 +12,11 @@ from typing import Any
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.lab.command.matching import matches_of
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
-from buildbot_bench.lab.command.settings import LAST_NUMBER, USER, WALL, ValueTable
+from buildbot_bench.lab.command.settings import CPU, LAST_NUMBER, USER, WALL, ValueTable
 
 _FILE_BYTES = 16 * MIB  # of a file with the value
 _TAIL = 1 << 16  # characters in which the last number is looked for
@@ -24,25 +25,47 @@ _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf)\b",
     re.IGNORECASE | re.ASCII,
 )
+_PLAIN = re.compile(r"[-+]?[\d,]*\.?(\d*)", re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
+def time_of(value: str, times: RunTimes) -> float:
+    """The seconds of a run that a value is.
+
+    Raises:
+        UntestableRevision: Its clock counts none.
+    """
+    found = {CPU: times.cpu_s, WALL: times.wall_s, USER: times.user_s}[value]
+    if found == 0:
+        raise UntestableRevision(
+            "the clock of processor time counts 0 s for it, as it does for very short runs",
+            hint="have the run do more work, or measure `cpu`, or `wall`",
+        )
+    return checked(found)
+
+
+def printed_step(value: str | ValueTable, ran: Ran) -> float:
+    """The smallest difference of two values that are printed with so many digits.
+
+    0 where that is not known: of what is read from JSON or a file.
+    """
+    pattern = "" if isinstance(value, str) else value.regex
+    if value == LAST_NUMBER:
+        found = _NUMBER.findall(ran.stdout.text()[-_TAIL:])[-1:]
+    else:
+        is_printed = isinstance(value, ValueTable) and pattern and not value.file
+        found = matches_of(pattern, ran.stdout.text())[:1] if is_printed else []
+    digits = _PLAIN.fullmatch(found[0]) if found else None
+    return 10.0 ** -len(digits[1] or "") if digits else 0.0
+
+
 def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
-    """The value of a run that ended well, but for `instructions`, which are counted elsewhere.
+    """The value that a run which ended well printed or wrote.
 
     Raises:
         UntestableRevision: There is none, there are several, or it is no number above 0.
     """
-    if value == WALL:
-        return checked(ran.wall_s)
-    if value == USER:
-        if ran.user_s == 0:
-            raise UntestableRevision(
-                "the clock of processor time counts 0 s for it, as it does for very short runs",
-                hint="have the run do more work, or measure `wall`",
-            )
-        return checked(ran.user_s)
     if value == LAST_NUMBER:
         return checked(last_number(ran.stdout.text()))
     table = ValueTable(preset=value) if isinstance(value, str) else value
