@@ -6,8 +6,8 @@ where it stands; nothing is moved, and code is not looked at. A kernel with anot
 string in between is another kernel: it is measured.
 
 The strings are those of FreeBSD's sys/conf/newvers.sh (`version`, `sccs`: arrays of a fixed least
-size, padded with NUL, so that a text may grow), of `$FreeBSD$` keywords in drivers, of
-`__DATE__` and `__TIME__`, and the names of revisions.
+size, padded with NUL, so that a text may grow; a fork has a name of its own there), of `$FreeBSD$`
+keywords in drivers, of `__DATE__` and `__TIME__`, and the names of revisions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from buildbot_bench.core.elf import NOBITS, Section, sections
 _BUILD_DEPENDENT = re.compile(
     rb"""
     (?<! [0-9A-Za-z:] )
-    (?: (?: @\(\#\) )? FreeBSD[ ]\d{1,3}\.\d{1,2}-\w[^\0 ]{0,30}[ ] [^\0]+  # newvers.sh's lines
+    (?: (?: @\(\#\) )?  # newvers.sh's line: NAME MAJOR.MINOR-BRANCH, and what was built when
+        [A-Za-z][\w.+-]{0,30}[ ]\d{1,3}(?:\.\d{1,3}){1,2}-\w[^\0\n ]{0,30}
+        (?= [^\0\n]{0,160}?
+            (?: [ ]\#\d{1,6} [^\0\n]{0,120}? :[ ]
+              | \b (?: r\d{4,7} | (?: n\d{1,7}- )? [0-9a-f]{7,40} ) \b
+            )
+        ) [^\0]+
       | Linux[ ]version[ ]\d [^\0]*
       | (?: (?: Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec ) [ ][ \d]\d[ ]\d{4}
           | \d\d:\d\d:\d\d
