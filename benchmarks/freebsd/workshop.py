@@ -23,6 +23,7 @@ _TIMES = re.compile(r"^times: (.*)", re.MULTILINE)
 KERNCONF = """\
 include MINIMAL
 ident BENCH-VM
+options FFS
 device uart
 device md
 device iflib
