@@ -1,1 +1,1 @@
-"""How well and how cheaply the farm searches and judges, against other ways."""
+"""Benchmarks of searches and judgements: quality and cost, beside other methods."""

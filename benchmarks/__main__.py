@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: how well and how cheaply it searches and judges, against other ways.
+"""`python -m benchmarks`: measure quality and cost of searches and judgements.
 
 Tables are printed as they come; the figures as JSON and the plots go to benchmarks/out/.
 """

@@ -1,9 +1,7 @@
-"""Simulated comparisons of two variants, each of as many images as the verdict asks for.
+"""Simulated comparisons of two variants, with as many images as the verdict asks for.
 
-What is booted next is asked of the function that the farm asks (`core.ab_test.further`).
-
-The truth is drawn here and knows no constant of the model: images of one code scatter normally, and
-boots of an image as those of recorded builds do about their mean.
+`core.ab_test.further` chooses the next boots, as on a farm. The truth is independent of the model's
+constants: images of one code scatter normally, and boots of an image as those of recorded builds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m benchmarks comparisons`: what comparisons call changed, and what it took.
+"""`python -m benchmarks comparisons`: count the changes that comparisons find, and their cost.
 
 Recorded: neighbouring builds of an APU2 in 2016, with five boots of one image each, as if somebody
 compared them; known changes are left out. Simulated: comparisons of nothing, of -9 % and of +3 %

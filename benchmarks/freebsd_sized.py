@@ -1,4 +1,4 @@
-"""Makes a repository of FreeBSD's size and shape by git fast-import; it measures nothing.
+"""A git repository of FreeBSD's size and shape, made by git fast-import.
 
 Source of the shape: FreeBSD's git repository. One long main branch, whose commits have notes like
 `svn path=/head/; revision=311848`; stable branches, whose commits take numbers in between; a merge

@@ -1,9 +1,8 @@
-"""What a history of FreeBSD's size costs: 300 000 commits with Subversion notes.
+"""The cost of a history of FreeBSD's size: 300 000 commits with Subversion notes.
 
 `python -m benchmarks history` makes the repository, clones it, and starts twice on the mirror: the
-first start reads all, a later one finds what that left on disk. Each start is a process of its own,
-so that its memory is its own. `git rev-list --first-parent --count main` on the same mirror tells
-how fast the machine is at the moment.
+first start reads all, a later one the index on disk. Each start is a process of its own, for its
+memory. `git rev-list --first-parent --count main` on the same mirror gives the machine's speed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What an incident costs: one culprit on three workloads, searched once and proved on all.
+"""The cost of an incident: one culprit on three workloads, searched once and proved on all.
 
 `python -m benchmarks incident`. Boots are all from the request to the mail: the search, the proof
 of its own step, and the confirmations. The second table is a search whose range an exact testbed
 has counted: with the culprit among the commits that moved its figure, and elsewhere. The third is
-what a confirmation is worth where images differ by more than it is told.
+the reliability of a confirmation where images differ by more than the search assumes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m benchmarks judge`: how well the judge judges, as a table and as JSON.
+"""`python -m benchmarks judge`: print the judge's errors and costs, as a table and as JSON.
 
 Results go to benchmarks/out/judge.txt and judge.json. --series FILE judges series of one's own.
 """

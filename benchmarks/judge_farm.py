@@ -1,6 +1,6 @@
-"""A simulated farm for the judge: commits arrive, kernels are booted, what it asks for is measured.
+"""A simulated farm for the judge: commits arrive, kernels are booted, requests are measured.
 
-It knows the truth that the judge does not, and draws everything from one seeded generator.
+The truth is hidden from the judge, and all draws come from one seeded generator.
 """
 
 from __future__ import annotations

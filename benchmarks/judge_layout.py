@@ -1,4 +1,4 @@
-"""The judge where a few images are off by luck: calm commits, and real drops among them.
+"""The judge on images that are far off by luck: calm commits, and real drops among them.
 
 Targets are for sigma_run .5 %, sigma_build .2 %: alarms in 1500 commits that change nothing, boots
 a commit (screening, suspicions and all), and the share of real drops that the next commit at the

@@ -1,4 +1,4 @@
-"""The judge on recorded series of weekly builds, as if it had been there, and others' rules.
+"""The judge and other rules, replayed on recorded series of weekly builds.
 
 Nothing is used that was measured after a decision. Each build is screened with all its recorded
 iterations (the archive's way: five boots of each). What the judge asks for again is answered with

@@ -1,7 +1,7 @@
 """Simulated years for the judge: false mails, power and delay, creep, and mixed years.
 
-A year has no end here: what counts are commits. Each row is a dictionary that goes to the JSON
-file as it is; all randomness comes from the seed.
+A year has no end here: commits are counted. Each row is a dictionary for the JSON file; all
+randomness comes from the seed.
 """
 
 from __future__ import annotations

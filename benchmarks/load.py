@@ -1,22 +1,22 @@
-"""What a cycle of the broker costs on a farm of many labs, and how much memory it takes.
+"""The cost of a broker's cycle on a farm of many labs, in processor time and memory.
 
 `make load`, or `python -m benchmarks load`, fills the tables of 50 testbeds, 20 workloads and five
 branches, one of them of a second repository: 1000 commits on 100 series with 10 open searches, and
-ten times as much of each. On both it runs the broker's cycles, of which one meets nothing new, one
-a boot that ended and one a commit that came. The tables are SQLite's, asked in threads as Buildbot
-does; its master is a stand-in. Seconds are of the processor: they do not count what other programs
-took.
+ten times as much of each. On both it runs cycles of the broker: one that meets nothing new, one a
+boot that ended, one a commit that came. The tables are SQLite's, asked in threads as Buildbot does;
+the master is a stand-in.
 """
 
 from __future__ import annotations
 
 import json
-import resource
+import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -146,8 +146,23 @@ async def _measure(home: Path) -> Figures:
         "idle_queries": queries,
         "after_a_boot_ms": after_boot,
         "after_a_commit_ms": after_commit,
-        "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "memory_mib": (_most_kib(os.getpid()) + sum(map(_most_kib, _calculators()))) / 1024,
     }
+
+
+def _most_kib(pid: int) -> int:
+    """The most memory that a process has had."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    return int(re.search(r"^VmHWM:\s+(\d+)", status, re.MULTILINE)[1])  # type: ignore[index]
+
+
+def _calculators() -> Iterator[int]:
+    """The processes that calculate for this one."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")
+            if int(rest.split()[1]) == os.getpid():
+                yield int(name.split()[0])
 
 
 def _farm(home: Path, pool: ThreadPool) -> Farm:

@@ -1,4 +1,4 @@
-"""Writes the rows of a farm that has lived for years straight into its tables; it runs nothing."""
+"""The rows of a farm that has lived for years, written straight into its tables."""
 
 from __future__ import annotations
 

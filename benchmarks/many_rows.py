@@ -1,4 +1,4 @@
-"""Writes the rows of a farm of many testbeds straight into its tables; it runs nothing.
+"""The rows of a farm of many testbeds, written straight into its tables.
 
 Each series has measured each commit, most of which changed nothing. Each of the open searches
 waits for a boot.

@@ -1,13 +1,13 @@
-"""How long the History of a long life takes to open, against Buildbot's own builders page.
+"""The time to open the History of a long life, against Buildbot's own builders page.
 
 `python -m benchmarks pages` fills a real farm with 10 000 revisions x 3 workloads x 5 iterations
-and the builds that they took, and opens both pages in turn in a real headless Chromium:
+and their builds, and opens both pages in turn in a real headless Chromium:
 
-* `warm`: as somebody does who looks again. The browser has the files, the master the series.
-* `cold`: as somebody does who comes for the first time. The browser has nothing; the master runs
-  and has read the series by itself, as it says in its log. Nobody opened the page before.
+* `warm`: a second look. The browser has the files, the master the series.
+* `cold`: a first look. The browser has nothing; the master runs and has read the series by itself,
+  as its log says. Nobody opened the page before.
 * `started`: the master was started for this look and has answered a first connection. It has read
-  nothing yet, or is about to, and takes its first turn; the browser has nothing either.
+  nothing yet, or is about to; the browser has nothing either.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the farm adds to a measurement: a search's probes against plain builds, in one run.
+"""The farm's overhead on a measurement: a search's probes against plain builds, in one run.
 
 `python -m benchmarks.pipeline` starts a real master and workers on the replay testbed, whose
 measurements take no time of their own, and compares the wall time of a probe (two builds: one

@@ -1,4 +1,4 @@
-"""`python -m benchmarks plots`: pictures of the figures in benchmarks/out/, beside them; SVG."""
+"""`python -m benchmarks plots`: draw the figures in benchmarks/out/ as SVG beside them."""
 
 from __future__ import annotations
 

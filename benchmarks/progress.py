@@ -1,4 +1,4 @@
-"""What a person sees while a benchmark runs: a count on the terminal, nothing in a file."""
+"""The progress of a benchmark: a count on a terminal, nothing in a file."""
 
 from __future__ import annotations
 

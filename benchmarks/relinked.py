@@ -1,8 +1,8 @@
-"""How far images of one revision differ: the embedded and the virtual kernel, in several orders.
+"""The spread of images of one revision: the embedded and the virtual kernel, in several orders.
 
-`python -m benchmarks relinked`. The images take turns, round by round, so that what the
-machine does meanwhile falls on all of them alike. It needs a C compiler and some minutes of one
-processor; run it when nothing else wants that. Without QEMU, virtual machines are left out.
+`python -m benchmarks relinked`. The images take turns, round by round, so that disturbances of the
+machine fall on all alike. It needs a C compiler and some minutes of one processor; run it when
+nothing else wants that. Without QEMU, virtual machines are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m benchmarks search`: the search against bounds, targets and other ways."""
+"""`python -m benchmarks search`: compare the search with bounds, targets and other ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no policy can beat, and a genie that knows both levels."""
+"""Lower bounds on the iterations of any search, and a genie that has both levels."""
 
 from __future__ import annotations
 

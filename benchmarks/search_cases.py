@@ -1,4 +1,4 @@
-"""The ranges that the search is judged on, with what issue 3 wants of each."""
+"""The ranges that the search is judged on, with their targets."""
 
 from __future__ import annotations
 

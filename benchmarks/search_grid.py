@@ -1,7 +1,7 @@
 """The plain field: one clean step of every size in ranges of every length, and build noise.
 
-What they cost is what the plots of benchmarks.plots are drawn from; no target is set on them. A
-part of the field stands among the cases of benchmarks.search_cases already.
+The plots of benchmarks.plots are drawn from these; they have no targets. Some of them stand among
+the cases of benchmarks.search_cases already.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A simulated range of revisions and its lab; it knows the truth and counts what is spent."""
+"""A simulated range of revisions and its lab, which counts what a search spends."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A search that knows its world, all but the culprit and the two levels: what learning those costs.
+"""A search that lacks only the culprit and the two levels: the cost of learning these.
 
-It knows that there is one step, of the size claimed give or take what the search allows, that boots
-have one speed and normal noise, and how much; it confirms nothing. Given the culprit, what is known
-of the two levels is normal in closed form. Each boot is the one that tells most of the side its
-revision is on, as the search's own; so what we need beyond it is paid for what it takes on trust.
+It assumes one step, of about the size claimed, and boots with one mode and normal noise of a known
+spread; it confirms nothing. Given the culprit, the two levels are normal in closed form. Each boot
+is the one with most information on its revision's side, as in the search: the search's further cost
+is that of its fewer assumptions.
 """
 
 from __future__ import annotations

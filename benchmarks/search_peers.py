@@ -1,4 +1,4 @@
-"""How others bisect, written anew as policies: each takes a lab and returns the pairs it accuses.
+"""Others' bisections as policies: each takes a lab and returns the pairs that it accuses.
 
 git bisect with Student's t or the nearer end, a fixed number of boots by an oracle, SPRT per step
 (Wald 1945), Chromium Pinpoint's rule (catapult: dashboard/pinpoint/models/compare), asv's `find`,

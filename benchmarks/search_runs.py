@@ -1,4 +1,4 @@
-"""One search of one range by one way, and many of them on all processors; it prints nothing."""
+"""One search of one range by one way, and many of them on all processors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long one plan takes for long ranges and many measurements; it searches nothing."""
+"""The time that one plan takes, for long ranges and many measurements."""
 
 from __future__ import annotations
 

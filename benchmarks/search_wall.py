@@ -1,4 +1,4 @@
-"""The hours that a search takes on a farm with a few builders and one lab, builds made ahead.
+"""The hours of a search on a farm with a few builders and one lab, with builds made ahead.
 
 A build that is demanded preempts one that is made ahead; the ends' kernels are there from the
 start, since an alarm was raised on them.

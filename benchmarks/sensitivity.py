@@ -1,4 +1,4 @@
-"""`python -m benchmarks sensitivity`: how far results move when a constant is halved or doubled.
+"""`python -m benchmarks sensitivity`: halve and double each constant and print the effect.
 
 Each constant of the model's table, alone; the labs are the same for each, so that differences are
 paired. A share is halved and doubled in its odds, and stays one.

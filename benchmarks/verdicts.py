@@ -1,4 +1,4 @@
-"""Whether so many replicates show that a target is reached; it knows no benchmark."""
+"""The test whether replicates show that a target is reached."""
 
 from __future__ import annotations
 

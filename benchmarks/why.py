@@ -1,4 +1,4 @@
-"""How often a report names the right function: the demo's culprit, and the virtual machine's.
+"""The share of reports that name the right function: the demo's culprit, a virtual machine's.
 
 `python -m benchmarks.why [--runs 20]`. Each run boots the culprit and the commit before it, takes
 fresh captures and fresh levels, and composes what the mail says of them. It needs a C compiler and

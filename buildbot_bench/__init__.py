@@ -1,4 +1,4 @@
-"""Buildbot Bench: finds the commit that made the FreeBSD kernel forward fewer packets."""
+"""Buildbot Bench: the search for the commit that made FreeBSD forward fewer packets."""
 
 from buildbot_bench.one_thread import limit_imports
 

@@ -1,7 +1,4 @@
-"""A process that calculates for a master: reads functions with arguments, writes what they give.
-
-Each is pickled behind its length. The process ends when its master does, whatever it does then.
-"""
+"""A process that calculates for a master and ends with it: pickled tasks in, results out."""
 
 from __future__ import annotations
 

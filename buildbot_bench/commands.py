@@ -1,10 +1,8 @@
-"""Starts the commands, or says what to install for them; it needs nothing of what they do.
+"""The start of each installed command, or the name of the packages that it lacks.
 
-Only bench-build and bench-lab run on the standard library. Each of the others needs what the
-package itself requires, and some an extra of pyproject.toml besides: a command is started when all
-distributions of these are installed. What a command says of itself (`--help`, `--version`) needs
-none of them: each module that is started here imports the standard library alone, and what does
-the work when the command line has been read.
+bench-build and bench-lab run on the standard library; each other command needs the package's own
+requirements, and some an extra of pyproject.toml. Modules that are started here import the standard
+library alone, so that `--help` and `--version` work without any of these.
 """
 
 from __future__ import annotations

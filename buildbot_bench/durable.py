@@ -1,4 +1,4 @@
-"""Has what was written outlive a power cut; it writes nothing itself."""
+"""The flushing of written files to disk, so that they outlive a power cut."""
 
 from __future__ import annotations
 

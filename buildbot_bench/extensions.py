@@ -1,4 +1,4 @@
-"""What installed packages add, found by their entry points: drivers, workloads, sites, sections.
+"""Drivers, workloads, sites and sections of installed packages, found by entry points.
 
 See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
 one file and one line of its pyproject.toml:
@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 DRIVERS = "buildbot_bench.drivers"
 """Classes as `lab.driver.DriverKind` describes them, by what `driver` says in testbeds.toml."""
@@ -37,7 +38,7 @@ def added(group: str) -> dict[str, EntryPoint]:
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise UsageError(
-                f"{point.name!r} of {group} is both {other.value} and {point.value}",
+                f"{quoted(point.name)} of {group} is both {other.value} and {point.value}",
                 hint="uninstall one of the two packages",
             )
     return found
@@ -68,7 +69,7 @@ def load(point: EntryPoint) -> Any:
         return point.load()
     except Exception as error:
         raise UsageError(
-            f"cannot load {point.name!r} of {point.group}, {point.value}: {error!r}",
+            f"cannot load {quoted(point.name)} of {point.group}, {point.value}: {error!r}",
             hint="update or uninstall the package that registers it",
         ) from error
 

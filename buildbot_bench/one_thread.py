@@ -1,4 +1,4 @@
-"""Has the numeric libraries of a process calculate in one thread, whatever its environment says.
+"""The limit of one thread for numeric libraries, in any environment.
 
 The matrices here are small: more threads do not help. A master that forks while OpenBLAS's threads
 calculate may never come back from it.

@@ -1,4 +1,4 @@
-"""Where the files are that come with the package but are no part of it; it reads none of them.
+"""The location of the files that come with the package but lie beside it.
 
 A checkout has them beside the package; a wheel has them in `_shipped`, laid out alike.
 """

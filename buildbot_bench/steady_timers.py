@@ -1,7 +1,7 @@
-"""Has timers ring in time when the machine's clock is set back; it rings none itself.
+"""Timers that stay in time when the machine's clock is set back.
 
-Twisted's timers go by the clock on the wall. Without this a master whose clock is set back by an
-hour starts nothing for that hour, and a worker that has just lost it looks for it as late.
+Twisted's timers go by the wall clock: a master whose clock is set back by an hour would start
+nothing for that hour, and a worker would reconnect as late.
 """
 
 from __future__ import annotations

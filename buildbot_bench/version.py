@@ -1,4 +1,4 @@
-"""`--version` of each command; it needs none of them."""
+"""`--version` of each command: print the package's version."""
 
 from __future__ import annotations
 

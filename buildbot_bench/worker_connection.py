@@ -1,4 +1,4 @@
-"""Which of a farm's masters a worker connects to, and how, by what its environment says."""
+"""The master that a worker connects to, and how, by the worker's environment."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from twisted.internet.endpoints import quoteStringArgument
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 DEFAULT_PORT = 9989
 # One that is there answers within a second, also over the sea.
@@ -85,7 +86,8 @@ def _parse(text: str, default: int) -> MasterAddress:
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isdecimal():
         raise UsageError(
-            f"BENCH_MASTER: {text!r} is no address", hint="say HOST, HOST:PORT, or several with ','"
+            f"BENCH_MASTER: {quoted(text)} is no address",
+            hint="say HOST, HOST:PORT, or several with ','",
         )
     return MasterAddress(host=host, port=int(port))
 

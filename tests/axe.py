@@ -1,4 +1,4 @@
-"""axe-core's findings on a page in the real browser; it asserts nothing.
+"""The findings of axe-core on a page in the real browser.
 
 The library is axe-core's own file, as the package axe-playwright-python brings it; Playwright
 itself is not used.

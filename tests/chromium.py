@@ -1,4 +1,4 @@
-"""A real headless Chromium, driven by its debugging protocol over two pipes; it asserts nothing.
+"""A real headless Chromium, driven by its debugging protocol over two pipes.
 
 The standard library is enough: with --remote-debugging-pipe each message is JSON and a NUL.
 """

@@ -1,7 +1,7 @@
-"""A WAMP router for tests, as several masters need it: crossbar in an environment of its own.
+"""A WAMP router for tests of several masters: crossbar in an environment of its own.
 
-It is installed once for all tests of a machine's user and release; whoever asks for it is skipped
-where that cannot be done. What crossbar needs would not go together with what Buildbot needs.
+It is installed once for all tests of a machine's user and release; tests that need it are skipped
+where that fails. crossbar's requirements conflict with Buildbot's.
 """
 
 from __future__ import annotations

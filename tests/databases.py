@@ -1,4 +1,4 @@
-"""Databases for tests, empty and of their own, on SQLite and on PostgreSQL; it knows one table.
+"""Empty databases for tests, on SQLite and on PostgreSQL.
 
 PostgreSQL's are schemas, or whole databases, of the server that BENCH_TEST_POSTGRESQL names. Their
 names are drawn, so that runs side by side do not meet, and they are dropped when the test ends.

@@ -1,4 +1,4 @@
-"""Makes git repositories for tests: linear histories with files and Subversion notes, fast.
+"""Git repositories for tests: linear histories with files and Subversion notes.
 
 Source of the notes' form: FreeBSD's git repository, `svn path=/head/; revision=311849`.
 """

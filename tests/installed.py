@@ -1,4 +1,4 @@
-"""Environments that hold the project's wheel and what chosen extras need of others; no network.
+"""Environments with the project's wheel and chosen extras, made without network.
 
 The dependencies are links to those of the environment that runs the tests.
 """

@@ -1,7 +1,6 @@
-"""Which functions of the package come to numpy, scipy or matplotlib, told by the names they use.
+"""The functions of the package that reach numpy, scipy or matplotlib, by the names they use.
 
-A call of a method is followed within its own class only: what else an object's class is, the text
-does not say.
+Calls of methods are followed within their own class only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Makes errors of skipped tests where CI=true; it knows not what they need.
+"""The hook that makes errors of skipped tests where CI=true.
 
-Such a machine has all that the tests need, or else something that is said to be tested is not.
+A CI machine has all that the tests need; a skip there would hide a missing test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a command with a terminal as its standard error, as a person sees it."""
+"""A command run with a terminal as its standard error."""
 
 from __future__ import annotations
 

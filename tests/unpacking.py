@@ -1,4 +1,4 @@
-"""Unpacks tar archives that strangers made into a new directory; it knows not what they hold.
+"""The unpacking of hostile tar archives into a new directory.
 
 tarfile has filters since Python 3.11.4 only, and those of several later versions can be led out of
 the directory by chains of links. So all members are looked at before the first is written.

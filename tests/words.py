@@ -1,4 +1,4 @@
-"""Which words of a page in the browser are not where they should be; it opens no page."""
+"""Misplaced words on a page in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installs git_bayesect from PyPI into a virtual environment of its own; says why it cannot."""
+"""The installation of git_bayesect from PyPI into a virtual environment of its own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m benchmarks commands`: a real library's histories, searched in four ways.
+"""`python -m benchmarks commands`: search planted histories of a real library in four ways.
 
-Each history is made up, compiled, and searched by the real commands; what was searched is kept in
-benchmarks/out/commands.jsonl and not searched again, so that an interrupted run goes on. It takes
-some minutes for each history; run it when nothing else wants the processors.
+Each history is compiled and searched by the real commands. Finished searches are kept in
+benchmarks/out/commands.jsonl, so that an interrupted run goes on. It takes some minutes for each
+history; run it when nothing else wants the processors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The build command of all ways: the program that was built of the tree here, from the cache.
+"""The build command of all ways, which takes the built program from a cache.
 
 `python -m benchmarks.commands.kept_build KEPT [--relinked]`, where a commit is checked out. Only
 where it is relinked does it heed BENCH_IMAGE: images that are not in the cache are built.

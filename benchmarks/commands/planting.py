@@ -1,4 +1,4 @@
-"""Makes up a library's history: which files each commit has; it writes nothing and knows no model.
+"""Planted histories of a library: the files of each commit.
 
 A commit changes nothing that runs, moves code without changing it, changes code that hardly
 matters, or is the slow one, after which a share of the blocks is packed twice.

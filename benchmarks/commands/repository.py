@@ -1,4 +1,4 @@
-"""Writes a planted history as a git repository, and builds all of it; it measures nothing."""
+"""A planted history as a git repository, with a built program for each commit."""
 
 from __future__ import annotations
 

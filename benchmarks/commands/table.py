@@ -1,4 +1,4 @@
-"""Prints what the ways answered and what that cost, as means with standard errors."""
+"""The table of the ways' answers and costs, as means with standard errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's script for `git bisect run`: is what is checked out here slower than a threshold?
+"""A script for `git bisect run` that compares the checked-out tree with a threshold.
 
 `python -m benchmarks.commands.threshold --least SPEED --kept DIR --log FILE [--runs N | --hyperfine
 N]`; exit status 0: no, 1: yes. Each measure adds a line to the log: how many runs it took.

@@ -1,7 +1,6 @@
-"""The ways to search a planted history, each by the real commands; it compares none of them.
+"""The ways to search a planted history, each by its real command.
 
-What ends a way counts as it does for a person: the ends are measured by the way's own measure, and
-those runs count too.
+Each way measures the ends itself, and these runs count.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the product does with a FreeBSD source tree that the user has; no tree comes with it."""
+"""Benchmarks on a FreeBSD source tree of the user's."""

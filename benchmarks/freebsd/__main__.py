@@ -1,4 +1,4 @@
-"""`make test-freebsd SRC=/path/to/src`: the figures that are wanted, beside those that are seen.
+"""`make test-freebsd SRC=/path/to/src`: print measured figures beside the wanted ones.
 
 All is done as a user would, on a scratch clone, with `bench-build`. SRC is only read.
 """

@@ -1,4 +1,4 @@
-"""The rows of `make test-freebsd` that ask a farm: a bisection of ten commits, and its blame."""
+"""The rows of `make test-freebsd` that use a farm: a bisection of ten commits, and its blame."""
 
 from __future__ import annotations
 

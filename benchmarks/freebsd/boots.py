@@ -1,4 +1,4 @@
-"""The rows of `make test-freebsd` that boot: what forwards, and how far counts scatter."""
+"""The rows of `make test-freebsd` that boot: forwarding, and the scatter of counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of `make test-freebsd` that only build: how long, and whether it is the same kernel."""
+"""The rows of `make test-freebsd` that only build: durations and equality of kernels."""
 
 from __future__ import annotations
 

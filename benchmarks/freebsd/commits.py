@@ -1,4 +1,4 @@
-"""Ten commits on a scratch clone, two of which make a packet's way longer; it builds nothing."""
+"""Ten commits on a scratch clone, two of which make a packet's way longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of an archive's kernel and modules is linked how: sets in order, relocations of modules."""
+"""The linker sets of a kernel, and the relocations of its modules, in an archive."""
 
 from __future__ import annotations
 

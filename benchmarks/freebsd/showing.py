@@ -1,4 +1,4 @@
-"""Commands of `make test-freebsd`, whose words are shown while they run."""
+"""Commands of `make test-freebsd`, whose output is shown while they run."""
 
 from __future__ import annotations
 

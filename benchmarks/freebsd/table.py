@@ -1,4 +1,4 @@
-"""The figures that are wanted beside those that are seen, as a table; it measures nothing."""
+"""The table of measured figures beside the wanted ones."""
 
 from __future__ import annotations
 

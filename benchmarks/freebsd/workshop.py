@@ -1,4 +1,4 @@
-"""A scratch clone of the user's tree, and `bench-build` on it; the tree itself is only read."""
+"""A scratch clone of the user's tree, and `bench-build` on the clone."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Labs with a truth of their own, that the search is judged in; none knows the model's numbers."""
+"""Simulated labs, independent of the model's constants, in which the search is judged."""

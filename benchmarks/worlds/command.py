@@ -1,4 +1,4 @@
-"""`python -m benchmarks worlds`: all boots and builds to the answer, in labs the model never saw.
+"""`python -m benchmarks worlds`: count the boots and builds of searches in simulated labs.
 
 Judged rows run by default; `--only dev` runs those that constants may be tuned on instead.
 """

@@ -1,4 +1,4 @@
-"""The rows about what a search costs where the noise is as it was told."""
+"""The rows on the cost of a search whose noise is as stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to develop with: worlds of other numbers than those that judge. Constants may fit these."""
+"""Rows for development: worlds with other numbers than the judged rows, for tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lab adds to a boot's ln(value): by the hour, by the boot; each draws numbers of its own.
+"""Disturbances of a boot's ln(value), by the hour or by the boot, each with its own draws.
 
 A disturbance by the hour is drawn once for a lab: a function of the clock. One by the boot is drawn
 once for a lab too (how often, how far), and then once for each boot.

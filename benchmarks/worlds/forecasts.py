@@ -1,4 +1,4 @@
-"""`python -m benchmarks forecasts`: what was forecast, against what searches then took.
+"""`python -m benchmarks forecasts`: compare forecasts with the cost of the searches.
 
 Searches of several rows; half are forecast before they begin, half when they have had some boots.
 

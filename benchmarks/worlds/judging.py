@@ -1,4 +1,4 @@
-"""Whether an answer is right, by the truth of its lab; it searches nothing."""
+"""The verdict whether an answer is right, by the truth of its lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab that boots images of a range and counts what is spent; it knows the truth, tells a value.
+"""A simulated lab that boots images of a range and counts what a search spends.
 
 ln(value) = level(position) + luck(position, image) + hours(clock) + boot. What is drawn for a boot,
 an image and an hour comes from streams of their own, so that two searches of one lab meet the same

@@ -1,4 +1,4 @@
-"""Ranges of commits: which steps they hold, what does not build, and what is thought beforehand."""
+"""Ranges of commits: their steps, broken revisions and priors."""
 
 from __future__ import annotations
 

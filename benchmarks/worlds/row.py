@@ -1,4 +1,4 @@
-"""What a row of the table is: a world, what the search is told of it, and what is wanted."""
+"""A row of the table: a world, the search's assumptions, and the targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row's outcomes as figures with standard errors, held against what is wanted."""
+"""A row's outcomes as figures with standard errors, beside the targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows about what a stated 99 % is worth where the noise is not as it was told."""
+"""The rows on how often a stated 99 % is right where the noise is not as stated."""
 
 from __future__ import annotations
 

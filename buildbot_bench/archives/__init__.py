@@ -1,1 +1,1 @@
-"""Archives of kernels, read within budgets; the standard library alone."""
+"""Archives of kernels, read within budgets, by the standard library alone."""

@@ -1,8 +1,4 @@
-"""Reads an artefact in a process of its own, which ends when it takes too much.
-
-Decompressors and tarfile take memory before their budget is asked; a process with a limit takes it
-from nobody else.
-"""
+"""The reading of a hostile artefact in a process of its own, which a memory limit can end."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What an artefact holds: the kernel's own digest, and what its builder says of it.
+"""The contents of an artefact: the kernel's digest and the builder's manifest.
 
-An artefact is a kernel, or a tar archive of one with its modules. A patch of anybody may have had
-a hand in it: it is read member by member, never unpacked, and what is larger than its budget is
-refused. What is not surely an archive is the file that it is: two files are one kernel only if that
-is certain.
+An artefact is a kernel, or a tar archive of one with its modules, and may be hostile: archives are
+read member by member within a budget, never unpacked. A file that is not surely an archive is
+digested whole, since equal digests must mean equal kernels.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from buildbot_bench.archives.decompressed import Decompressed
 from buildbot_bench.archives.members import DAMAGED, KernelTar, Member, opened
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget
 from buildbot_bench.core.manifest import MOST_BYTES, NAME, Manifest, parse_manifest
 from buildbot_bench.core.neutral import digest_of_files, neutral_digest
@@ -59,7 +59,7 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
         if name.name == NAME:
             manifest = _manifest(member.content())
         elif name in digests or "\n" in info.name:
-            raise tarfile.TarError(f"{info.name[:80]!r} is no member of a kernel's archive")
+            raise tarfile.TarError(f"{quoted(info.name)} is no member of a kernel's archive")
         elif not info.isdir():
             content = member.content()
             digest = _of_link(info) if content is None else neutral_digest(content)
@@ -99,7 +99,7 @@ def _of_link(member: tarfile.TarInfo) -> str:
         TarError: The member is neither a file nor a link.
     """
     if not (member.issym() or member.islnk()):
-        raise tarfile.TarError(f"{member.name[:80]!r} is no file")
+        raise tarfile.TarError(f"{quoted(member.name)} is no file")
     target = member.linkname.encode("utf-8", "surrogateescape")
     return f"link {hashlib.sha256(member.type + target).hexdigest()}"
 

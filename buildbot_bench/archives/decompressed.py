@@ -1,7 +1,7 @@
-"""The bytes of a file, decompressed as they are read and counted; it needs no archive.
+"""The bytes of a file, decompressed and counted as they are read.
 
-The standard library's own readers of xz and bzip2 pass over what follows a stream: two files that
-differ there would be one, so compressed files are read by a reader of our own.
+The standard library's readers of xz and bzip2 skip bytes behind a stream, so that two different
+files could pass for one; the readers here are our own and read to the end.
 """
 
 from __future__ import annotations

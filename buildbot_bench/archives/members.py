@@ -1,7 +1,7 @@
-"""The members of a tar archive, one after the other, each within its budget; it unpacks nothing.
+"""The members of a tar archive, one after the other, each within its budget.
 
-Headers are what tarfile reads at once, of any stated size: names that follow one another, pax
-records, maps of holes. What it reads for one member is counted here.
+tarfile reads headers of any stated size at once (names that follow one another, pax records, maps
+of holes); the bytes that it reads for one member are counted here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from buildbot_bench.archives.decompressed import Decompressed
 from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 
 # What damaged and hostile archives make tarfile raise, besides its own errors.
@@ -71,7 +72,7 @@ class KernelTar:
                 )
             if info.isreg() and info.size > self._budget.member_bytes:
                 raise UntestableRevision(
-                    f"{info.name[:120]!r} in the artefact has {spoken(info.size)}, and a file may "
+                    f"{quoted(info.name)} in the artefact has {spoken(info.size)}, and a file may "
                     f"have {spoken(self._budget.member_bytes)}"
                 )
             _check_holes(info)
@@ -104,10 +105,10 @@ def _check_holes(info: tarfile.TarInfo) -> None:
     at = 0
     for offset, size in getattr(info, "sparse", None) or ():
         if offset < at or size < 0:
-            raise tarfile.TarError(f"the holes of {info.name[:80]!r} overlap")
+            raise tarfile.TarError(f"the holes of {quoted(info.name)} overlap")
         at = offset + size
     if at > max(info.size, 0):
-        raise tarfile.TarError(f"the holes of {info.name[:80]!r} lie behind its end")
+        raise tarfile.TarError(f"the holes of {quoted(info.name)} lie behind its end")
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""Unpacks an archive into a new directory, within the budgets; nothing gets out of the directory.
-
-What is no archive but a program is put there alone, by the name `artefact`.
-"""
+"""The unpacking of an artefact into a new directory, within budgets and that directory."""
 
 from __future__ import annotations
 

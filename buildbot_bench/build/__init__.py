@@ -1,1 +1,1 @@
-"""What a builder worker does: check out, build, pack; the standard library alone."""
+"""The builder worker: check out, build and pack, by the standard library alone."""

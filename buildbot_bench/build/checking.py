@@ -1,4 +1,4 @@
-"""Whether this machine can build kernels, and what to install where it cannot; installs nothing."""
+"""The check that a machine can build kernels, with the packages to install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `bench-build`: its words, its exit status and what it prints; needs no compiler."""
+"""`bench-build`: parse the command line, run the command, print and set the exit status."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.version import ShowVersion
 
@@ -179,7 +180,9 @@ def _names(modules: str | None) -> tuple[str, ...] | None:
 def _image() -> int:
     text = os.environ.get("BENCH_IMAGE", "") or "0"
     if not text.isascii() or not text.isdigit():
-        raise UsageError(f"BENCH_IMAGE is {text[:40]!r}", hint="it counts images from 0")
+        raise UsageError(
+            f"BENCH_IMAGE is {quoted(text, columns=40)}", hint="it counts images from 0"
+        )
     return int(text)
 
 

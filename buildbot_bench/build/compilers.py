@@ -1,4 +1,4 @@
-"""The compiler and linker of the host that a kernel is built by; it runs them for their version."""
+"""The host's compiler and linker that build a kernel, with their versions."""
 
 from __future__ import annotations
 

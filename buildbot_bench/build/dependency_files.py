@@ -1,4 +1,4 @@
-"""What compilers say that they read: the dependency files beside objects; it compiles nothing.
+"""The source files that compilers read, by the dependency files beside objects.
 
 They are make's own rules, `object: source header …`: `.depend.x.o` and `.depend` of FreeBSD's make,
 and the `x.d` that `cc -MD` leaves.

@@ -1,4 +1,4 @@
-"""The recipe for a FreeBSD kernel, as commands of its own build system; it runs none of them.
+"""The recipe for a FreeBSD kernel, as commands of FreeBSD's own build system.
 
 See build(7), src.conf(5) and tools/build/make.py of the tree. `make.py` builds on Linux, by
 clang and lld of the host. buildbot_bench/core/freebsd_releases.py says what which release needs.

@@ -1,8 +1,4 @@
-"""What of a source tree a tool chain was built from, and whether another tree has the same.
-
-It is read from the dependency files that the compilers left beside the objects, so that no list of
-FreeBSD's directories has to be kept here. A kernel's commit seldom touches any of it.
-"""
+"""The parts of a source tree that a tool chain was built from, by its dependency files."""
 
 from __future__ import annotations
 

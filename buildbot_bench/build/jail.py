@@ -1,7 +1,7 @@
-"""Runs a build's script in a jail of FreeBSD's: no network, and no process but its own.
+"""The run of a build's script in a FreeBSD jail, without network.
 
-Root alone makes jails: workers/jail/bench-jail does, which doas(1) lets the builder's user run. All
-files of the system stay where they are, and the script reads what that user may read.
+Only root makes jails: workers/jail/bench-jail does, and doas(1) lets the builder's user run it. The
+script sees the system's files with that user's rights.
 """
 
 from __future__ import annotations

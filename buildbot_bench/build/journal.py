@@ -1,7 +1,4 @@
-"""What a build shows while it runs: its stages and how far it is; every line goes to a log file.
-
-At a failure the lines around the first error are shown, and the last ones. It decides nothing.
-"""
+"""The progress of a build on the terminal, and its whole output in a log file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel configuration, as config(5) reads it, for one image of one variant; builds nothing."""
+"""The kernel configuration, as in config(5), of one image of one variant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 
 NAME = "BENCH"
 # What comes first in every kernel's text: pmap_bootstrap maps what lies before btext as not
@@ -70,7 +71,7 @@ def base(directory: Path, asked: str | None) -> Base:
         return Base(name=Path(asked).name, text=text, whole=_whole(directory, text))
     if not _BASE.fullmatch(asked):
         hint = "say GENERIC, or name a file: ./MYKERNEL"
-        raise UsageError(f"{asked[:80]!r} is no kernel configuration", hint=hint)
+        raise UsageError(f"{quoted(asked)} is no kernel configuration", hint=hint)
     if not (directory / asked).is_file():
         raise UntestableRevision(f"the tree has no {'/'.join(directory.parts[-3:])}/{asked}")
     text = f"include {asked}\n"
@@ -94,7 +95,7 @@ def kernel_config(based_on: Base, options: str, image: int, *, foreign: bool = F
     for line in lines:
         if not _LINE.fullmatch(line):
             hint = "it takes options, nooptions, device, nodevice, makeoptions: options VIMAGE"
-            raise UsageError(f"{line[:80]!r} is no line of options", hint=hint)
+            raise UsageError(f"{quoted(line)} is no line of options", hint=hint)
     ours = ["nomakeoptions WITH_CTF"]
     if foreign:
         ours += _anew('makeoptions MKMODULESENV="WITHOUT_SSP=yes"')

@@ -1,4 +1,4 @@
-"""From a request to a packed FreeBSD kernel: configuration, tool chain, commands, archive."""
+"""The build of a FreeBSD kernel: configuration, tool chain, commands and archive."""
 
 from __future__ import annotations
 

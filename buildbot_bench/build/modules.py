@@ -1,4 +1,4 @@
-"""Which directories of sys/modules build the modules that a job names; it builds none."""
+"""The directories of sys/modules that build the modules which a job names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 # What the workloads load on a DUT. GENERIC has them as modules, and a kernel finds its modules
 # in its own directory only.
@@ -52,7 +53,7 @@ def _directory(root: Path, name: str, made: dict[str, str]) -> str:
                 return made[module]
     like = difflib.get_close_matches(name.removeprefix("if_"), {*made, *made.values()}, n=3)
     hint = f"it has {', '.join(sorted(like))}" if like else "they are named as in sys/modules: em"
-    raise UsageError(f"the tree has no module {name[:60]!r}", hint=hint)
+    raise UsageError(f"the tree has no module {quoted(name, columns=60)}", hint=hint)
 
 
 def _made(root: Path) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The object tree that is kept between builds, and emptied when the tool chain is another one."""
+"""The object tree that is kept between builds, and emptied for another tool chain."""
 
 from __future__ import annotations
 

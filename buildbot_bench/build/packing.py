@@ -1,4 +1,4 @@
-"""Packs a kernel and its modules with a manifest; the same files give the same bytes anywhere."""
+"""The archive of a kernel, its modules and manifest, reproducible byte for byte."""
 
 from __future__ import annotations
 

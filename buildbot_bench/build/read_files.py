@@ -1,7 +1,4 @@
-"""Which files of a source tree a kernel's build read, written beside the kernel; it builds nothing.
-
-A build that does not tell all of it writes no list: then every commit may change the kernel.
-"""
+"""The complete list of source files that a kernel's build read, written beside the kernel."""
 
 from __future__ import annotations
 

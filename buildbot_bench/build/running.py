@@ -1,4 +1,4 @@
-"""Runs a build's command, hands on what it prints, and says why it failed; needs no recipe."""
+"""The run of one build command, with its output and the cause of its failure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Runs a build's script where it sees its own directory and the system's programs, and no network.
-
-bubblewrap does it, for any user, where the kernel lets users have namespaces; on FreeBSD a jail
-does a part of it. What the script leaves running ends with it.
-"""
+"""A build script's sandbox, by bubblewrap or a FreeBSD jail: its own directory, no network."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The tool chains that a builder keeps: one for each state of what it is built from.
-
-All worktrees and object trees of the builder share them; the least recently used go. It needs no
-recipe: the caller says how one is built.
-"""
+"""The tool chains that all worktrees of a builder share, one for each state of their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tries whether a command of the system's works here; it runs nothing of a build."""
+"""The trial whether a command of the system works here."""
 
 from __future__ import annotations
 

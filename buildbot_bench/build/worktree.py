@@ -1,8 +1,4 @@
-"""Puts a revision's source tree in place, from a mirror on the builder that all builds share.
-
-The mirror is fetched into only when it lacks the revision; a worktree of it costs no copy of the
-history, and files that two revisions share keep their times, so that make builds little.
-"""
+"""A revision's source tree, checked out from a mirror that all builds of a builder share."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
 
 # git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
 # whoever may push can write such a date. By default a power cut leaves objects empty that no later
@@ -33,7 +30,7 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
         InfraError: When git fails: the mirror, the network.
     """
     if not _SHA.fullmatch(sha):
-        raise UsageError(f"{sha[:60]!r} is no full hash of a commit")
+        raise UsageError(f"{quoted(sha, columns=60)} is no full hash of a commit")
     mirror.parent.mkdir(parents=True, exist_ok=True)
     place.mkdir(parents=True, exist_ok=True)
     with _alone(mirror):

@@ -1,1 +1,1 @@
-"""The commands that a person types; they talk to the farm over REST."""
+"""The commands that a person types: bench-bisect, bench-compare and bench-ministat."""

@@ -1,8 +1,4 @@
-"""What the farm says of a search, read and made harmless; it needs no HTTP and no terminal.
-
-Every string is cleaned here, so that no display has to think of escape sequences. Unknown keys
-are passed over: a newer farm may say more.
-"""
+"""The farm's answers on a search, parsed and cleaned of control characters."""
 
 from __future__ import annotations
 

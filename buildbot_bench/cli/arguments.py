@@ -1,4 +1,4 @@
-"""Reads bench-bisect's command line and environment into one request; it does nothing about it."""
+"""The command line of bench-bisect, parsed into one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells a continuous integration that it runs under what came out: GitHub's and GitLab's forms."""
+"""The report of a search's outcome to GitHub's and GitLab's continuous integration."""
 
 from __future__ import annotations
 

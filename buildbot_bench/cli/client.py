@@ -1,4 +1,4 @@
-"""Speaks the farm's REST and turns what goes wrong into our errors; it reads no answer's meaning.
+"""The client of a farm's REST interface, with failures as our errors.
 
 Buildbot takes HTTP Basic at /auth/login alone and answers with a cookie; every other request is
 known by that cookie. Reading is GET, acting is JSON-RPC 2.0 by POST.
@@ -17,7 +17,7 @@ import httpx
 from buildbot_bench.cli.credentials import Credentials, kept_login, read_credentials
 from buildbot_bench.cli.options import NO_FARM, FarmAccess
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
-from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.legible import long_line, quoted
 
 SEARCHES = "api/v2/bench/searches"
 COMPARISONS = "api/v2/bench/comparisons"
@@ -84,7 +84,7 @@ class FarmClient:
                 mounts=dict.fromkeys(_LOOPBACK),
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise UsageError(f"{url!r} is no URL: {error}") from error
+            raise UsageError(f"{quoted(url)} is no URL: {error}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -184,14 +184,14 @@ class FarmClient:
             case dict() as result:
                 return result
             case _:
-                raise self._senseless(f"{method!r} gave no object")
+                raise self._senseless(f"{quoted(method)} gave no object")
 
     def _collection(self, path: str, key: str, **query: int) -> list[dict[str, Any]]:
         match self._json(self._send("GET", path, params=query)).get(key):
             case list() as rows:
                 return rows
             case _:
-                raise self._senseless(f"no {key!r} at /{path}")
+                raise self._senseless(f"no {quoted(key)} at /{path}")
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         """Ask, with a fresh login when the cookie is no longer taken; raise unless it is a 2xx."""
@@ -218,7 +218,7 @@ class FarmClient:
             if response.status_code > 500:
                 raise self._refusal(response)
             raise UsageError(
-                f"{self.url} does not let {user!r} in (HTTP {response.status_code})",
+                f"{self.url} does not let {quoted(user)} in (HTTP {response.status_code})",
                 hint="check --user and what --password-file holds",
             )
         # A farm behind a proxy gives a cookie for TLS alone, also to a command that asks it without
@@ -246,7 +246,7 @@ class FarmClient:
         """What an HTTP error of Buildbot's means to the person who asked."""
         status = response.status_code
         code, message = _buildbot_error(response)
-        if status < 500 and code in _SAID_BY_THE_FARM:
+        if code in _SAID_BY_THE_FARM and (status < 500 or code == NOT_YET):
             return _SAID_BY_THE_FARM[code](message)
         if status in {401, 403}:
             hint = "ask its operator for the role, or log in as somebody else"

@@ -1,4 +1,4 @@
-"""The command bench-compare: reads its command line, then imports what answers it."""
+"""`bench-compare`: read the command line, then import the module that answers it."""
 
 from __future__ import annotations
 

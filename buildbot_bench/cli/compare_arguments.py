@@ -1,4 +1,4 @@
-"""Reads bench-compare's command line and environment into one request; it reads patches alone."""
+"""The command line of bench-compare, parsed into one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what bench-compare's options and variants are given: labels, numbers, files of patches."""
+"""The values of bench-compare's options: labels, numbers, files of patches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from buildbot_bench.cli.comparison_requests import BootsWanted
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import MOST_IMAGES
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
@@ -26,7 +27,7 @@ def labels_of(given: Sequence[str]) -> dict[str, str]:
         variant, equals, label = one.rpartition("=")
         if not equals or not variant:
             raise UsageError(
-                f"--label {one[:80]!r} names no variant", hint="as in --label r313448=IFLIB"
+                f"--label {quoted(one)} names no variant", hint="as in --label r313448=IFLIB"
             )
         if variant in labels:
             raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
@@ -42,7 +43,7 @@ def boots_wanted(text: str) -> BootsWanted:
     """
     if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of boots; as in -n 10, or -n +5 beside --extend"
+            f"{quoted(text)} is no number of boots; as in -n 10, or -n +5 beside --extend"
         )
     return BootsWanted(number=int(text), more=text.startswith("+"))
 
@@ -54,7 +55,7 @@ def images_wanted(text: str) -> int:
         argparse.ArgumentTypeError: It is no such number.
     """
     if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_IMAGES}")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number from 1 to {MOST_IMAGES}")
     return int(text)
 
 

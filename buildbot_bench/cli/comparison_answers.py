@@ -1,4 +1,4 @@
-"""What the farm says of a comparison, read and made harmless; it needs no HTTP and no terminal."""
+"""The farm's answers on a comparison, parsed, made harmless and put into words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, one_line, several_lines
+from buildbot_bench.core.legible import long_line, quoted, several_lines
 
 _OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
@@ -114,7 +114,7 @@ def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
         files = {str(row["path"]): _content(row) for row in rows}
     for path in files:
         if not _PATH.fullmatch(path):
-            raise InfraError(f"the farm names a file {one_line(path, columns=80)!r}: not written")
+            raise InfraError(f"the farm names a file {quoted(path)}: not written")
     return files
 
 

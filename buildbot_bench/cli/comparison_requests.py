@@ -1,4 +1,4 @@
-"""What bench-compare may ask of a farm, one request a command; it neither reads nor sends any."""
+"""The requests that bench-compare sends to a farm, one for each command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows a comparison without a farm while it goes on: a picture on a terminal, else lines."""
+"""The display of a comparison without a farm: a live table, or lines."""
 
 from __future__ import annotations
 

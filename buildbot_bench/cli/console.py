@@ -1,4 +1,4 @@
-"""How the commands that ask a farm speak: one answer to standard output, all else beside it."""
+"""The output of the farm's commands: the answer on stdout, all else on stderr."""
 
 from __future__ import annotations
 

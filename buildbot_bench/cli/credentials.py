@@ -1,4 +1,4 @@
-"""Who asks, and the password from its file; it knows neither the farm nor the command line.
+"""The user and password for a farm, from a file or from the stored login.
 
 A farm's login may be kept in `buildbot-bench/<host>_<port>/<user>` under $XDG_CONFIG_HOME or
 ~/.config, where `make farm` puts that of the farm it starts.

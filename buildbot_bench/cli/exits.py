@@ -1,4 +1,4 @@
-"""What the exit status of bench-bisect says; it needs no farm and no arguments."""
+"""The exit statuses of bench-bisect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bench-bisect asks of a farm: one request, whose end its exit status tells."""
+"""`bench-bisect` with a farm: send one request, follow it and return its exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits for a search to end, across restarts of the farm; it prints nothing itself."""
+"""The wait for a search to end, across restarts of the farm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows a search on a terminal that can redraw: range, probes, suspects, what is left to do."""
+"""The live display of a search on a terminal: range, probes, suspects and progress."""
 
 from __future__ import annotations
 

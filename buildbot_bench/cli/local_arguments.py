@@ -1,4 +1,4 @@
-"""Reads the command line of a search or comparison without a farm; it does nothing about it."""
+"""The command lines of searches and comparisons without a farm, parsed."""
 
 from __future__ import annotations
 

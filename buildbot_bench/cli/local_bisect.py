@@ -1,4 +1,4 @@
-"""The command bench-bisect --local: a search in a git repository, and its answer."""
+"""`bench-bisect --local`: search in a git repository and print the answer."""
 
 from __future__ import annotations
 

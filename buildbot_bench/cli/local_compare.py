@@ -1,4 +1,4 @@
-"""The command bench-compare --local: revisions of a git repository side by side."""
+"""`bench-compare --local`: compare revisions of a git repository side by side."""
 
 from __future__ import annotations
 

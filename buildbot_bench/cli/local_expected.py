@@ -1,4 +1,4 @@
-"""What a search or comparison without a farm would take (--dry-run); it builds and runs nothing."""
+"""The forecast of a search or comparison without a farm, for --dry-run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What --help says of searches and comparisons without a farm; it parses nothing."""
+"""The texts of --help for searches and comparisons without a farm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of searches and comparisons without a farm, and how their values are read."""
+"""The options of searches and comparisons without a farm, and their values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from buildbot_bench.cli.options import add_version, duration_s, fraction
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import GIB, MIB
 
 _DEFAULT_CACHE = 8 * GIB
@@ -102,18 +103,18 @@ def positive(text: str) -> int:
         ArgumentTypeError: For what is none.
     """
     if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 9999")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number from 1 to 9999")
     return int(text)
 
 
 def _cpus(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} names no processors; write 2 or 2,3")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} names no processors; write 2 or 2,3")
     return tuple(map(int, text.split(",")))
 
 
 def _size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 500M or 8G")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no size; write 500M or 8G")
     return int(float(match[1]) * _SIZES[match[2]])

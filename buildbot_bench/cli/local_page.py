@@ -1,4 +1,4 @@
-"""Writes the report of a local search or comparison as one page with its plots."""
+"""The HTML page of a local search or comparison, with its plots."""
 
 from __future__ import annotations
 

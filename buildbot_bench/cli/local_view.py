@@ -1,4 +1,4 @@
-"""Shows a search without a farm by the displays of the farm's command."""
+"""The display of a search without a farm, by the displays of the farm's command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repository's own bench.yml says of a search without a farm; it builds and runs nothing."""
+"""The task of a search without a farm, from the command line or from bench.yml."""
 
 from __future__ import annotations
 

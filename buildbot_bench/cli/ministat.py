@@ -1,4 +1,4 @@
-"""The command bench-ministat: ministat(1)'s flags, messages and exit status; it computes nothing.
+"""`bench-ministat`: take the flags, messages and exit status of ministat(1).
 
 Where ministat would crash (infinite values, -w 1) it ends with a message instead, and with the
 status 2 of all other errors.

@@ -1,4 +1,4 @@
-"""Reads lines, columns and numbers as ministat(1) does, which is as C does; it needs no options."""
+"""Lines, columns and numbers of an input, read as ministat(1) and C read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that the commands of a farm share, and how their values are read; it asks nobody."""
+"""The options that all commands of a farm share, and their values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.version import ShowVersion
 
@@ -57,7 +58,7 @@ class Parser(argparse.ArgumentParser):
                 argument.encode()
             except UnicodeEncodeError:
                 shown = argument.encode("utf-8", "replace").decode()[:80]
-                self.error(f"argument {place}, {shown!r}, is not UTF-8")
+                self.error(f"argument {place}, {quoted(shown)}, is not UTF-8")
         return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -264,7 +265,7 @@ def known_number(what: str, command: str) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
             raise argparse.ArgumentTypeError(
-                f"{text!r} is no {what}; `{command} --list` shows them"
+                f"{quoted(text)} is no {what}; `{command} --list` shows them"
             )
         return int(text)
 
@@ -282,7 +283,7 @@ def farm_url(text: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"{text!r} is no farm's URL", hint=f"write it as {DEFAULT_FARM}")
+        raise UsageError(f"{quoted(text)} is no farm's URL", hint=f"write it as {DEFAULT_FARM}")
     if parts.username is not None:
         raise UsageError(
             "the farm's URL holds a user", hint="name it with --user and --password-file"
@@ -299,7 +300,7 @@ def fraction(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
     value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share; write 2% or 0.02")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no share; write 2% or 0.02")
     return value
 
 
@@ -311,5 +312,5 @@ def duration_s(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 15m or 2h")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no time; write 90s, 15m or 2h")
     return float(match[1]) * _SECONDS[match[2]]

@@ -1,4 +1,4 @@
-"""Shows a search that goes on, one line per probe; it asks nobody anything."""
+"""The display of a running search as lines, one for each probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws a range as a line of cells, with what was measured and what is suspected; no colours."""
+"""A range as a line of cells that shows measured and suspected parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says in plain ASCII what a forecast, a probe, a search is; it needs no terminal and no clock."""
+"""Forecasts, probes and searches in words, for a terminal, in ASCII."""
 
 from __future__ import annotations
 

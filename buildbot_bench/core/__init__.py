@@ -1,1 +1,1 @@
-"""The pure core: statistics, search, verdicts and the report model; no I/O, clock or framework."""
+"""The pure core: statistics, search, verdicts and the report model."""

@@ -1,9 +1,8 @@
-"""Which branches `on.push.branches` means, and in which order; it reads no repository.
+"""The selection, order and names of branches.
 
 A farm that watches several repositories calls the branches of the first one by their plain names,
-and the others' with the repository's name in front: `ports:main`.
-
-Patterns are GitHub's, as in core.paths: `main`, `stable/*`, `releng/14.*`, `!stable/9`.
+and the others' with the repository's name in front: `ports:main`. Patterns are GitHub's, as in
+core.paths: `main`, `stable/*`, `releng/14.*`, `!stable/9`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Whose a failed build of FreeBSD is: the revision's, the builder's, or of who asked for it.
+"""The cause of a failed FreeBSD build: the revision, the builder or the person who asked.
 
-What fails before the kernel is begun is the builder's, with any revision in hand: make's
-bootstrap, the tool chain, the kernel's directory. One thing there is not: config(8) refuses the
-kernel's configuration. An option or a device that this revision does not know may be known to
-another: the variant is untestable here. A line that is no configuration at all was written by who
-asked, if it stands in their own file.
+A failure before the kernel is begun (make's bootstrap, the tool chain, the kernel's directory) is
+the builder's, except one of config(8): an option or a device that the revision lacks makes the
+variant untestable, and a malformed line in the person's own file is a usage error.
 """
 
 from __future__ import annotations

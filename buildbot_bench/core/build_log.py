@@ -1,4 +1,4 @@
-"""What the log of a failed build says: does the revision not compile, or is the builder ill?"""
+"""The diagnosis of a failed build from its log: the revision's fault, or the builder's."""
 
 from __future__ import annotations
 

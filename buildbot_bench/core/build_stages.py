@@ -1,8 +1,8 @@
-"""Where a build of FreeBSD is, read from the lines that its make prints; it runs no build.
+"""The stage of a FreeBSD build, read from the lines that make prints.
 
-The lines are those of Makefile.inc1: `>>> stage 1: configuring the kernel`, `===> em (all)`; of
-make in its meta mode: `Building …/ip_input.o`; and of a compiler's command elsewhere. Kernel and
-modules are built side by side by a parallel make: their stage is that of the last line.
+The lines are those of Makefile.inc1 (`>>> stage 1: configuring the kernel`, `===> em (all)`), of
+make in its meta mode (`Building …/ip_input.o`), and of a compiler's command elsewhere. A parallel
+make builds kernel and modules side by side: their stage is that of the last line.
 """
 
 from __future__ import annotations

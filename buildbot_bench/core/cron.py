@@ -1,4 +1,4 @@
-"""When a line of cron, as GitHub's `on.schedule` has them, was due last; it has no clock."""
+"""Cron lines as in GitHub's `on.schedule`, and the last moment at which one was due."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -78,10 +79,11 @@ def parse_cron(text: str) -> CronLine:
     """
     fields = text.split() if len(text) <= _LONGEST else []
     if text.startswith("@"):
-        raise UsageError(f"{text!r:.60} is no cron line here", hint="write '0 3 * * *'")
+        raise UsageError(f"{quoted(text)} is no cron line here", hint="write '0 3 * * *'")
     if len(fields) != len(_FIELDS):
         raise UsageError(
-            f"should be five fields, minute, hour, day, month and weekday in UTC, not {text!r:.60}",
+            "should be five fields, minute, hour, day, month and weekday in UTC, not"
+            f" {quoted(text)}",
             hint="each night at three is '0 3 * * *'",
         )
     minutes, hours, days, months, weekdays = (
@@ -98,7 +100,7 @@ def parse_cron(text: str) -> CronLine:
     if not line.either_day and not any(
         day <= _LONGEST_MONTHS[month - 1] for month in months for day in days
     ):
-        raise UsageError(f"{text!r:.60} is never due: no year has such a day")
+        raise UsageError(f"{quoted(text)} is never due: no year has such a day")
     return line
 
 
@@ -107,7 +109,7 @@ def _values(field: str, what: str, low: int, high: int, names: Sequence[str]) ->
     for part in field.split(","):
         match = _PART.fullmatch(part)
         if match is None:
-            raise UsageError(f"{part!r:.60} is no {what}", hint=f"{low} to {high}, *, 1-5 or */2")
+            raise UsageError(f"{quoted(part)} is no {what}", hint=f"{low} to {high}, *, 1-5 or */2")
         whole, first, last, step = match.groups()
         begin, end = low, high
         if whole != "*":
@@ -115,9 +117,9 @@ def _values(field: str, what: str, low: int, high: int, names: Sequence[str]) ->
             end = begin if last is None and step is None else high
             end = _number(last, what, low, high, names) if last is not None else end
         if begin > end:
-            raise UsageError(f"the {what} {part!r:.60} goes backwards")
+            raise UsageError(f"the {what} {quoted(part)} goes backwards")
         if step is not None and int(step) == 0:
-            raise UsageError(f"the {what} {part!r:.60} has a step of 0")
+            raise UsageError(f"the {what} {quoted(part)} has a step of 0")
         found.update(range(begin, end + 1, int(step or 1)))
     return frozenset(found)
 
@@ -128,4 +130,4 @@ def _number(word: str, what: str, low: int, high: int, names: Sequence[str]) -> 
     if re.fullmatch(r"\d{1,2}", word, re.ASCII) and low <= int(word) <= high:
         return int(word)
     listed = f" or {names[0].upper()} to {names[-1].upper()}" if names else ""
-    raise UsageError(f"{word!r:.60} is no {what}", hint=f"{low} to {high}{listed}")
+    raise UsageError(f"{quoted(word)} is no {what}", hint=f"{low} to {high}{listed}")

@@ -1,4 +1,4 @@
-"""The three kinds of bad, and the usage error; does not depend on who raises or catches them."""
+"""The kinds of failure: usage, untestable revision, infrastructure, and not ready yet."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""From what is known of images and boots to what a search asks of them; it reads no table.
-
-The farm's tables and the file of a local search both speak of images: here is what follows from
-them, once for both.
-"""
+"""A search's evidence and policy, made of the images and boots of a farm or a local search."""
 
 from __future__ import annotations
 

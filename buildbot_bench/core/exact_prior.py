@@ -1,16 +1,14 @@
-"""What an exact figure's history says of where a step lies, as prior weights of the commits.
+"""The prior of a range's commits by the history of an exact figure.
 
-A counted figure has no noise: where it moved, a commit changed what the kernel executes. With the
-moves m_i of the commits 1..n and base weights b_i (flat, or what other evidence gives) the weights
-are
+An exact figure has no noise: where it moved, a commit changed what the kernel executes. With moves
+m_i of the commits 1..n and base weights b_i the weights are
 
     w_i = (1 - s) · b_i·q_i / Σ b_j·q_j  +  s · [b_i > 0] / Σ [b_j > 0]
     q_i ~ min(|m_i|, relevant)
 
-s = FLAT_SHARE of core.touched. A move of either sign counts: fewer instructions may take longer. A
-move as large as the step that is looked for explains it whole, a smaller one in part. The flat half
-is that of both kinds of evidence together: a prior that is wrong costs one bit more than a flat one
-over the commits that may be the culprit, never two.
+with s = FLAT_SHARE of core.touched. Moves of either sign count: fewer instructions may take longer.
+Because of the flat share, a wrong prior costs one bit more than a flat one over the possible
+culprits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""How figures are written for a reader: one way for mails, pages and commands; it measures nothing.
-
-Thousands are separated by commas, a per cent sign stands behind a blank, and no digit is shown
-that a measurement does not support.
-"""
+"""The notation of figures in mails, pages and commands."""
 
 from __future__ import annotations
 

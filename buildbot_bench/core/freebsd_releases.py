@@ -1,7 +1,4 @@
-"""What building and booting a FreeBSD kernel needs, each with the release from which on it holds.
-
-A newer release adds a row here, and what meets it there.
-"""
+"""The table of what FreeBSD's releases need to be built and booted, each with its first release."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Whether a cheap exact figure makes a commit worth the hardware; it asks for nothing itself.
-
-An exact figure has no noise: where it did not move, the hardware has little to say that it did not
-say of a commit nearby. Where it cannot be made, the hardware decides.
-"""
+"""Gates that let a commit pass to the hardware where an exact figure moved or is missing."""
 
 from __future__ import annotations
 

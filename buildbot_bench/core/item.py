@@ -1,4 +1,4 @@
-"""What is measured, a kernel or a command, and what a report calls it; it judges nothing."""
+"""The item under test, a kernel or a command, and a report's nouns for it."""
 
 from __future__ import annotations
 

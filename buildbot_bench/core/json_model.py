@@ -1,4 +1,4 @@
-"""Writes frozen dataclasses as JSON and describes that JSON by their annotations; needs no record.
+"""JSON and JSON Schema of frozen dataclasses, derived from their annotations.
 
 The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
 are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands

@@ -1,19 +1,14 @@
-"""Makes text that strangers wrote harmless to read; knows not where it will be shown.
+"""Text from strangers, made harmless to read on any display.
 
-Subjects, authors, log lines, names and patches come from people whom nobody checked. Escaping for
-HTML, a mail header or Markdown is the renderer's duty; that nothing moves a cursor, ends a line or
-turns the reading direction is settled here, once for git's history, mail, page, terminal, lab and
-JSON. Standard library only: the lab imports it.
-
-One rule for all, the strictest of those that stood in several places: seen is what Unicode gives a
-glyph, and the space. All else of its categories C and Z is not: controls (escape sequences begin
-with one), formats (bidi overrides among them), surrogates, private and unassigned characters, and
-separators and spaces that look like the space but are none. It is replaced and never dropped, so
-that a reader sees that there was something; every result has a bound, and says where it was cut.
+Standard library only: the lab imports it. Only the space and characters to which Unicode gives a
+glyph are visible; all others of the categories C and Z (controls, bidi overrides, surrogates,
+private and unassigned characters, other spaces) are replaced, never dropped, so that a reader sees
+that something stood there. Every result is bounded and says where it was cut.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -23,8 +18,15 @@ LINE_COLUMNS = 160
 """A subject, a name, a value: two lines of a terminal."""
 MESSAGE_COLUMNS = 400
 """What a person must be able to read or copy whole: a reason, a command, an address."""
+QUOTED_COLUMNS = 80
+"""What is quoted within a sentence, in columns of a terminal."""
 MOST_CHARACTERS = 4 * 1024 * 1024
 """A text of several lines: more than any report, as much as the largest patch that is taken."""
+
+# Of a text that is quoted, more than is ever shown; a run of the same character is told as one.
+_MOST_QUOTED = 10_000
+_SEVERAL = 3
+_RUNS = re.compile(r"(.)\1*", re.DOTALL)
 
 
 def one_line(text: str, *, columns: int = LINE_COLUMNS) -> str:
@@ -40,6 +42,29 @@ def one_line(text: str, *, columns: int = LINE_COLUMNS) -> str:
 def long_line(text: str) -> str:
     """One line as `one_line` makes it, long enough for a reason, a command or an address."""
     return one_line(text, columns=MESSAGE_COLUMNS)
+
+
+def quoted(value: object, *, columns: int = QUOTED_COLUMNS) -> str:
+    """Quote in a sentence what somebody wrote, as one line that is at most `columns` wide.
+
+    What is not seen is named as in `<U+202E>`, many of the same in a row as in `<64 times U+0000>`.
+    What is no text is written as Python writes it.
+    """
+    text = value if isinstance(value, str) else repr(value)
+    named = _RUNS.sub(_name_of_run, text[:_MOST_QUOTED])
+    shown = shorten(named, columns)
+    if not isinstance(value, str):
+        return shown
+    mark = '"' if "'" in shown and '"' not in shown else "'"
+    return f"{mark}{shown}{mark}"
+
+
+def _name_of_run(run: re.Match[str]) -> str:
+    character, times = run[1], len(run[0])
+    if _is_seen(character, ""):
+        return run[0]
+    name = f"U+{ord(character):04X}"
+    return f"<{name}>" * times if times < _SEVERAL else f"<{times} times {name}>"
 
 
 def several_lines(text: str, *, most: int = MOST_CHARACTERS) -> str:

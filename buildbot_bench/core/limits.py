@@ -1,8 +1,4 @@
-"""Budgets of what comes from outside: bytes, members, depth, seconds; it reads nothing itself.
-
-Patches, archives, requests and files are written by anybody. Each reader refuses what is larger
-than its budget here, in words, before it takes memory for it.
-"""
+"""Budgets for input from outside: bytes, members, depth and seconds."""
 
 from __future__ import annotations
 

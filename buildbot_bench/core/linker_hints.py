@@ -1,9 +1,8 @@
-"""The index of modules that a FreeBSD kernel looks names up in: `linker.hints`, from their bytes.
+"""A FreeBSD kernel's index of modules, `linker.hints`, made from the modules' bytes.
 
-kldxref(8) writes it where FreeBSD builds itself; the trees do not build that program elsewhere. It
-is version 1 of the format, of sys/linker.h, with what a kernel reads: which file declares a module,
-and which versions it has. What devmatch(8) reads of devices is left out. Modules are relocatable
-files of 64 bits, as those of amd64 are; of others it says nothing.
+kldxref(8) writes it where FreeBSD builds itself; elsewhere that program is not built. It is version
+1 of the format of sys/linker.h, with which file declares a module and its versions, for relocatable
+files of 64 bits; devmatch(8)'s part is left out.
 """
 
 from __future__ import annotations

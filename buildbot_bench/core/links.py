@@ -1,8 +1,4 @@
-"""Where a commit, its review, its diff and a file are read: addresses made of templates; no I/O.
-
-The templates follow from the repository's URL, or bench.yml states them. What goes into one comes
-from commits, and is hostile: it is quoted, or there is no address.
-"""
+"""Web addresses of commits, reviews, diffs and files: templates filled with quoted values."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from urllib.parse import quote, urlsplit
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 _PLACE = re.compile(r"\{([a-z]*)\}")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[!#-;=?-~]*)?", re.IGNORECASE)
@@ -98,12 +95,12 @@ def check_template(template: str, name: str) -> str:
     plain = _PLACE.sub("0", template)
     if len(template) > _MOST_TEMPLATE or "{" in plain or not _ADDRESS.fullmatch(plain):
         raise UsageError(
-            f"should be a URL that begins with http:// or https://, not {template!r:.80}"
+            f"should be a URL that begins with http:// or https://, not {quoted(template)}"
         )
     if _PLACE.search(template.split("/", 3)[2]):
-        raise UsageError(f"should name its site without {{…}}: {template!r:.80}")
+        raise UsageError(f"should name its site without {{…}}: {quoted(template)}")
     if needed not in places:
-        raise UsageError(f"should have {{{needed}}} in it: {template!r:.80}")
+        raise UsageError(f"should have {{{needed}}} in it: {quoted(template)}")
     if unknown := places - _TAKEN.get(name, {needed}):
         raise UsageError(f"has {{{min(unknown)}}} in it, which this template does not take")
     return template

@@ -1,4 +1,4 @@
-"""Who may reach a port, by the words with which Twisted and Buildbot name it; it opens none."""
+"""The reach of a port that a master listens on, from its Twisted or Buildbot description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a builder says of the kernel archive that it packed: a JSON file in it; it packs nothing."""
+"""The manifest of a kernel archive: the JSON file that a builder packs into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted: its unit, which way is better, and how it repeats; it judges nothing."""
+"""A metric: its unit, its better direction, and how its values repeat."""
 
 from __future__ import annotations
 

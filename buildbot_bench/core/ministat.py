@@ -1,4 +1,4 @@
-"""Student's t exactly as FreeBSD's ministat(1) computes it; knows neither its text nor its options.
+"""Student's t exactly as FreeBSD's ministat(1) computes it.
 
 The arithmetic keeps ministat's order of operations (IEEE double, no fused multiply-add), so that
 the printed digits agree to the last. It follows the formulas since November 2016: two-pass
@@ -15,6 +15,7 @@ from operator import add
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Count, Figure
+from buildbot_bench.core.legible import quoted
 
 CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
 MIN_VALUES = 3
@@ -153,7 +154,8 @@ def t_quantile(df: int, confidence: float) -> float:
     if confidence not in CONFIDENCE_LEVELS:
         known = ", ".join(f"{level:g}" for level in CONFIDENCE_LEVELS)
         raise UsageError(
-            f"no table of Student's t for confidence {confidence!r} %", hint=f"use one of {known}"
+            f"no table of Student's t for confidence {quoted(confidence)} %",
+            hint=f"use one of {known}",
         )
     return _table_entry(df if df <= _LAST_DF else 0, float(confidence))
 

@@ -1,9 +1,4 @@
-"""The text that ministat(1) prints, byte for byte; it computes no statistics and prints nothing.
-
-From top to bottom: a line per data set with its symbol, the plot, the table, and after each data
-set from the second on its verdict against the first. The quirks of the plot are ministat's: it
-is faithful to the original, so it is not a complete picture of the data (see `_dots`).
-"""
+"""The text that ministat(1) prints, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corrects p values for how many tests were made together; it makes none itself."""
+"""Holm's correction of p values for the number of tests made together."""
 
 from __future__ import annotations
 

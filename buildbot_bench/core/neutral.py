@@ -1,13 +1,11 @@
-"""What of a kernel says who built it, when, where and from what; and its digest without that.
+"""The digest of a kernel without the traces of its build: builder, date, place and revision.
 
-Two kernels with the same neutral digest run the same instructions on the same data, so that a
-measurement of one is a measurement of the other. What a build tells of itself is blotted out
-where it stands; nothing is moved, and code is not looked at. A kernel with another length of any
-string in between is another kernel: it is measured.
-
-The strings are those of FreeBSD's sys/conf/newvers.sh (`version`, `sccs`: arrays of a fixed least
-size, padded with NUL, so that a text may grow; a fork has a name of its own there), of `$FreeBSD$`
-keywords in drivers, of `__DATE__` and `__TIME__`, and the names of revisions.
+Kernels with the same neutral digest run the same instructions on the same data, so a measurement of
+one holds for the other. Traces are blanked where they stand; nothing is moved, and code is left
+alone. They are the strings of FreeBSD's sys/conf/newvers.sh (`version`, `sccs`: arrays of a fixed
+least size, padded with NUL; a fork has a name of its own there), of `$FreeBSD$` keywords,
+`__DATE__` and `__TIME__`, and the names of revisions. A kernel whose strings differ in length
+elsewhere is another kernel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What reading a patch shows: how to apply it, and which hunk did not fit.
-
-It applies nothing: git does, on the builder. Patches and git's complaints are hostile text.
-"""
+"""The reading of a hostile patch: files, strip level, and the hunk that git refused."""
 
 from __future__ import annotations
 

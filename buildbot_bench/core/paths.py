@@ -1,4 +1,4 @@
-"""GitHub's path patterns: is a changed file one that counts? It needs no repository.
+"""GitHub's path patterns, which select the changed files that count.
 
 pathspec reads git's patterns, which are others: of 33 examples of GitHub's and ours it decides 7
 otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 _TOKEN = re.compile(
     r"""(?P<directories> (?<![^/]) \*\*/ )
@@ -70,7 +71,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
             "".join(_translate(token) for token in _TOKEN.finditer(pattern)), re.DOTALL
         )
     except re.error as error:
-        raise UsageError(f"{pattern!r} is not a path pattern: {error}") from error
+        raise UsageError(f"{quoted(pattern)} is not a path pattern: {error}") from error
 
 
 def _translate(token: re.Match[str]) -> str:

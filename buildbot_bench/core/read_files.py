@@ -1,4 +1,4 @@
-"""Which files of a source tree a build read, as a small file beside its kernel; it reads no tree.
+"""The list of source files that a build read, kept as a small file beside its kernel.
 
 The file is compressed by zlib: a heading, then one name a line. A name is relative to the source
 tree and ends in a slash for a directory of which every file counts. A list that was cut is no list:
@@ -14,6 +14,7 @@ from posixpath import basename, dirname, splitext
 from re import compile as pattern
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 SUFFIX = ".read-files"
 _HEADING = "bench-read-files 1"
@@ -131,7 +132,7 @@ def _fault(names: list[str]) -> str:
     if len(names) > MOST_FILES:
         return f"it has {len(names)} names"
     odd = next((name for name in names if not _is_name(name)), None)
-    return "" if odd is None else f"{odd[:80]!r} is no name"
+    return "" if odd is None else f"{quoted(odd)} is no name"
 
 
 def _is_name(name: str) -> bool:

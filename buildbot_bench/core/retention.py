@@ -1,4 +1,4 @@
-"""Which kernels are deleted to save space; it deletes none and needs no place where they lie."""
+"""The choice of artefacts to delete to save space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a revision is and how a person writes one; it needs no git."""
+"""Revisions, and the notation in which people write them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import in_json
+from buildbot_bench.core.legible import quoted
 
 SHA_LENGTH = 40
 ABBREVIATION_LENGTH = 12
@@ -177,7 +178,7 @@ def _generations(back: str, parent: str, whole: str) -> int:
         case "0" | "{}" | "{commit}":
             return 0
     raise UsageError(
-        f"{whole[:80]!r} leaves the first-parent history",
+        f"{quoted(whole)} leaves the first-parent history",
         hint=f"a merge is one commit here, and {parent} one that it brought in: name its hash",
     )
 
@@ -190,7 +191,8 @@ def _dated(of: SvnNumber | CommitCount | Name, day: str, whole: str) -> Dated:
     except ValueError:
         pass
     raise UsageError(
-        f"{day[:40]!r} of {whole[:80]!r} is no date", hint="write main@{2026-01-31}, in UTC"
+        f"{quoted(day, columns=40)} of {quoted(whole)} is no date",
+        hint="write main@{2026-01-31}, in UTC",
     )
 
 
@@ -205,7 +207,7 @@ def _parse_named(text: str, whole: str) -> SvnNumber | CommitCount | Name:
 
 
 def _not_a_revision(text: str) -> str:
-    return f"{text[:80]!r} is not a revision"
+    return f"{quoted(text)} is not a revision"
 
 
 def _what_to_write(text: str) -> str:

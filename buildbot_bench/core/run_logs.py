@@ -1,8 +1,8 @@
-"""What the ends of one run printed, and that as one text to be sent and kept; it reads no figures.
+"""The logs of the machines of one run, joined into one text and split again.
 
-The text is the receiver's log alone where there is no more, as all logs of earlier releases are;
-else a section for each end. Logs come from machines that may print anything and without end: what
-separates sections is taken out of them, and one that is too long keeps its beginning and its end.
+The text is the receiver's log alone, as in logs of earlier releases, or has a section for each
+machine. Logs are hostile: separators of sections are taken out of them, and a log that is too long
+keeps its beginning and its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one boot gave, and all boots of one image together; it judges nothing."""
+"""An iteration (one boot), and the sample of all iterations of one image."""
 
 from __future__ import annotations
 

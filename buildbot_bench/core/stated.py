@@ -1,4 +1,4 @@
-"""How a probability is stated, the same in mails, pages, JSON and commands; it computes none."""
+"""The rounding of a stated probability, the same in mails, pages, JSON and commands."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""How likely each commit of a range is the culprit, by the files that it touches; reads no tree.
+"""The prior of each commit of a range, by the files that the commit touches.
 
-The prior is half informed and half flat, w_i = 1/(2m) + q_i/2 with the q_i summing to 1, so that
-w_i >= 1/(2m): where the informed half is wrong, it costs one bit more than a flat prior, never two.
-m is how many commits may be the culprit: all whose kernel is not known to be their predecessor's.
-The informed half divides its mass between two classes of commits, equally within each: those that
-touch a file of which a function runs under the workload, and the others that touch a file that the
-kernel is built from. Commits that touch neither have the flat half alone.
+The prior is half informed and half flat, w_i = 1/(2m) + q_i/2 with the q_i summing to 1 and m the
+possible culprits, so a wrong informed half costs one bit more than a flat prior. The informed half
+divides its mass equally between two classes of commits: those that touch a file with a function
+that runs under the workload, and others that touch a file of the kernel's build.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What a variant is and how a person writes one: r317849+VIMAGE; it needs no git.
-
-A variant is a revision with changes. Patches and kernel options are built; tunables are not: they
-are given to a kernel that is there already. A `Recipe` says what is built, in one way only, so
-that a variant is one image however it was written.
-"""
+"""Variants, and the notation in which people write them: `r317849+VIMAGE`."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Spec, parse_spec, spec_text
 
 _REVIEW = re.compile(r"D([1-9][0-9]{0,6})", re.ASCII)
@@ -130,18 +126,20 @@ def parse_variant(text: str) -> VariantSpec:
     spec = VariantSpec(base=parse_spec(base), changes=tuple(map(_change, changes)))
     if len(changes) > MOST_CHANGES:
         raise UsageError(
-            f"{text[:80]!r}… has {len(changes)} changes, and {MOST_CHANGES} are the most",
+            f"{quoted(text)}… has {len(changes)} changes, and {MOST_CHANGES} are the most",
             hint="put several into one patch",
         )
     if len(tunables_text(spec.changes)) > LONGEST:
         raise UsageError(
-            f"the tunables of {text[:80]!r}… are longer than {LONGEST} characters together",
+            f"the tunables of {quoted(text)}… are longer than {LONGEST} characters together",
             hint="set fewer at once",
         )
     keys = Counter(map(_subject, spec.changes))
     for key, times in keys.items():
         if times > 1:
-            raise UsageError(f"{text[:200]!r} says {times} things of {key}", hint="say one of them")
+            raise UsageError(
+                f"{quoted(text, columns=200)} says {times} things of {key}", hint="say one of them"
+            )
     return spec
 
 
@@ -182,7 +180,7 @@ def parse_recipe(text: str) -> Recipe:
         elif kind in {"options", "nooptions"} and _OPTION.fullmatch(name):
             options.append(KernelOption(name=name, enabled=kind == "options"))
         else:
-            raise UsageError(f"{text[:200]!r} is no variant of the tables")
+            raise UsageError(f"{quoted(text, columns=200)} is no variant of the tables")
     return Recipe(sha=sha, patches=tuple(patches), options=tuple(options))
 
 
@@ -205,7 +203,7 @@ def parse_tunable(text: str) -> Tunable:
     match = _TUNABLE.fullmatch(text)
     if match is None or not _VALUE.fullmatch(match[2]):
         raise UsageError(
-            f"{text[:120]!r} is no tunable",
+            f"{quoted(text, columns=120)} is no tunable",
             hint="write NAME=VALUE as in kern.random.harvest.mask=351",
         )
     return Tunable(name=match[1], value=match[2])
@@ -224,13 +222,14 @@ def _change(text: str) -> Change:
         )
     if _OPTION.fullmatch(text):
         return KernelOption(name=text)
-    raise UsageError(f"{text[:80]!r} is no change of a kernel", hint=_HINT)
+    raise UsageError(f"{quoted(text)} is no change of a kernel", hint=_HINT)
 
 
 def _option(name: str, *, enabled: bool) -> KernelOption:
     if not _OPTION.fullmatch(name):
         raise UsageError(
-            f"{name[:80]!r} is no kernel option", hint="options are written in capitals: INVARIANTS"
+            f"{quoted(name)} is no kernel option",
+            hint="options are written in capitals: INVARIANTS",
         )
     return KernelOption(name=name, enabled=enabled)
 
@@ -238,7 +237,7 @@ def _option(name: str, *, enabled: bool) -> KernelOption:
 def _file(name: str) -> PatchFile:
     if not _FILE.fullmatch(name) or not name.strip("./"):
         raise UsageError(
-            f"{name[:80]!r} is no name for a patch",
+            f"{quoted(name)} is no name for a patch",
             hint="rename the file: letters, digits, '.', '_', '-', '~' and '/', no '+'",
         )
     return PatchFile(name=name)

@@ -1,4 +1,4 @@
-"""When something that happens once a week happened last; it reads no clock."""
+"""The last moment at which a weekly event was due."""
 
 from __future__ import annotations
 

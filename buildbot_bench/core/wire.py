@@ -1,8 +1,7 @@
-"""The JSON lines that a lab job prints, one per event; it needs no lab and no master.
+"""The JSON lines that a lab job prints, one for each event.
 
-A job is one request for iterations of one kernel on one testbed and workload. Its events are
-kept in a file on the lab worker, so that a follower who attaches again reads them all from the
-start: a reader must take an iteration that it already knows for what it is.
+A job is one request for iterations of one kernel on one testbed and workload. A reader that
+attaches again gets all events from the start, and must recognize iterations that it already has.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import Metric, NoiseClass
 
 VERSION = 1
@@ -152,10 +152,11 @@ def parse_event(line: str) -> Event:
         version = fields.pop("v")
         kind = _KINDS[fields.pop("event")]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+        raise InfraError(f"not an event of a lab job: {quoted(line, columns=120)}") from error
     if version != VERSION:
         raise InfraError(
-            f"the lab worker speaks version {version!r} of the job's events, this master {VERSION}",
+            f"the lab worker speaks version {quoted(version)} of the job's events, this master"
+            f" {VERSION}",
             hint="install the same release of buildbot-bench on both",
         )
     try:
@@ -165,7 +166,7 @@ def parse_event(line: str) -> Event:
             fields["metrics"] = tuple(map(_metric, fields.get("metrics", ())[:_MOST_METRICS]))
         return kind(**fields)
     except (TypeError, ValueError, KeyError) as error:
-        raise InfraError(f"not an event of a lab job: {line[:120]!r}") from error
+        raise InfraError(f"not an event of a lab job: {quoted(line, columns=120)}") from error
 
 
 def _metric(told: dict[str, Any]) -> Metric:

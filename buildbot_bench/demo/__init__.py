@@ -1,1 +1,1 @@
-"""A whole farm on one machine, with labs that need no hardware."""
+"""A whole farm on one machine, and the commands that operate a farm."""

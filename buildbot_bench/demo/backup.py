@@ -1,4 +1,4 @@
-"""`bench-farm backup`: a farm's database, settings and secrets in one directory, as it runs."""
+"""`bench-farm backup`: copy a running farm's database, settings and secrets."""
 
 from __future__ import annotations
 

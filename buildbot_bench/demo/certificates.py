@@ -1,7 +1,6 @@
-"""`bench-farm certificates`: an authority of the farm's own, and its master's certificate.
+"""`bench-farm certificates`: make the farm's own authority and its master's certificate.
 
-Workers trust that authority alone, not those that browsers trust: who has a certificate for the
-master's name from one of these is not the master.
+Workers trust that authority alone, and no public one.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 AUTHORITY, MASTER, TRUST = "authority", "master", "trust"
 # Chosen: machines outlive certificates, and nobody is told before one is over but by `openssl`.
@@ -66,7 +66,7 @@ def _general_name(host: str) -> x509.GeneralName:
         pass
     labels = host.split(".")
     if len(host) > 253 or not all(_is_label(label) for label in labels):
-        raise UsageError(f"{host[:80]!r} is no name of a machine", hint="e.g. bench.example.org")
+        raise UsageError(f"{quoted(host)} is no name of a machine", hint="e.g. bench.example.org")
     return x509.DNSName(host)
 
 

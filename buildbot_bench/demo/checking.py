@@ -1,4 +1,4 @@
-"""`bench-farm check`: all mistakes of a bench.yml at once."""
+"""`bench-farm check`: report all mistakes of a bench.yml at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.demo.paths import a_path
 
 if TYPE_CHECKING:
     from buildbot_bench.workflow import Workflow
@@ -29,7 +30,7 @@ def add_check(commands: Any) -> None:
         epilog="exit status: 0 nothing is wrong · 2 something is",
     )
     check.add_argument(
-        "file", nargs="?", type=Path, default=Path("bench.yml"), help="default: %(default)s"
+        "file", nargs="?", type=a_path, default=Path("bench.yml"), help="default: %(default)s"
     )
     check.add_argument("--json", action="store_true", help="one JSON object")
     check.set_defaults(command=_check)

@@ -1,4 +1,4 @@
-"""What `bench-farm run` and `bench-farm demo` do: a farm on this machine, to look at."""
+"""`bench-farm run` and `bench-farm demo`: keep a farm on this machine, to look at."""
 
 from __future__ import annotations
 

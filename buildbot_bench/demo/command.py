@@ -1,22 +1,29 @@
-"""The command bench-farm: reads its command line, then imports what a subcommand does."""
+"""`bench-farm`: read the command line, then import the subcommand's module."""
 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, UsageError
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.demo.checking import add_check, mistakes_of, tell
 from buildbot_bench.demo.init.command import add_init
 from buildbot_bench.demo.operations import add_operations
+from buildbot_bench.demo.paths import a_path
 from buildbot_bench.demo.watching import Stopped
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.version import ShowVersion
 
 _USAGE, _INFRASTRUCTURE = 2, 4
+# Mistakes in what was named; what else a system refuses is its own.
+_OF_PATHS = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM),
+    *(errno.ELOOP, errno.ENAMETOOLONG),
+}
 _SIGNAL = 128  # as a shell tells it
 _LABS = ("replay", "vm")  # those of demo.cli
 
@@ -35,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BenchError as problem:
         print(f"bench-farm: {problem}", file=sys.stderr)
         return _INFRASTRUCTURE
+    except OSError as problem:
+        told = long_line(str(problem))
+        print(f"bench-farm: {told}; see the path, its rights and its disk", file=sys.stderr)
+        return _USAGE if problem.errno in _OF_PATHS else _INFRASTRUCTURE
     return status
 
 
@@ -49,14 +60,14 @@ def _parser() -> argparse.ArgumentParser:
         "run", help="keep a farm running until Ctrl-C", description="Keep a farm until Ctrl-C."
     )
     what = run.add_mutually_exclusive_group()
-    what.add_argument("--workflow", type=Path, metavar="FILE", help="a bench.yml of your own")
+    what.add_argument("--workflow", type=a_path, metavar="FILE", help="a bench.yml of your own")
     what.add_argument(
         "--lab",
         choices=_LABS,
         default=_LABS[0],
         help="recorded measurements of an APU2, or virtual machines (default: %(default)s)",
     )
-    run.add_argument("--dir", type=Path, help="default: .farm/LAB")
+    run.add_argument("--dir", type=a_path, help="default: .farm/LAB")
     _add_ports(run)
     run.add_argument("--db", default="sqlite:///state.sqlite", help="default: %(default)s")
     run.set_defaults(command=_run)

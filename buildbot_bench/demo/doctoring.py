@@ -1,4 +1,4 @@
-"""`bench-farm doctor`: what in a farm needs a person, read from tables and disks."""
+"""`bench-farm doctor`: report what in a farm needs a person, from tables and disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A git history of the embedded kernel, with one slow commit in it; it measures nothing.
+"""A git history of the embedded kernel, with one slow commit in it.
 
 r311840 to r311853: most are innocent, one makes the kernel slow by about a quarter, one does not
 compile, one crashes at start, and two change no byte of the program.
@@ -7,17 +7,19 @@ compile, one crashes at start, and two change no byte of the program.
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.demo.edited_history import Change, edited_commits
-from buildbot_bench.demo.embedded_commits import CHANGES, SLOWDOWN
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.generated_history import write_history
+from buildbot_bench.demo.patched_history import Change, patched_commits, read_changes, read_patch
 
 IMPORT = Change(
     label="r311840", author="alice", message="Import the embedded kernel: a packet forwarder"
 )
+SOURCES = "kernel"
+CHANGES = read_changes("embedded")
+SLOWDOWN = read_patch("embedded", "slowdown.patch")
 LABELS = (IMPORT.label, *(change.label for change in CHANGES))
 
 # What is true of the history, for whoever wants to know whether it was found out.
@@ -37,10 +39,11 @@ def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
         UsageError: When the history has no such commit after its first.
     """
     if culprit not in LABELS[1:]:
-        raise UsageError(f"no commit {culprit!r}", hint=f"there are {LABELS[1]} to {LABELS[-1]}")
+        raise UsageError(
+            f"no commit {quoted(culprit)}", hint=f"there are {LABELS[1]} to {LABELS[-1]}"
+        )
     planted = [
-        replace(change, edits=(*change.edits, *SLOWDOWN)) if change.label == culprit else change
+        replace(change, patches=(*change.patches, SLOWDOWN)) if change.label == culprit else change
         for change in CHANGES
     ]
-    sources = resources.files("buildbot_bench.demo") / "kernel"
-    return write_history(path, list(edited_commits(sources, IMPORT, planted)))
+    return write_history(path, list(patched_commits(SOURCES, IMPORT, planted)))

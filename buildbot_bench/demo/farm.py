@@ -1,4 +1,4 @@
-"""A whole farm on this machine: a real master, a builder worker and a lab worker over the wire."""
+"""The processes of a farm on this machine: master, builder worker and lab worker."""
 
 from __future__ import annotations
 

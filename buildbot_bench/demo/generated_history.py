@@ -1,10 +1,7 @@
-"""Makes git repositories of generated commits, fast and the same every time; needs no kernel.
+"""Git repositories of generated commits, with the same hashes on any machine.
 
-All stand on the branch main, but for those that name another one. Commits go through
-`git fast-import`, with fixed authors and dates, so that a history has the same hashes on any
-machine. Each commit carries a note of the kind that FreeBSD's Subversion era has
-(`svn path=/head/; revision=311849`); each note is a commit of its own on refs/notes/commits, so
-that the notes can be published together with the commits they belong to.
+Commits carry notes of FreeBSD's Subversion era (`svn path=/head/; revision=311849`); each note is a
+commit of its own on refs/notes/commits, so that notes are published with their commits.
 """
 
 from __future__ import annotations
@@ -66,12 +63,16 @@ def publish(source: Path, target: Path, label: str, shas: Mapping[str, str]) -> 
     git(source, "push", "--quiet", str(target), f"{shas[label]}:{BRANCH}", f"{note}:{NOTES}")
 
 
-def git(directory: Path, *arguments: str) -> str:
-    """Run git without the user's own settings; raises CalledProcessError when it fails."""
+def git(directory: Path, *arguments: str, given: str | None = None) -> str:
+    """Run git without the user's own settings; raises CalledProcessError when it fails.
+
+    `given` is what git reads on its standard input.
+    """
     result = subprocess.run(  # noqa: S603 - no shell, and git reads no options from our data
         ["git", "-C", str(directory), *arguments],  # noqa: S607 - git from PATH
         check=True,
         env=_environment(),
+        input=given,
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -1,4 +1,4 @@
-"""Finds and ends what runs for a farm in a directory, by any starter; it starts nothing."""
+"""Processes that run for a farm in a directory: how to find and end them."""
 
 from __future__ import annotations
 

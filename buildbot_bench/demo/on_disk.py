@@ -1,4 +1,4 @@
-"""What lies in a farm's directories and runs for it, as the core's records; it judges nothing."""
+"""The directories and processes of a farm, as the records that invariants check."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
-from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.operations import BootFacts, FarmProcess, LabJob
+from buildbot_bench.archives.apart import contents_apart
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.operations import BootFacts, FarmProcess, LabJob, WrongDigest
 from buildbot_bench.core.wire import Measured
 from buildbot_bench.demo.leftovers import running
+from buildbot_bench.demo.manifest import digest_of
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import is_locked
 
@@ -66,6 +69,44 @@ def artefact_files(master: Path) -> dict[str, int]:
             with suppress(FileNotFoundError):  # deleted meanwhile
                 found[file.name] = file.stat().st_size
     return found
+
+
+def wrong_kernels(
+    master: Path, digests: Iterable[str], images: Mapping[str, Sequence[tuple[str, str]]]
+) -> Iterator[WrongDigest]:
+    """Find artefacts that are not what their names say, and images of another kernel than theirs.
+
+    `images` are rows and their kernel digests by the artefact that tells them.
+    """
+    for digest in digests:
+        path = master / "artefacts" / digest[:2] / digest
+        with suppress(FileNotFoundError):  # reported by its size, or deleted meanwhile
+            known = path.stat()
+            key = (path, known.st_size, known.st_mtime_ns)
+            if (found := _digest_of(*key)) != digest:
+                yield _wrong(f"artefact {digest[:12]}", "digest", digest, "its file", found)
+                continue
+            for row, told in images.get(digest, ()):
+                if (found := _kernel_digest_of(*key)) != told:
+                    yield _wrong(row, "kernel_digest", told, f"its artefact {digest[:12]}", found)
+
+
+# A second look at a farm a moment later reads no file again that is as it was.
+@cache
+def _digest_of(path: Path, _size: int, _changed: int) -> str:
+    return digest_of(path)
+
+
+@cache
+def _kernel_digest_of(path: Path, _size: int, _changed: int) -> str:
+    try:
+        return contents_apart(path).kernel_digest
+    except UntestableRevision:
+        return "no kernel"
+
+
+def _wrong(row: str, column: str, told: str, of: str, found: str) -> WrongDigest:
+    return WrongDigest(row=row, column=column, told=told, of=of, found=found)
 
 
 def master_since_s(directory: Path, master: Path) -> float | None:

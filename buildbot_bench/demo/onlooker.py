@@ -1,4 +1,4 @@
-"""Tells what a farm does, line by line, from what its REST interface shows to anybody."""
+"""The progress of a farm in lines, from its public REST interface."""
 
 from __future__ import annotations
 

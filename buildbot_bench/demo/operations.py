@@ -1,12 +1,13 @@
-"""The subcommands of bench-farm for who operates a farm; what does the work is imported then."""
+"""The operator's subcommands of bench-farm: backup, restore, doctor, verify, certificates."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
+
+from buildbot_bench.demo.paths import a_path
 
 _WELL, _NOT_WELL = 0, 1
 
@@ -46,7 +47,7 @@ def add_operations(commands: Any) -> None:
         description="Make an authority, unless DIR has one, and the master's certificate."
         " Workers get DIR/trust.",
     )
-    certificates.add_argument("directory", type=Path, metavar="DIR")
+    certificates.add_argument("directory", type=a_path, metavar="DIR")
     certificates.add_argument(
         "hosts", nargs="+", metavar="HOST", help="a name or address that workers call the master by"
     )
@@ -61,9 +62,9 @@ def _add_copies(commands: Any) -> None:
         " a new directory that only you can read, with their digests. The farm may run meanwhile."
         " A database's password is best said in BENCH_DB: others can read a command line.",
     )
-    backup.add_argument("target", type=Path, metavar="TARGET", help="a directory not there yet")
+    backup.add_argument("target", type=a_path, metavar="TARGET", help="a directory not there yet")
     _add_place(backup)
-    backup.add_argument("--testbeds", type=Path, metavar="FILE", help="the lab's testbeds.toml")
+    backup.add_argument("--testbeds", type=a_path, metavar="FILE", help="the lab's testbeds.toml")
     backup.add_argument("--artefacts", action="store_true", help="copy the built kernels as well")
     backup.set_defaults(command=_backup)
     restoring = commands.add_parser(
@@ -71,8 +72,8 @@ def _add_copies(commands: Any) -> None:
         help="make a farm of a backup, where there is none",
         description="Make a farm's directory and database of a backup. Both must be empty.",
     )
-    restoring.add_argument("backup", type=Path, metavar="BACKUP", help="what `backup` wrote")
-    restoring.add_argument("--dir", type=Path, required=True, help="of the farm to be made")
+    restoring.add_argument("backup", type=a_path, metavar="BACKUP", help="what `backup` wrote")
+    restoring.add_argument("--dir", type=a_path, required=True, help="of the farm to be made")
     restoring.add_argument(
         "--db", metavar="URL", help="default: $BENCH_DB, or DIR/master/state.sqlite"
     )
@@ -83,22 +84,24 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which farm is meant."""
     parser.add_argument(
         "--dir",
-        type=Path,
+        type=a_path,
         help="the farm's directory (default: the one here or above, as `bench-farm init` wrote it, "
         "else .farm/replay)",
     )
-    parser.add_argument("--master", type=Path, help="the master's directory (default: DIR/master)")
+    parser.add_argument(
+        "--master", type=a_path, help="the master's directory (default: DIR/master)"
+    )
     parser.add_argument(
         "--db",
         metavar="URL",
         help="default: $BENCH_DB, or what the master's environment says, or its state.sqlite",
     )
     parser.add_argument(
-        "--workflow", type=Path, metavar="FILE", help="default: $BENCH_WORKFLOW, or DIR/bench.yml"
+        "--workflow", type=a_path, metavar="FILE", help="default: $BENCH_WORKFLOW, or DIR/bench.yml"
     )
     parser.add_argument(
         "--lab",
-        type=Path,
+        type=a_path,
         action="append",
         metavar="STATE",
         help="a lab worker's state, with its jobs (default: DIR/*/state)",

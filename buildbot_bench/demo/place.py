@@ -1,4 +1,4 @@
-"""Where a farm lies, by what a command line and the environment say of it; it opens nothing."""
+"""The directories and the database of a farm, by command line and environment."""
 
 from __future__ import annotations
 

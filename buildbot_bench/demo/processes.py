@@ -1,4 +1,4 @@
-"""Child processes of a farm on one machine: started, watched, stopped; it needs no Buildbot."""
+"""Child processes of a farm on one machine: start, watch and stop."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Repositories with the revision numbers of recorded kernels, which are names of themselves.
+"""Repositories whose revisions have the numbers of recorded kernels.
 
-The model case is r311848 to r313448, one commit a number; the recorded history has besides what the
-archive's published comparisons are of. Building a kernel is copying the file `kernel`, whose only
-line is the revision's label, and the replay testbed answers with what that revision measured.
+The model case is r311848 to r313448; the recorded history adds the revisions of the archive's
+published comparisons. Building a kernel is copying the file `kernel`, whose only line is the
+revision's label.
 """
 
 from __future__ import annotations

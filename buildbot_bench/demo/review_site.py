@@ -1,4 +1,4 @@
-"""A site of reviews for a farm on this machine: it serves patches as Phabricator does; no more.
+"""A review site on this machine, which serves patches as Phabricator does.
 
 `GET /D8526?download=true` gives the file D8526.diff of its directory.
 """

@@ -1,4 +1,4 @@
-"""The demonstration: commits arrive, a slowdown among them, and a mail names the culprit."""
+"""`bench-farm demo`: publish commits, one of them slow, and wait for the culprit's mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mail server that keeps what it gets as files and delivers nothing; for demos and trying out.
+"""A mail server that keeps each mail as a file, for demos and for trying out.
 
 python -m buildbot_bench.demo.smtp_sink --port 2525 --dir mails
 """

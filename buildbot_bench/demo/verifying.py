@@ -1,7 +1,6 @@
-"""`bench-farm verify`: what contradicts itself in tables and directories; it fixes nothing.
+"""`bench-farm verify`: report contradictions between the database and the directories.
 
-A farm that runs changes while it is read. What contradicts itself at one look and not at the next
-was on its way: only what both looks show is reported.
+A farm that runs changes while it is read: only contradictions that two looks show are reported.
 """
 
 from __future__ import annotations
@@ -12,11 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import sqlalchemy as sa
+
 from buildbot_bench.core.operations import (
     Moment,
     ProbeFacts,
     Violation,
     check_artefacts,
+    check_digests,
     check_image,
     check_job,
     check_messages,
@@ -24,11 +26,14 @@ from buildbot_bench.core.operations import (
     check_process,
     check_references,
     check_search,
+    check_sequences,
     check_tokens,
+    check_untold,
+    check_values,
 )
 from buildbot_bench.demo import on_disk
 from buildbot_bench.demo.place import FarmPlace
-from buildbot_bench.plugin.operations import records, references
+from buildbot_bench.plugin.operations import records, references, values
 from buildbot_bench.plugin.operations.database import snapshot
 from buildbot_bench.workflow import Workflow
 
@@ -86,19 +91,18 @@ def verify(
 
 def _look(place: FarmPlace, workflow: Workflow, *, idle: bool) -> Verification:
     checked: Counter[str] = Counter()
-    moment = Moment(
-        now_s=time.time(),
-        master_since_s=on_disk.master_since_s(place.directory, place.master),
-        idle=idle,
-    )
-    violations = tuple(_violations(place, workflow, moment, checked))
+    violations = tuple(_violations(place, workflow, checked, idle=idle))
     return Verification(violations=violations, checked=dict(checked))
 
 
 def _violations(
-    place: FarmPlace, workflow: Workflow, moment: Moment, checked: Counter[str]
+    place: FarmPlace, workflow: Workflow, checked: Counter[str], *, idle: bool
 ) -> Iterator[Violation]:
     with snapshot(place.db) as conn:
+        moment = _moment(place, conn, idle=idle)
+        yield from check_values(values.unreadable(conn))
+        yield from check_digests(values.wrong_digests(conn))
+        yield from check_sequences(values.gaps(conn))
         requests = records.requests(conn)
         for probe in records.probes(conn):
             checked.update(_counted(probe))
@@ -109,12 +113,15 @@ def _violations(
             yield from check_image(image, requests, moment)
         for search in records.searches(conn):
             checked["searches"] += 1
-            yield from check_search(search, moment, mails=workflow.mail is not None)
+            yield from check_search(search, moment)
+        if workflow.mail is not None:
+            yield from check_untold(records.untold(conn, moment.now_s), moment)
         messages = list(records.messages(conn))
         checked["mails and notices"] = len(messages)
         yield from check_messages(messages, moment)
         yield from check_references(references.dangling(conn))
         artefacts = list(records.artefacts(conn))
+        kernels = values.unvouched_kernels(conn)
         # The tables were read first: what a job told since is not missed in them.
         jobs = list(on_disk.lab_jobs(place.states))
         owners = records.owners(conn, [job.name for job in jobs])
@@ -125,10 +132,23 @@ def _violations(
     files = on_disk.artefact_files(place.master) if is_here else None
     checked["artefacts"] = len(artefacts)
     yield from check_artefacts(artefacts, files, moment)
+    if is_here:
+        stored = [one.digest for one in artefacts]
+        yield from check_digests(on_disk.wrong_kernels(place.master, stored, kernels))
     running = on_disk.processes(place.directory, place.states)
     checked["processes"] = len(running)
     for process in running:
         yield from check_process(process)
+
+
+def _moment(place: FarmPlace, conn: sa.Connection, *, idle: bool) -> Moment:
+    since_s = on_disk.master_since_s(place.directory, place.master)
+    return Moment(
+        now_s=time.time(),
+        master_since_s=since_s,
+        idle=idle,
+        worked_until_s=records.worked_until_s(conn) if since_s is None else None,
+    )
 
 
 def _counted(probe: ProbeFacts) -> dict[str, int]:

@@ -1,14 +1,17 @@
-"""A git history of the virtual machine's kernel, r320000 to r320010; it measures nothing."""
+"""A git history of the virtual machine's kernel, r320000 to r320010."""
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
-from buildbot_bench.demo.edited_history import edited_commits
 from buildbot_bench.demo.generated_history import write_history
-from buildbot_bench.demo.vm_commits import CHANGES, IMPORT
+from buildbot_bench.demo.patched_history import Change, patched_commits, read_changes
 
+IMPORT = Change(
+    label="r320000", author="alice", message="Import the kernel: it forwards between two NICs"
+)
+SOURCES = "vm_kernel"
+CHANGES = read_changes("vm")
 LABELS = (IMPORT.label, *(change.label for change in CHANGES))
 
 # What is true of the history, for whoever wants to know whether it was found out.
@@ -20,5 +23,4 @@ HANGS = "r320006"
 
 def make_vm_history(path: Path) -> dict[str, str]:
     """Make the bare repository `path`; returns the hash of each label, oldest first."""
-    sources = resources.files("buildbot_bench.demo") / "vm_kernel"
-    return write_history(path, list(edited_commits(sources, IMPORT, CHANGES)))
+    return write_history(path, list(patched_commits(SOURCES, IMPORT, CHANGES)))

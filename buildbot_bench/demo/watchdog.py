@@ -1,4 +1,4 @@
-"""The process that ends a farm when its keeper has ended; it knows the farm by its directory.
+"""The watchdog process, which ends a farm's processes when the farm's keeper has ended.
 
 python -m buildbot_bench.demo.watchdog DIRECTORY GRACE_S, its standard input from the keeper.
 """

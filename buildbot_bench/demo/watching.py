@@ -1,7 +1,7 @@
-"""Keeps a directory for one farm at a time, and sees that none of its processes outlives us.
+"""The keeper of a farm's directory: one farm at a time, and no process left behind.
 
-Another process, the watchdog, reads a pipe that only we can write to: it comes to its end when we
-end, however that is, and then the watchdog ends what we left behind.
+The watchdog, another process, reads a pipe that ends when the keeper ends, for any reason, and then
+ends the keeper's processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first-parent history of a repository, read from a bare mirror; the only user of pygit2."""
+"""The first-parent history of a repository, read from a bare mirror by pygit2."""
 
 from buildbot_bench.history.fix_patch import Fit
 from buildbot_bench.history.mirror import MirrorHistory, mirror_path

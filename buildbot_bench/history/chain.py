@@ -1,4 +1,4 @@
-"""The first-parent chain of a branch and the positions along it; it needs no names of commits."""
+"""The first-parent chain of a branch, and the positions along the chain."""
 
 from __future__ import annotations
 

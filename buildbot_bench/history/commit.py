@@ -1,4 +1,4 @@
-"""A commit of git as a Revision, with its hostile text made harmless; it needs no branch."""
+"""A git commit as a Revision, with its hostile text made harmless."""
 
 from __future__ import annotations
 

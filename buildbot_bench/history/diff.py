@@ -1,4 +1,4 @@
-"""Which files commits change against their first parents; it judges no file."""
+"""The files and lines that commits change against their first parents."""
 
 from __future__ import annotations
 

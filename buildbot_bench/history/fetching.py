@@ -1,4 +1,4 @@
-"""Brings a bare mirror up to date with a URL and tells how far it is; it reads no commit."""
+"""The fetch of a bare mirror from a URL, with its progress."""
 
 from __future__ import annotations
 

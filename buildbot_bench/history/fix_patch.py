@@ -1,4 +1,4 @@
-"""Whether a commit's change fits another revision; it changes no tree and asks no branch."""
+"""The check whether a commit's change fits another revision."""
 
 from __future__ import annotations
 

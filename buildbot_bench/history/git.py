@@ -1,4 +1,4 @@
-"""Runs the git command on a bare mirror; it needs no revision."""
+"""The run of the git command on a bare mirror."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What is known of a mirror's branches and Subversion numbers, in memory and on disk.
-
-It fetches nothing. What it keeps on disk makes the next start fast and is read from git again
-whenever it cannot be trusted.
-"""
+"""The index of a mirror's branches and Subversion numbers, in memory and on disk."""
 
 from __future__ import annotations
 

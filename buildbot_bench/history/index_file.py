@@ -1,7 +1,6 @@
-"""Keeps columns of an index in one file: written whole, read as it lies; it needs no commit.
+"""The file of an index: columns written as a whole and mapped as they lie.
 
-A file is a header and the columns one after the other. It holds nothing that git cannot give
-again, so that a file that is damaged, or of another release, counts as none.
+A damaged file, or one of another release, counts as missing: git can give all of it again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The watched branches of a mirror: which commit a name means on them, and what leads to it.
-
-It also finds the words for two commits of which neither leads to the other. It fetches nothing.
-"""
+"""The watched branches of a mirror: names on them, ranges, and the history behind them."""
 
 from __future__ import annotations
 

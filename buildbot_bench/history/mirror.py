@@ -1,7 +1,4 @@
-"""The first-parent history of one repository, answered from a bare mirror; it fetches when asked.
-
-It may be used from any thread: callers wait for one another, but not for a fetch.
-"""
+"""The first-parent history of one repository from a bare mirror, for use from any thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the commit that a branch, a tag or a hash names; it needs no numbers."""
+"""The commit that a branch, a tag or a hash names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pygit2
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, SHA_LENGTH
 from buildbot_bench.history.git import run_git
 from buildbot_bench.history.objects import is_commit, named_by, peeled
@@ -38,7 +39,8 @@ def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
     if oid := named_by(repository, f"refs/heads/{branch}"):
         return oid
     raise UsageError(
-        f"there is no branch {branch!r}", hint=_suggestion(repository, branch, _NAMESPACES[:1])
+        f"there is no branch {quoted(branch)}",
+        hint=_suggestion(repository, branch, _NAMESPACES[:1]),
     )
 
 
@@ -88,7 +90,7 @@ def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
         shas = ", ".join(str(oid)[:ABBREVIATION_LENGTH] for oid in candidates)
         raise UsageError(f"{name} is short for {len(candidates)} commits", hint=f"one of {shas}?")
     raise UsageError(
-        f"there is no commit, tag or branch {name!r}",
+        f"there is no commit, tag or branch {quoted(name)}",
         hint=_suggestion(repository, name, _NAMESPACES),
     )
 

@@ -1,4 +1,4 @@
-"""Reads the Subversion numbers in a tree of git notes; it keeps none of them."""
+"""Subversion numbers, read from a tree of git notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit of some branches r311849 and n245062 mean; it reads neither git nor a file."""
+"""The commits that r311849 and n245062 mean on some branches."""
 
 from __future__ import annotations
 

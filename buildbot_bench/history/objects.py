@@ -1,7 +1,7 @@
-"""Git's commits and tags as their bytes have them, as far as they can be read; it trusts nothing.
+"""Git's commits and tags, parsed from their bytes.
 
-git takes commits that libgit2 refuses: with a date that is no number or beyond 64 bits, an author
-without brackets, or none at all. So no commit is parsed by libgit2 here.
+git accepts commits that libgit2 refuses: with a date that is no number or beyond 64 bits, an author
+without brackets, or no author. So libgit2 parses no commit here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a fetch or the reading of a history is, in words; it starts neither."""
+"""The progress of a fetch or of the reading of a history, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit has which number of Subversion's; it needs no branch and reads no note."""
+"""The table of commits and their Subversion numbers."""
 
 from __future__ import annotations
 

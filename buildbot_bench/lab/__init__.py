@@ -1,1 +1,1 @@
-"""What runs on the lab worker: boots, blasts and counts, with the standard library alone."""
+"""The lab worker: jobs, drivers, boots, traffic and counts, by the standard library alone."""

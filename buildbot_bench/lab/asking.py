@@ -1,7 +1,4 @@
-"""The arguments of `bench-lab run` and the request that they make; it starts nothing.
-
-The master says everything; a person may leave out the digest and the job's name.
-"""
+"""The arguments of `bench-lab run` and `profile`, and the request that they make."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import time
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.background import home_of
 from buildbot_bench.lab.driver import Profiling
 from buildbot_bench.lab.files import sha256
@@ -77,23 +75,25 @@ def request_of(options: argparse.Namespace, testbed: LabTestbed, state: Path) ->
     digest = options.digest or _digest_of(options.artefact)
     if not _DIGEST.fullmatch(digest):
         raise UsageError(
-            f"--digest {digest[:80]!r} is no SHA-256", hint="give 64 hexadecimal digits"
+            f"--digest {quoted(digest)} is no SHA-256", hint="give 64 hexadecimal digits"
         )
     if not 1 <= options.iterations <= _MOST_ITERATIONS:
         raise UsageError(f"--iterations {options.iterations} is not in 1..{_MOST_ITERATIONS}")
     for setting in options.sysctl:
         if not _TUNABLE.fullmatch(setting):
-            raise UsageError(f"--sysctl {setting[:120]!r} is no tunable", hint="write NAME=VALUE")
+            raise UsageError(
+                f"--sysctl {quoted(setting, columns=120)} is no tunable", hint="write NAME=VALUE"
+            )
     if options.sample and not _SAMPLE.fullmatch(options.sample):
         raise UsageError(
-            f"--sample {options.sample[:80]!r} is no name",
+            f"--sample {quoted(options.sample)} is no name",
             hint="use letters, digits, '.', '_' and '-', at most 100 of them",
         )
     driver = make_driver(testbed, home_of(state, testbed.name))
     workloads = driver.workloads()
     if options.workload not in workloads:
         raise UsageError(
-            f"testbed {testbed.name} has no workload {options.workload!r}",
+            f"testbed {testbed.name} has no workload {quoted(options.workload)}",
             hint=f"it has {', '.join(workloads) or 'none'}",
         )
     if options.profile and not (isinstance(driver, Profiling) and driver.counter()):

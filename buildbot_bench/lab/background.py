@@ -1,4 +1,4 @@
-"""What a runner's process does from its start to the job's last event."""
+"""The runner's process of one job, from its start to the job's last event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A capture as a text of one of the formats that `bench-lab profile` writes; it takes none."""
+"""A capture as text, in one of the formats that `bench-lab profile` writes."""
 
 from __future__ import annotations
 

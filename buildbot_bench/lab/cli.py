@@ -1,4 +1,4 @@
-"""The command `bench-lab`: its commands, exit codes and printing; it needs no driver."""
+"""`bench-lab`: parse the command line, run the command, print and set the exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that outlives its caller, the terminal and every pipe; it has no task itself."""
+"""A process that outlives its caller, the terminal and every pipe."""
 
 from __future__ import annotations
 

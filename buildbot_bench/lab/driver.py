@@ -1,4 +1,4 @@
-"""What a kind of testbed must be able to do; it needs no testbed and drives none itself."""
+"""The interface of drivers, each of which operates one kind of testbed."""
 
 from __future__ import annotations
 

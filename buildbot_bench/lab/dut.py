@@ -1,4 +1,4 @@
-"""The life of one boot of the DUT, in its only lawful order; it needs no kind of testbed.
+"""The life of one boot of the DUT: its states, and the order of its verbs.
 
     off ── boot ──▶ booted ── verify ──▶ ready ── blast ──▶ ready
      ▲                │                    │

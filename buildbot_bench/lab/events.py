@@ -1,4 +1,4 @@
-"""A job's file of events: appended by its one runner, followed by any number of readers."""
+"""A job's file of events, appended by one runner and followed by any number of readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, also after a kill or a power cut; no job, no testbed."""
+"""Files that are whole or absent after a kill or a power cut, and checks of digests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Looks through a tree of bench-lab.sh's configuration sets; it copies none, and runs nothing.
+"""The configuration sets in a directory tree of bench-lab.sh.
 
-A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each of
-two machines. What else lies there is counted and named.
+A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turns a configuration of bench-lab.sh into a table of testbeds.toml; it runs nothing of it."""
+"""The conversion of a bench-lab.sh configuration into a table of testbeds.toml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.lab.imported_sets import ImportedSets, read_sets
 from buildbot_bench.lab.shell_config import read_assignments
 
@@ -79,7 +79,8 @@ def _require_pkt_gen(start: str, words: Sequence[str], path: Path) -> None:
             hint="write pkt-gen's command there; its values do not compare with equilibrium's",
         )
     raise UsageError(
-        f"{path}: {start} runs {program[:60]!r}, not pkt-gen", hint="write pkt-gen's command there"
+        f"{path}: {start} runs {quoted(program, columns=60)}, not pkt-gen",
+        hint="write pkt-gen's command there",
     )
 
 
@@ -167,7 +168,9 @@ def _receiver(values: Mapping[str, str]) -> dict[str, object]:
 def _traffic(values: Mapping[str, str], path: Path) -> dict[str, object]:
     size = values.get("PKT_SIZE", "60")
     if not _NUMBER.fullmatch(size):
-        raise UsageError(f"{path}: PKT_SIZE is {size[:20]!r}, which is no number of bytes")
+        raise UsageError(
+            f"{path}: PKT_SIZE is {quoted(size, columns=20)}, which is no number of bytes"
+        )
     family = {"4": "inet", "6": "inet6"}.get(values.get("AF", "4"), "inet")
     return {
         "family": family,
@@ -198,7 +201,7 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"cannot read the command {command[:80]!r}: {error}") from error
+        raise UsageError(f"cannot read the command {quoted(command)}: {error}") from error
 
 
 def _option(words: Sequence[str], flag: str) -> str | None:
@@ -218,7 +221,9 @@ def _other_flags(words: Sequence[str]) -> list[str]:
 
 def _seconds(tries: str, path: Path) -> float:
     if not _NUMBER.fullmatch(tries):
-        raise UsageError(f"{path}: REBOOT_TIMEOUT is {tries[:20]!r}, which is no number of tries")
+        raise UsageError(
+            f"{path}: REBOOT_TIMEOUT is {quoted(tries, columns=20)}, which is no number of tries"
+        )
     return float(int(tries) * _RETRY_S)
 
 

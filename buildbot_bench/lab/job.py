@@ -1,9 +1,8 @@
-"""A job and its files: start it, attach to it, cancel it; it does not depend on how one measures.
+"""A job of the lab and its files: start, attach, follow, cancel.
 
-A job is measured by a runner, a process of its own that no death of its caller touches, and that
-writes events.jsonl. A caller who asks for the same job again reads that file from its start. A job
-whose runner died without a last event is taken up by the next caller, after the iterations that
-are recorded; a job that has its last event is history.
+A runner, a process that outlives its caller, measures the job and writes events.jsonl. A caller of
+the same job reads that file from its start, and starts a new runner after the recorded iterations
+if the old one died without a last event.
 
     jobs/ID/request.json   what was asked for
     jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over
@@ -27,6 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import Event, Measured, parse_event
 from buildbot_bench.lab.daemon import detach
 from buildbot_bench.lab.events import EventLog, ended
@@ -50,7 +50,7 @@ class Job:
     def __init__(self, state: Path, name: str, *, term_s: float = _TERM_S) -> None:
         if not _ID.fullmatch(name):
             raise UsageError(
-                f"{name[:100]!r} is not a job's name",
+                f"{quoted(name, columns=100)} is not a job's name",
                 hint="use letters, digits, '.', '_' and '-', at most 100 of them",
             )
         self.name = name
@@ -119,7 +119,9 @@ class Job:
             UsageError: When there is no such job.
         """
         if not self.exists:
-            raise UsageError(f"there is no job {self.name!r} here", hint="see `bench-lab list`")
+            raise UsageError(
+                f"there is no job {quoted(self.name)} here", hint="see `bench-lab list`"
+            )
         with locked(self._start_lock):
             if self.is_over():
                 return False

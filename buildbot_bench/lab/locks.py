@@ -1,8 +1,7 @@
-"""Locks that end with the process that holds them; they do not depend on what is locked.
+"""Locks that end with the process that holds them.
 
-flock(2) belongs to the open file, which a fork shares: a lock that is taken here and inherited by
-a child lives as long as the child, longer than we do. A program started by exec does not
-inherit it, as Python opens files close-on-exec.
+flock(2) belongs to the open file, which a fork shares: a lock that a child inherits lives as long
+as the child. A program started by exec does not inherit it, as Python opens files close-on-exec.
 """
 
 from __future__ import annotations

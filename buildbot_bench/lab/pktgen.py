@@ -1,4 +1,4 @@
-"""Reads pkt-gen's logs as the netbenches archive does; it does not depend on how they were made.
+"""The readings in pkt-gen's logs, by the rules of the netbenches archive.
 
 The archive's value of a run: drop the log's first 15 and last 10 lines, keep the lines
 `main_thread [n] P pps …` whose P does not start with 0, and take the median of P.

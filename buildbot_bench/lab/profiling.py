@@ -1,7 +1,6 @@
-"""The course of a capture: boot, verify, sample; apart from all measurements, and never one.
+"""The course of a capture (boot, verify, sample), on boots apart from all measurements.
 
-Sampling costs the DUT 7 to 30 % of its throughput (netbenches' own runs with and without pmcstat),
-so what passes meanwhile is counted by nobody.
+Sampling costs the DUT 7 to 30 % of its throughput (netbenches' own runs with and without pmcstat).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether one run of traffic can be believed; it judges the run, never the revision."""
+"""The verdict whether one run of traffic can be believed."""
 
 from __future__ import annotations
 

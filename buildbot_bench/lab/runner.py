@@ -1,9 +1,8 @@
-"""The measuring loop of one job: boot, verify, blast, record; it needs no process and no file.
+"""The measuring loop of one job: boot, verify, blast, record.
 
-What is to blame for a failure decides what follows. A kernel gets one more chance, unless it says
-itself that it cannot be tested, and is then untestable; a fault of the lab is tried again until the
-job's budget is used up. Every attempt is an iteration of its own, with a value or with the reason
-why it has none.
+A kernel that fails gets one more chance, unless its own exit status says that it cannot be tested,
+and is then untestable; a fault of the lab is tried again within the job's budget. Every attempt is
+an iteration, with a value or a reason.
 """
 
 from __future__ import annotations

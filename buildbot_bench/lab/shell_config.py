@@ -1,4 +1,4 @@
-"""Reads the assignments of a shell configuration without a shell; it runs nothing of it.
+"""The assignments of a shell configuration, read without a shell.
 
 What is understood: comments, VAR="text", : ${VAR:="text"} (a default), and ${VAR} or $VAR inside.
 """
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 _DEFAULT = re.compile(r":\s+\$\{([A-Za-z_]\w*):?=(.*)\}", re.ASCII | re.DOTALL)
@@ -38,7 +39,7 @@ def read_assignments(path: Path) -> dict[str, str]:
             values[match[1]] = _expand(_unquoted(match[2], where), values, where)
         else:
             raise UsageError(
-                f"{where}: not an assignment: {line[:60]!r}",
+                f"{where}: not an assignment: {quoted(line, columns=60)}",
                 hint="a configuration is read, never run: write its result there",
             )
     return values
@@ -68,18 +69,22 @@ def _unquoted(text: str, where: str) -> str:
     """
     text = text.strip()
     if "`" in text or "$(" in text:
-        raise UsageError(f"{where}: a command is not run: {text[:60]!r}", hint="write its result")
+        raise UsageError(
+            f"{where}: a command is not run: {quoted(text, columns=60)}", hint="write its result"
+        )
     if text[:1] in {'"', "'"}:
         quote = text[0]
         value, closed, rest = text[1:].partition(quote)
         if not closed or (rest.strip() and not rest.strip().startswith("#")):
             raise UsageError(
-                f"{where}: cannot read {text[:60]!r}", hint="quote it once, as a whole"
+                f"{where}: cannot read {quoted(text, columns=60)}", hint="quote it once, as a whole"
             )
         return value
     value = _REMARK.split(text, maxsplit=1)[0].strip()
     if _MEANT_FOR_A_SHELL.search(value):
-        raise UsageError(f"{where}: cannot read {value[:60]!r}", hint="quote it once, as a whole")
+        raise UsageError(
+            f"{where}: cannot read {quoted(value, columns=60)}", hint="quote it once, as a whole"
+        )
     return value
 
 

@@ -1,9 +1,8 @@
-"""Makes frozen dataclasses of TOML tables, key by key; it does not say what the keys mean.
+"""Frozen dataclasses made from TOML tables, key by key.
 
-A table's keys are the fields of its dataclass, of the same types, spelled with hyphens or with
-underscores; tables may lie within tables. A union of dataclasses is separated by the key `driver`,
-which each names in its own `DRIVER`; a union of text, list and table by what is written. What is
-relative, a path or a program with a slash in its name, lies beside the file.
+Keys are field names, spelled with hyphens or underscores; tables may lie within tables. A union of
+dataclasses is separated by the key `driver` (the dataclass's `DRIVER`), a union of text, list and
+table by type. Relative paths and programs with a slash in their name lie beside the file.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NewType, TypeVar
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 # A program of the lab controller, and a command of it: only the first word is a program's name.
 Program = NewType("Program", str)
@@ -116,7 +116,7 @@ def check_keys(table: Mapping[str, Any], known: Iterable[str], place: TablePlace
         name = field_of(key)
         refuse_unknown([name if name in names else key], names, place)
         if name in found:
-            raise UsageError(f"{place}: {key!r} is there twice", hint="remove one of them")
+            raise UsageError(f"{place}: {quoted(key)} is there twice", hint="remove one of them")
         found.add(name)
 
 
@@ -134,14 +134,14 @@ def refuse_unknown(table: Iterable[str], known: Iterable[str], place: TablePlace
     names = list(known)
     for key in table:
         if key not in names:
-            raise UsageError(f"{place}: unknown key {key!r}", hint=nearest(key, names))
+            raise UsageError(f"{place}: unknown key {quoted(key)}", hint=nearest(key, names))
 
 
 def nearest(word: Any, known: Iterable[str]) -> str:
     """A hint: the known word that is most like the one that was written."""
     names = sorted(known)
     if close := difflib.get_close_matches(str(word), names, n=1):
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {quoted(close[0])}?"
     return f"there is {', '.join(names) or 'none'}"
 
 
@@ -151,7 +151,7 @@ def _value(kind: Any, value: Any, place: TablePlace) -> Any:
         return _variant([a for a in arguments if a is not types.NoneType], value, place)
     if origin is tuple:
         if not isinstance(value, list):
-            raise UsageError(f"{place}: {value!r} is not a list", hint='write ["…", "…"]')
+            raise UsageError(f"{place}: {quoted(value)} is not a list", hint='write ["…", "…"]')
         kinds = [str if n and kind == LocalCommand else arguments[0] for n in range(len(value))]
         return tuple(_value(kinds[n], item, place / n) for n, item in enumerate(value))
     if origin is dict:
@@ -176,7 +176,7 @@ def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
     driver = table.pop("driver", "")
     if driver not in by_driver:
         raise UsageError(
-            f"{place}.driver: {driver!r} is no driver", hint=nearest(driver, by_driver)
+            f"{place}.driver: {quoted(driver)} is no driver", hint=nearest(driver, by_driver)
         )
     return fill(by_driver[driver], table, place)
 
@@ -192,7 +192,7 @@ def _written(kinds: list[Any], value: Any, place: TablePlace) -> Any:
         by_type[_toml_type(kind)] = kind
     if type(value) not in by_type:
         names = [_FORMS.get(written, "another value") for written in by_type]
-        raise UsageError(f"{place}: {value!r} is not {' or '.join(names)}")
+        raise UsageError(f"{place}: {quoted(value)} is not {' or '.join(names)}")
     return by_type[type(value)]
 
 
@@ -207,9 +207,9 @@ def _toml_type(kind: Any) -> type[Any]:
 def _scalar(kind: Any, value: Any, place: TablePlace) -> Any:
     wanted = {float: (int, float), Path: (str,), Program: (str,)}.get(kind, (kind,))
     if (isinstance(value, bool) and kind is not bool) or not isinstance(value, wanted):
-        raise UsageError(f"{place}: {value!r} is not {_KINDS[kind]}")
+        raise UsageError(f"{place}: {quoted(value)} is not {_KINDS[kind]}")
     if isinstance(value, int | float) and value < 0:
-        raise UsageError(f"{place}: {value!r} is negative")
+        raise UsageError(f"{place}: {quoted(value)} is negative")
     if kind is Path:
         return (place.path.parent / value).resolve()
     if kind is Program and os.sep in value:
@@ -220,5 +220,5 @@ def _scalar(kind: Any, value: Any, place: TablePlace) -> Any:
 
 def _table(value: Any, place: TablePlace) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise UsageError(f"{place}: {value!r} is not a table", hint=f"write [{place.keys}]")
+        raise UsageError(f"{place}: {quoted(value)} is not a table", hint=f"write [{place.keys}]")
     return value.items()

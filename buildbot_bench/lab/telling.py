@@ -1,4 +1,4 @@
-"""A job's events as a person at the bench reads them; it follows no job."""
+"""A job's events as lines of text for a person."""
 
 from __future__ import annotations
 

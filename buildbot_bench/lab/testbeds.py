@@ -1,4 +1,4 @@
-"""testbeds.toml: which testbeds a lab has; it checks what is written and drives nothing."""
+"""The testbeds of a lab, read from testbeds.toml, and their drivers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.driver import Driver, DriverKind, unheard
 from buildbot_bench.lab.tables import (
     TablePlace,
@@ -82,7 +83,7 @@ def choose(testbeds: Mapping[str, LabTestbed], name: str) -> LabTestbed:
         UsageError: When there is none; it names those there are.
     """
     if name not in testbeds:
-        raise UsageError(f"there is no testbed {name!r}", hint=nearest(name, testbeds))
+        raise UsageError(f"there is no testbed {quoted(name)}", hint=nearest(name, testbeds))
     return testbeds[name]
 
 
@@ -100,7 +101,9 @@ def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
     driver = str(table.get("driver", ""))
     drivers = extensions.registered(extensions.DRIVERS)
     if driver not in drivers:
-        raise UsageError(f"{place}.driver: {driver!r} is no driver", hint=nearest(driver, drivers))
+        raise UsageError(
+            f"{place}.driver: {quoted(driver)} is no driver", hint=nearest(driver, drivers)
+        )
     kind: DriverKind = extensions.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
     own_keys = [field.name for field in fields(kind.SETTINGS)]

@@ -1,1 +1,1 @@
-"""Searches and comparisons without a farm: in one git repository, on this machine."""
+"""Searches and comparisons in one git repository on this machine, without a farm."""

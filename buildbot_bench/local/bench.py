@@ -1,4 +1,4 @@
-"""Builds and runs what it is asked for, and stores what came of it at once; it plans nothing."""
+"""The builds and runs of one campaign, each stored when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search from its question to its answer: it does what `plan` says; it decides nothing."""
+"""A local search from its question to its answer, as `plan` directs."""
 
 from __future__ import annotations
 

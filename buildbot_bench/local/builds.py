@@ -1,7 +1,7 @@
-"""Builds revisions, each in a git worktree of its own, and keeps what comes of it; judges nothing.
+"""Builds of revisions, each in a git worktree, and the store of kept builds.
 
-Below the git directory lie, in `bench/`: `trees/`, where builds and runs take place, `builds/`,
-what builds made, and the evidence. The least used builds go when there are too many.
+The git directory has `bench/` with `trees/` (worktrees of builds and runs), `builds/` (kept builds)
+and the evidence. The least used builds go when there are too many.
 """
 
 from __future__ import annotations

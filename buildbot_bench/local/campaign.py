@@ -1,4 +1,4 @@
-"""What is asked of a local search or comparison; what is the same question goes on as one."""
+"""The question of a local search or comparison; an equal question continues its campaign."""
 
 from __future__ import annotations
 

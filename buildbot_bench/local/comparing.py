@@ -1,8 +1,4 @@
-"""A comparison of two to sixteen revisions from its question to its report; it decides nothing.
-
-The order of the runs, the verdicts and what further images they need are those of the farm's
-comparisons (core.ab_test).
-"""
+"""A local comparison of two to sixteen revisions, from its question to its report."""
 
 from __future__ import annotations
 

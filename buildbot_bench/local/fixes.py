@@ -1,4 +1,4 @@
-"""Applies a commit to the trees of other revisions that lack it and that it fits."""
+"""The application of a fixing commit to the trees of revisions that lack it."""
 
 from __future__ import annotations
 

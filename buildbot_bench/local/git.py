@@ -1,7 +1,7 @@
-"""Asks the git program of one repository; it needs no search.
+"""The git program, run in one repository.
 
-The program, and no library: it alone resolves all that a person writes, such as
-`main@{yesterday}`, and a machine on which somebody bisects has it.
+The program, and no library: it alone resolves all that a person writes, such as `main@{yesterday}`,
+and a machine on which somebody bisects has it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the file of evidence knows of a range, in the core's words; it asks for nothing."""
+"""A search's evidence, read from the file of a local campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a kept build is run once: the port, and the command testbed behind it."""
+"""The interface that runs a kept build once, and its form for a command testbed."""
 
 from __future__ import annotations
 

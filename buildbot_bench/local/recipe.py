@@ -1,4 +1,4 @@
-"""How a revision is built and what of it is kept, as values; it builds nothing."""
+"""The recipe of a revision's build: steps, and the files to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composes the report of a local search as the farm's is composed; it renders nothing."""
+"""The composition of a local search's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a repository for one process that measures, and closes it; another is kept out."""
+"""A repository that one process at a time measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commits a person means, and the first-parent chain between two; it builds nothing."""
+"""The commits that a person means, and the first-parent chain between two commits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, RevisionRange
 from buildbot_bench.local.git import Git, GitRefusedError
 
@@ -39,7 +39,7 @@ class Revisions:
             if within is not None and match is not None:
                 return self._by_count(int(match[1]), within)
             raise UsageError(
-                f"{one_line(name, columns=80)!r} is no commit of this repository",
+                f"{quoted(name)} is no commit of this repository",
                 hint="name it as git log does: a hash, a tag, a branch, main~3; "
                 "`git fetch` gets what is not here yet",
             ) from error
@@ -120,7 +120,7 @@ class Revisions:
             first, last = (places.get(self.sha(end, within=between.new.sha)) for end in ends)
             if first is None or last is None:
                 raise UsageError(
-                    f"{one_line(name, columns=80)!r} is not on the first-parent chain of the range",
+                    f"{quoted(name)} is not on the first-parent chain of the range",
                     hint=f"skip revisions from {between.old.label} to {between.new.label} only",
                 )
             found |= set(range(first + 1, last + 1)) if match else {first}

@@ -1,8 +1,4 @@
-"""Keeps what was built and measured in one SQLite file; it decides nothing.
-
-Each row is on the disk when its transaction ends: a killed process loses what has not ended yet,
-and nothing else. The threads that build write too, one at a time.
-"""
+"""The SQLite file of one repository's builds and runs, each stored when it ends."""
 
 from __future__ import annotations
 

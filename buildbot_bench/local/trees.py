@@ -1,4 +1,4 @@
-"""Packs what a build made, unpacks it for each run, tells two of them apart; it builds nothing."""
+"""Archives of built trees: packed after a build, unpacked for each run, and compared."""
 
 from __future__ import annotations
 

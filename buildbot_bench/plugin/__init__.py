@@ -1,1 +1,1 @@
-"""The only part that knows Buildbot and Twisted."""
+"""The Buildbot plugin, sole user of Buildbot and Twisted."""

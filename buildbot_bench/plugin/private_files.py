@@ -1,4 +1,4 @@
-"""Keeps what a farm writes from other users of the machine; it needs no farm.
+"""File modes that keep a farm's files from other users of the machine.
 
 The master's database holds the secret that signs sessions: a copy of it opens every account. Logs
 and artefacts hold patches that wait for approval.

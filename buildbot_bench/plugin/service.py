@@ -1,4 +1,4 @@
-"""The farm's life in Buildbot: its tables are brought up to date before any scheduler starts."""
+"""The Buildbot service that holds the farm and upgrades its tables before schedulers start."""
 
 from __future__ import annotations
 
@@ -70,14 +70,8 @@ class BenchService(BuildbotService):
         self._history_logged = False
 
     @property
-    def farm(self) -> Farm:
-        """The farm.
-
-        Raises:
-            RuntimeError: Buildbot has not configured its services yet.
-        """
-        if self._farm is None:
-            raise RuntimeError("the farm is asked for before it is configured")
+    def farm(self) -> Farm | None:
+        """The farm; None until Buildbot has configured its services."""
         return self._farm
 
     def checkConfig(self, *, workflow: Workflow) -> None:
@@ -138,10 +132,10 @@ class BenchService(BuildbotService):
 
     @async_to_deferred
     async def _read_ahead(self) -> None:
-        if "bench" not in self.master.config.www.get("plugins", {}):
+        if self._farm is None or "bench" not in self.master.config.www.get("plugins", {}):
             return
         try:
-            kept = await self.histories.ahead(self.farm)
+            kept = await self.histories.ahead(self._farm)
         except Exception:  # noqa: BLE001 - whoever looks then waits; the next round tries again
             _LOG.failure("bench: History could not be read ahead")
             return

@@ -1,4 +1,4 @@
-"""The structured log: what the plugin logs, a JSON object a line, beside twistd.log.
+"""The structured log: the plugin's events as JSON lines, beside twistd.log.
 
 Each object has `time` (ISO 8601, UTC), `level`, `module`, `message`, and the fields that the event
 was logged with: `probe`, `search`, `comparison`, `testbed` and such.

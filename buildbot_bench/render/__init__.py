@@ -1,1 +1,1 @@
-"""The only Jinja2 user: what a reader sees, made from core.report."""
+"""The text, HTML, Markdown and pictures of a report; the only user of Jinja2."""

@@ -1,4 +1,4 @@
-"""Where a farm serves what its mails point to, by the address of one of its pages."""
+"""The address of a farm's glossary, derived from the address of one of its pages."""
 
 from __future__ import annotations
 

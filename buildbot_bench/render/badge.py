@@ -1,4 +1,4 @@
-"""A small SVG of two words for a README; it needs no farm."""
+"""The badge, a small SVG of two words for a README."""
 
 from __future__ import annotations
 

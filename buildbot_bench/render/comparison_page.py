@@ -1,4 +1,4 @@
-"""A comparison's report as one HTML file with its plots, for a browser; it computes nothing."""
+"""A comparison's report as one HTML file with its plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Improvements of some time, one after the other, as text of 80 columns and as HTML."""
+"""A digest of improvements as text of 80 columns and as HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where templates are found and what they may use; it needs none of them."""
+"""The Jinja2 environment, and the directory of its templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A farm's mails about itself: a testbed out of control or silent, and the weekly one."""
+"""Mails on a farm itself: testbeds out of control or silent, broken workloads, the week."""
 
 from __future__ import annotations
 

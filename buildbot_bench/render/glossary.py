@@ -1,4 +1,4 @@
-"""The glossary as one HTML page; what the words mean stands in docs/reference/glossary.md."""
+"""The glossary as one HTML page, from docs/reference/glossary.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as HTML that loads nothing: for a mail's second part, a file, and the farm's pages."""
+"""A report as HTML that loads nothing, for mails, files and the farm's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mails about a breakage and about the end of an incident; it sends none."""
+"""The mails on a breakage and on the end of an incident."""
 
 from __future__ import annotations
 

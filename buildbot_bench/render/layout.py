@@ -1,4 +1,4 @@
-"""Fits text into the columns of a mail or a terminal; it needs no report and no template."""
+"""Text fitted into the columns of a mail or a terminal."""
 
 from __future__ import annotations
 

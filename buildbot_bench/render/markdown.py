@@ -1,4 +1,4 @@
-"""A report as Markdown, for a comment on GitHub or Phabricator; it posts nothing."""
+"""A report as Markdown, for a comment on GitHub or Phabricator."""
 
 from __future__ import annotations
 

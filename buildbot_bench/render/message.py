@@ -1,4 +1,4 @@
-"""A report, or several, as the mail that carries them; it knows neither how nor when it is sent."""
+"""The mail that carries one report or several."""
 
 from __future__ import annotations
 

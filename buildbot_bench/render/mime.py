@@ -1,4 +1,4 @@
-"""A text, its HTML and their pictures as one mail; it needs no report, nor how a mail is sent."""
+"""A text, its HTML and their pictures as one MIME message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.render.picture import Picture
 
 # Twisted's client does not ask for 8BITMIME, so a message must not need it.
@@ -78,12 +78,12 @@ def parse_address(text: str) -> Address:
             (address,) = header.addresses
     if not (address.username and address.domain and text.isprintable()):
         raise UsageError(
-            f"{text[:80]!r} is not one mail address",
+            f"{quoted(text)} is not one mail address",
             hint="write somebody@example.org or Some Body <somebody@example.org>",
         )
     if not address.addr_spec.isascii():
         raise UsageError(
-            f"the mail address {address.addr_spec!r} is not ASCII",
+            f"the mail address {quoted(address.addr_spec)} is not ASCII",
             hint="not every mail server takes such an address: use an alias of it",
         )
     return address

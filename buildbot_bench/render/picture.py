@@ -1,4 +1,4 @@
-"""A picture that goes with a report; it knows neither what is on it nor who drew it."""
+"""A picture that goes with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures that a report's mail carries; it knows what to show, not how it is drawn."""
+"""The pictures that a report's mail carries."""
 
 from __future__ import annotations
 

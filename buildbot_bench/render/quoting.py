@@ -1,7 +1,7 @@
-"""Quotes text for Markdown as GitHub and Phabricator read it; it needs no report.
+"""Text quoted for Markdown as GitHub and Phabricator read it.
 
-Both sites link, mention and embed what looks like it, and only code spans are left alone by both:
-Phabricator takes no backslash. So a text that could be more than words becomes a code span.
+Both sites link, mention and embed words that look like it, and only code spans are safe in both
+(Phabricator takes no backslash), so a text that could be more than words becomes a code span.
 """
 
 from __future__ import annotations

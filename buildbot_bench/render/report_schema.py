@@ -1,7 +1,4 @@
-"""Prints the schema of a report's JSON: `python -m buildbot_bench.render.report_schema`.
-
-It describes nothing itself: the schema follows from the report's own types.
-"""
+"""`python -m buildbot_bench.render.report_schema`: print the JSON Schema of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages add to a report, a farm's or a local one; it composes nothing itself."""
+"""The sections that installed packages add to a report."""
 
 from __future__ import annotations
 

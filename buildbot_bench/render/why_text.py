@@ -1,4 +1,4 @@
-"""Why it changed, by function, as aligned columns of text; it needs no template."""
+"""The cost or share of each function before and after a step, as aligned text."""
 
 from __future__ import annotations
 

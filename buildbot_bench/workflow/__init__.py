@@ -1,4 +1,4 @@
-"""bench.yml as Python sees it: what is built, measured, judged and mailed; it runs nothing."""
+"""bench.yml as frozen models: builds, measurements, verdicts and mails."""
 
 from buildbot_bench.workflow.control import Control
 from buildbot_bench.workflow.jobs import (

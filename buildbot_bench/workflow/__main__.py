@@ -1,4 +1,4 @@
-"""Prints the JSON Schema of bench.yml: `python -m buildbot_bench.workflow`; it reads no file."""
+"""`python -m buildbot_bench.workflow`: print the JSON Schema of bench.yml."""
 
 from __future__ import annotations
 

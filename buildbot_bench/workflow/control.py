@@ -1,4 +1,4 @@
-"""What bench.yml may say of a testbed's control image, and whether the jobs fit; reads no file."""
+"""A testbed's control image in bench.yml, and its check against the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of values that bench.yml holds: names, durations, percentages; it needs no keys."""
+"""The kinds of values in bench.yml: names, durations, percentages, patterns."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema
 
 from buildbot_bench.core.branches import PLAIN_BRANCH
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.paths import compile_pattern
 
 Item = TypeVar("Item")
@@ -99,19 +100,19 @@ def _fraction(value: Any) -> Any:
         return float(match[1]) / 100
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1:
         return value / 100
-    raise ValueError(f"should be a percentage such as 2%, not {value!r}")
+    raise ValueError(f"should be a percentage such as 2%, not {quoted(value)}")
 
 
 def _seconds(value: Any) -> Any:
     if isinstance(value, str) and (match := re.fullmatch(DURATION_PATTERN, value)):
         return float(match[1]) * _SECONDS[match[2]]
-    raise ValueError(f"should be a duration such as 500ms, 90s, 20m, 1h or 1d, not {value!r}")
+    raise ValueError(f"should be a duration such as 500ms, 90s, 20m, 1h or 1d, not {quoted(value)}")
 
 
 def _switch(value: Any) -> Any:
     if isinstance(value, bool):
         return value
-    raise ValueError(f"should be true or false, not {value!r:.60}")
+    raise ValueError(f"should be true or false, not {quoted(value)}")
 
 
 def _variable_text(value: Any) -> Any:
@@ -136,7 +137,7 @@ def _path_pattern(value: str) -> str:
     bare = value.removeprefix("!")
     if not bare or bare.startswith("/"):
         raise ValueError(
-            f"should name files from the repository's root, without '/': not {value!r}"
+            f"should name files from the repository's root, without '/': not {quoted(value)}"
         )
     try:
         compile_pattern(bare)

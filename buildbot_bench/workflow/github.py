@@ -1,9 +1,11 @@
-"""What people write who know GitHub Actions, and what is said here instead; it reads no file."""
+"""Suggestions for GitHub Actions' words that bench.yml writes otherwise."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+from buildbot_bench.core.legible import quoted
 
 CHECKOUT, UPLOAD = "checkout", "upload-artefact"
 
@@ -28,7 +30,7 @@ def is_upload(uses: Any) -> bool:
 
 def action_problem(uses: Any) -> str:
     """What to say of an action that is none of ours."""
-    text = f"{uses!r:.60}"
+    text = f"{quoted(uses)}"
     if not isinstance(uses, str) or "/" not in uses:
         return f"should be 'checkout' or 'upload-artefact', not {text}"
     if re.match(r"actions/cache\b", uses):
@@ -90,7 +92,7 @@ def expression_problem(expression: str) -> str:
     if name := re.fullmatch(r"env\.(\w+)", inside):
         upper = re.search(r"\w+$", expression.removesuffix("}}").strip())
         said = said.replace("NAME", upper[0] if upper else name[1])
-    return f"expressions such as {expression!r:.60} are not computed here: {said}"
+    return f"expressions such as {quoted(expression)} are not computed here: {said}"
 
 
 _REMOVE_PERMISSIONS = "remove it: a build gets no token; who may do what here stands in master.cfg"

@@ -1,4 +1,4 @@
-"""What a job of bench.yml may say, be it one that builds or one that measures; no job runs here."""
+"""The jobs of bench.yml, which build or measure, with their steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bench.yml says of where commits, reviews and files are read; it makes no address."""
+"""The URL templates of commits, reviews and files in bench.yml."""
 
 from __future__ import annotations
 

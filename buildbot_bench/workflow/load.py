@@ -1,4 +1,4 @@
-"""Reads bench.yml and says of each problem where it is; it needs no key's meaning."""
+"""The reader of bench.yml, which reports each problem with its line."""
 
 from __future__ import annotations
 

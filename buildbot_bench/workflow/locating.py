@@ -1,4 +1,4 @@
-"""Where in a text of YAML its keys and values stand; it does not depend on what they mean."""
+"""The lines and columns of keys and values in a YAML text."""
 
 from __future__ import annotations
 

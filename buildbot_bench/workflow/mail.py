@@ -1,4 +1,4 @@
-"""What bench.yml may say of who is mailed, and through which server; it sends nothing."""
+"""The recipients and the server of mails in bench.yml."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import Address, Model, Name, OneOrMore, PathPattern, Text
 
 
@@ -38,7 +39,7 @@ class Mail(Model):
         cls, paths: dict[str, tuple[str, ...]]
     ) -> dict[str, tuple[str, ...]]:
         if taken_back := [pattern for pattern in paths if pattern.startswith("!")]:
-            raise ValueError(f"{taken_back[0]!r} takes nothing: write a pattern without '!'")
+            raise ValueError(f"{quoted(taken_back[0])} takes nothing: write a pattern without '!'")
         return paths
 
     @model_validator(mode="after")

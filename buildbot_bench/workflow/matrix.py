@@ -1,4 +1,4 @@
-"""What a job's matrix measures where, by GitHub's rules; it needs no testbed and no other job."""
+"""A job's matrix of testbeds and workloads, by GitHub's rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import Model, Name, OneOrMore
 
 MOST_ITERATIONS = 1000
@@ -62,7 +63,7 @@ def _iterations(value: Any) -> Any:
         return value
     raise ValueError(
         f"should be a number from 3 (Student's t needs them) to {MOST_ITERATIONS}, or auto, "
-        f"not {value!r:.60}"
+        f"not {quoted(value)}"
     )
 
 

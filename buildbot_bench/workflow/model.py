@@ -1,4 +1,4 @@
-"""What bench.yml may say and what follows from it; it knows neither YAML nor lines nor Buildbot."""
+"""The whole of bench.yml as a model, and the facts that follow from it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, links_of
 from buildbot_bench.workflow.control import Control, control_problems, owner_problems
 from buildbot_bench.workflow.fields import (
@@ -93,7 +94,7 @@ def _level(value: Any) -> float:
         if text in {f"{level:g}", f"{level:.1f}"}:
             return level
     levels = ", ".join(f"{level:g}" for level in CONFIDENCE_LEVELS)
-    raise ValueError(f"should be one of ministat's levels {levels}, not {value!r}")
+    raise ValueError(f"should be one of ministat's levels {levels}, not {quoted(value)}")
 
 
 Level = Annotated[float, BeforeValidator(_level), WithJsonSchema({"enum": [*CONFIDENCE_LEVELS]})]

@@ -1,4 +1,4 @@
-"""What bench.yml says of the sites that hear of a culprit; it speaks to none of them."""
+"""The sites in bench.yml that hear of a culprit."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pydantic import (
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import GITHUB_PATTERN, Model, Name, Site
 from buildbot_bench.workflow.relations import Problem, nearest, require
 
@@ -85,7 +86,7 @@ def _minute_of_day(value: Any) -> Any:
         return int(match[1]) * 60 + int(match[2])
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MINUTES_A_DAY:
         return value
-    raise ValueError(f"should be a time of day such as '08:00', not {value!r:.60}")
+    raise ValueError(f"should be a time of day such as '08:00', not {quoted(value)}")
 
 
 class Digest(Model):

@@ -1,4 +1,4 @@
-"""What of a job others have to do with, read also where the file has mistakes; it reports none."""
+"""The outline of each job, read even from a file with mistakes, for checks across jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in the words of bench.yml; it needs no line and no file."""
+"""pydantic's errors in the words of bench.yml."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow import jobs
 from buildbot_bench.workflow.fields import what_a_pattern_asks
 from buildbot_bench.workflow.github import action_problem, key_problem
@@ -63,7 +64,7 @@ def _place(loc: Place) -> Place:
 
 
 def _message(detail: dict[str, Any]) -> str:
-    given = f"{detail['input']!r:.60}"
+    given = f"{quoted(detail['input'])}"
     match detail:
         case {"type": "extra_forbidden", "loc": loc}:
             said = key_problem(_model_at(loc[:-1]).__name__, str(loc[-1]))

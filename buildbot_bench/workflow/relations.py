@@ -1,4 +1,4 @@
-"""What the parts of a workflow owe each other: jobs, their needs, their testbeds; reads no file."""
+"""Checks across a workflow's jobs: needs, artefacts, machines, matrices and testbeds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which repositories bench.yml may name, and what of each is watched; it reads none of them.
+"""The repositories of bench.yml, and the branches that are watched of each.
 
-The first one's branches keep their plain names, so that a farm that comes to watch another one
-keeps all that it measured. The others' are called `ports:main`.
+The first one's branches keep their plain names, so that a farm that comes to watch another
+repository keeps all measurements. The others' are called `ports:main`.
 """
 
 from __future__ import annotations

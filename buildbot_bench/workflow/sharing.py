@@ -1,4 +1,4 @@
-"""What bench.yml says of who gets which share of a testbed; it shares nothing out."""
+"""The weights in bench.yml by which claimants share a testbed."""
 
 from __future__ import annotations
 

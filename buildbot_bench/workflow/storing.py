@@ -1,4 +1,4 @@
-"""What bench.yml says of kernels and logs: where they lie and for how long; it moves none."""
+"""The storage of kernels and logs in bench.yml: place and retention."""
 
 from __future__ import annotations
 

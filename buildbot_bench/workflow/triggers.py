@@ -1,4 +1,4 @@
-"""What bench.yml may say of what starts measurements; it watches nothing."""
+"""The triggers in bench.yml that start measurements."""
 
 from __future__ import annotations
 

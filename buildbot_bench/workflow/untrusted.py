@@ -1,4 +1,4 @@
-"""What bench.yml allows people who may compare but not approve; it counts nothing."""
+"""The limits in bench.yml for people who may compare but not approve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of what FreeBSD's releases need, from the table that the code has of it."""
+"""The page of what FreeBSD's releases need, made from the table in the code."""
 
 from __future__ import annotations
 

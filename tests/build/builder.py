@@ -1,4 +1,4 @@
-"""A builder with a source tree in miniature, and the command `bench-build freebsd` on it."""
+"""A builder with a source tree in miniature, and `bench-build freebsd` on this tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the builder share."""
+"""Fixtures of the builder's tests."""
 
 from __future__ import annotations
 

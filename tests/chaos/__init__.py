@@ -1,1 +1,1 @@
-"""`make chaos`: a farm at work, to which all that can go wrong does, and whether it stays whole."""
+"""`make chaos`: strike a farm at work with faults and check that its invariants hold."""

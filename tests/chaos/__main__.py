@@ -1,8 +1,8 @@
-"""`make chaos`: kill, cut, fill and break what a real farm consists of, and ask what it says then.
+"""`make chaos`: kill, cut, fill and break parts of a real farm, then check its invariants.
 
 A master, a builder worker and a lab worker search and compare while faults strike in a seeded
-order; then the farm finishes its work and its invariants are asked for. The seed settles the order
-of the faults and the pauses between them, not how fast the farm works. Exit status: 0 when no
+order; then the farm finishes its work and its invariants are checked. The seed settles the order of
+the faults and the pauses between them, not how fast the farm works. Exit status: 0 when no
 invariant was violated, 1 else.
 """
 

@@ -1,4 +1,4 @@
-"""A clock on the wall for processes that are started with it: it can be set, and can stand.
+"""A wall clock for the processes that are started with it, which tests set and stop.
 
 libfaketime would do, but its 0.9.10 has every time.sleep() of Python 3.11 fail when it is to leave
 the monotonic clock alone, and deadlocks programs of several threads that fork.

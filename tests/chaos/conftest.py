@@ -1,4 +1,4 @@
-"""A disk whose power can be cut; what of chaos's faults this machine cannot make."""
+"""A disk whose power can be cut, and the faults that this machine cannot make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people ask of a farm in chaos: searches and comparisons, by the commands that they type."""
+"""The searches and comparisons that people ask of a farm in chaos, as typed commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disks of a farm's own: they can be filled, and they can lose what was not on them yet.
+"""Disks of a farm, which tests fill, or have lose unsynced data.
 
 With root and a loop device, the disk is a file system in a file. A power cut is then the kernel's
 own: EXT4_IOC_SHUTDOWN drops what no fsync and no write-back has brought to the device, as the tests

@@ -1,7 +1,6 @@
-"""A farm at work that is made to suffer: its processes, its disk, its network and its servers.
+"""A farm at work under faults: its processes, disk, network and servers.
 
-It does what it is told to and keeps its processes running, as a supervisor of a system does. It
-judges nothing.
+It keeps its processes running, as a system's supervisor does.
 """
 
 from __future__ import annotations

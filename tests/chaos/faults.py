@@ -1,4 +1,4 @@
-"""What a fault is: something that strikes a farm, and perhaps goes on for a while."""
+"""The interface of faults, which strike a farm at once or for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of a farm whatever was done to it; each violation is a line of text."""
+"""The invariants of a farm after any fault; each violation is a line of text."""
 
 from __future__ import annotations
 

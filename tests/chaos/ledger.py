@@ -1,4 +1,4 @@
-"""What struck a farm, how long it took to recover, what was violated: counted, and as a table."""
+"""The ledger of faults, recovery times and violations, as counts and as a table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kill either of two masters at random moments; print what followed, and what does not hold.
+"""Kill either of two masters at random moments and print the violated invariants.
 
 `python -m tests.chaos.masters --kills 200` runs searches one after the other until so many masters
-were killed. It ends with 1 when an answer is another one, or when anything contradicts itself.
+were killed. It ends with 1 when an answer is wrong, or when an invariant is violated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A network that loses packets: the kernel's own packet filter drops some of those of one port.
+"""A network that loses packets: the kernel's packet filter drops some of those of one port.
 
 `tc netem` loses packets too, and needs a kernel module that many virtual machines lack.
 """

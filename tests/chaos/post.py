@@ -1,4 +1,4 @@
-"""The mail server of a farm in chaos: it takes mails, refuses them, hangs up, or is away."""
+"""The mail server of a farm in chaos, which accepts mails, refuses them, hangs or is away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of chaos: a farm at work, faults in seeded order, and the question whether it held."""
+"""One run of chaos: a farm at work, faults in seeded order, and the check of invariants."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A farm with two masters on PostgreSQL, whose processes may be killed and come back by themselves.
-
-It keeps its processes running, as a supervisor of a system does, and judges nothing.
-"""
+"""A farm with two masters on PostgreSQL, whose processes are killed and restarted."""
 
 from __future__ import annotations
 

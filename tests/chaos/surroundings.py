@@ -1,4 +1,4 @@
-"""Faults of what a farm stands on: disk, clock, network, database, mail, git and its settings."""
+"""Faults of a farm's surroundings: disk, clock, network, database, mail, git, settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A history whose every change of level is known, cut into ranges that hold one each."""
+"""A history with known changes of level, cut into ranges with one change each."""
 
 from __future__ import annotations
 

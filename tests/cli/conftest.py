@@ -1,4 +1,4 @@
-"""What the tests of bench-bisect share: a farm, and the command in this process."""
+"""Fixtures of bench-bisect's tests: a farm, and the command in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The farms that the REST contract is tried on.
+"""The farms on which the REST contract is tested.
 
 The fake one; a real one on the replay testbed (with the end-to-end tests); and a farm that runs
 already, when BENCH_CONTRACT_FARM names its URL, with

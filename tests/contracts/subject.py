@@ -1,4 +1,4 @@
-"""What the REST contract needs to know of a farm that it is tried on, real or fake."""
+"""The interface of a farm, real or fake, on which the REST contract is tested."""
 
 from __future__ import annotations
 

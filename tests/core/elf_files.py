@@ -1,4 +1,4 @@
-"""Writes small ELF files for tests: sections with what is asked for, and nothing else."""
+"""Small ELF files for tests, with the sections that a test needs."""
 
 from __future__ import annotations
 

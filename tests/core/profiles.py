@@ -1,4 +1,4 @@
-"""Profiles for the tests: recorded ones, and small ones written as folded stacks."""
+"""Profiles for tests: recorded ones, and small ones written as folded stacks."""
 
 from __future__ import annotations
 

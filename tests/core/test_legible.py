@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from time import process_time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import buildbot_bench
 from buildbot_bench.core.legible import (
     MESSAGE_COLUMNS,
     display_width,
     long_line,
     one_line,
+    quoted,
     several_lines,
     shorten,
     spelled_out,
@@ -64,6 +68,39 @@ def test_what_was_made_legible_stays_as_it_is(form, text):
 def test_ordinary_text_is_left_alone(form, text):
     if display_width(text) <= 160:
         assert form(text) == text
+
+
+@given(strange | st.lists(strange), st.integers(1, 60))
+@example(reports.HOSTILE, 60)
+@example(NASTY, 60)
+def test_what_is_quoted_is_one_line_and_bounded(value, columns):
+    line = quoted(value, columns=columns)
+    assert line.isprintable()
+    assert display_width(line) <= columns + 2
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("main", "'main'"),
+        ("\0" * 64, "'<64 times U+0000>'"),
+        ("a\u202eb", "'a<U+202E>b'"),
+        ("\t\t", "'<U+0009><U+0009>'"),
+        ("x" * 99, f"'{'x' * 79}…'"),
+        ("it's", '"it\'s"'),
+        (7, "7"),
+        (["a"], "['a']"),
+    ],
+)
+def test_a_sentence_quotes_what_is_not_seen_by_its_name(value, shown):
+    assert quoted(value) == shown
+
+
+def test_each_sentence_quotes_by_the_same_rule():
+    package = Path(buildbot_bench.__file__).parent
+    texts = ((path, path.read_text(encoding="utf-8")) for path in package.rglob("*.py"))
+    others = r"""\bf"[^"\n]*\{(?!error!)[^{}"\n]*!r[:}]"""
+    assert [f"{path}: {found}" for path, text in texts for found in re.findall(others, text)] == []
 
 
 @given(strange, st.integers(1, 60))

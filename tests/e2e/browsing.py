@@ -1,4 +1,4 @@
-"""What the tests of our pages do in a browser, and what they look for there; it asserts nothing."""
+"""Steps and look-ups in a browser for the tests of our pages."""
 
 from __future__ import annotations
 

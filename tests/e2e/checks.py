@@ -1,4 +1,4 @@
-"""What must hold of a farm whatever was done to it, by its tables and the lab's own files."""
+"""Invariants of a farm after any test, by its tables and the lab's own files."""
 
 from __future__ import annotations
 

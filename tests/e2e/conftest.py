@@ -1,4 +1,4 @@
-"""Real farms for tests: each module shares one; a failed test shows the ends of its farm's logs."""
+"""Real farms for tests, one for each module, with their logs' ends when a test fails."""
 
 from __future__ import annotations
 

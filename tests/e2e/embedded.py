@@ -1,4 +1,4 @@
-"""Has a farm of tests be the one that is shipped, on the embedded testbed."""
+"""The shipped farm on the embedded testbed, as a farm of tests."""
 
 from __future__ import annotations
 

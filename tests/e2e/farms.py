@@ -1,4 +1,4 @@
-"""Makes real farms for tests, and leaves no process of theirs behind; it asks them nothing."""
+"""Real farms for tests, with all their processes ended afterwards."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Repositories and recordings that farms of tests are made of; it starts nothing."""
+"""Repositories and recordings from which farms of tests are made."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
-from buildbot_bench.demo.edited_history import Change, edited_commits
+from buildbot_bench.demo.embedded_history import SOURCES
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from buildbot_bench.demo.replay_history import make_replay_history
 from tests.e2e.replay_farm import History
+from tests.edits import Change, edited_commits
 
 
 def iflib_history(home: Path) -> History:
@@ -45,8 +45,7 @@ def edited_history(home: Path, first: int | Change, changes: Iterable[Change]) -
         if isinstance(first, Change)
         else Change(label=f"r{first}", author="alice", message="Import the embedded kernel")
     )
-    sources = resources.files("buildbot_bench.demo") / "kernel"
-    commits = list(edited_commits(sources, imported, list(changes)))
+    commits = list(edited_commits(SOURCES, imported, changes))
     return History(path=home / "src", shas=write_history(home / "src", commits))
 
 

@@ -1,4 +1,4 @@
-"""A farm whose commit messages and authors mean harm to the pages that show them."""
+"""A farm whose commit messages and authors attack the pages that show them."""
 
 from __future__ import annotations
 

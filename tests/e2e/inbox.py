@@ -1,4 +1,4 @@
-"""Where a farm's mails arrive: a real SMTP server, and what it took, read as a person reads it."""
+"""A farm's inbox: a real SMTP server, and its mails as a person reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes that measure a farm's jobs and those that follow them; it ends none."""
+"""The processes that measure or follow a farm's jobs."""
 
 from __future__ import annotations
 

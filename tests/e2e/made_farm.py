@@ -1,4 +1,4 @@
-"""A farm that `bench-farm init` made, started by what its units say."""
+"""A farm that `bench-farm init` made, started by the commands of its units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of boots that no lab did, for pages that show them; it asserts nothing."""
+"""Rows of boots that no lab did, for the pages that show them."""
 
 from __future__ import annotations
 

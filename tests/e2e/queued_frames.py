@@ -1,11 +1,10 @@
-"""Edits of the embedded kernel by which a share of its frames crosses a queue, and costs more."""
+"""Edits of the embedded kernel that make a share of its frames cross a queue."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.demo.edited_history import Edit
-from buildbot_bench.demo.embedded_commits import NETIF, SLOWDOWN
+from tests.edits import NETIF, SLOWDOWN, Edit
 
 BASE = 100  # of 1000 frames; a first one costs two system calls more, which is no part of a change
 INCLUDE = '#include "netif.h"\n'

@@ -1,4 +1,4 @@
-"""A real farm on the replay testbed that tests may kill, stop, ask and read; it asserts little.
+"""A real farm on the replay testbed, which tests kill, stop, query and read.
 
 Master, workers, database and git are real; only the lab's answers are recorded ones. What the
 farm did is read from its tables and from the lab's own files, not through the code under test.

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Change, Edit
 from tests.chromium import CHROMIUM, chromium
 from tests.e2e.browsing import NARROW, OVERHANG, keep
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.edits import Change, Edit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

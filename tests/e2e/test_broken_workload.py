@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Change, Edit
-from buildbot_bench.demo.embedded_commits import MAIN, SLOWDOWN
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.edits import MAIN, SLOWDOWN, Change, Edit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Change, Edit
-from buildbot_bench.demo.embedded_commits import CHANGES, README, SLOWDOWN
-from buildbot_bench.demo.embedded_history import IMPORT
+from buildbot_bench.demo.embedded_history import CHANGES
 from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.edits import README, SLOWDOWN, Change, Edit, edits_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -34,8 +33,14 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     """The farm of `make demo`, which is told of no path that it may ignore."""
     first, second, last = map(of_readme, OF_THE_README, WORDS)
     slow = Change(label=CULPRIT, author="heidi", message="netif: queue", edits=SLOWDOWN)
-    changes = [CHANGES[0], first, second, slow, last]
-    history = edited_history(tmp_path_factory.mktemp("history"), IMPORT, changes)
+    route = Change(
+        label=ROUTE,
+        author=CHANGES[0].author,
+        message=CHANGES[0].message,
+        edits=edits_of(CHANGES[0].patches[0]),
+    )
+    changes = [route, first, second, slow, last]
+    history = edited_history(tmp_path_factory.mktemp("history"), 311840, changes)
 
     def prepare(farm: ReplayFarm) -> None:
         embed(farm, ("    paths-ignore: ['**.md']", "    #"))

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Change, Edit
-from buildbot_bench.demo.embedded_commits import NETIF
 from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.inbox import Inbox, plain
 from tests.e2e.queued_frames import BASE, queue_edits, queued, share_at, unlucky_share
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.edits import NETIF, Change, Edit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from buildbot_bench.demo.embedded_commits import NETIF
 from buildbot_bench.demo.embedded_history import make_embedded_history
 from buildbot_bench.demo.farm import USER
 from tests.e2e.checks import steps_of
 from tests.e2e.embedded import embed
 from tests.e2e.queued_frames import BASE, queue_edits, share_at, unlucky_share
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
+from tests.edits import NETIF
 
 pytestmark = pytest.mark.e2e
 

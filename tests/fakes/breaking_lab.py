@@ -1,4 +1,4 @@
-"""Builders and a testbed that do what a truth says of each revision, for a branch that breaks."""
+"""Builders and a testbed that act by a given truth on each revision of a broken branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calculates in a thread of the test, with what really goes through the pipe."""
+"""Calculations in a thread of the test, with the bytes that a real pipe carries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process with a reactor that has functions calculated, as a master does: run as a program.
+"""A program with a reactor that has functions calculated, as a master does.
 
 `life DIRECTORY` prints what became of several calculations; `wait DIRECTORY` has one hang until it
 is ended itself; `freeze SECONDS` calculates while it forks git.

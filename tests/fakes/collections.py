@@ -1,4 +1,4 @@
-"""An HTTP server that shows what it is asked to, as a farm's REST interface does to anybody."""
+"""An HTTP server that serves given collections, as a farm's REST interface does."""
 
 from __future__ import annotations
 

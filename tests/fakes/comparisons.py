@@ -1,4 +1,4 @@
-"""A farm that also compares: each look at a comparison finds it a boot further on."""
+"""A farm with comparisons, each one boot further at each look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets a testbed's control image have been measured: one round a day, with a little noise."""
+"""Measured rounds of a testbed's control image: one a day, with a little noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buildbot's database pool without its threads, what is in a table, and made-up commits' hashes."""
+"""Buildbot's database pool without threads, contents of tables, and made-up hashes."""
 
 from __future__ import annotations
 

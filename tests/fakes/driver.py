@@ -1,4 +1,4 @@
-"""A driver whose boots go as a test says; it keeps the verbs that it was given."""
+"""A driver whose boots go as a test says, and which records its calls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A farm that runs nothing: Buildbot's REST manners and one rehearsed search, over real HTTP.
+"""A fake farm over real HTTP: Buildbot's REST manners and one rehearsed search.
 
-It answers what a master with the plugin answers: logins by cookie, JSON-RPC errors in Buildbot's
-shape, a search that gets on by one probe each time somebody looks. The contract suite
-holds it to the same tests as a real farm.
+The search gets on by one probe at each look, logins are by cookie, JSON-RPC errors have Buildbot's
+shape. The contract suite holds the fake farm to the same tests as a real one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Kernels that are booted as FreeBSD's are: they check what they were handed, and may forward.
-
-They forward by turning into a toy kernel.
-"""
+"""Kernels that boot as FreeBSD's do, check the loader's data, and may forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A farm that lived through one thing of each kind, the same things on every database.
+"""A farm with one event of each kind in its past, the same on every database.
 
 `WHOLE` is its workflow for make_farm: a control image, a gate, captures, artefacts that expire.
 """

@@ -1,4 +1,4 @@
-"""A farm whose testbed `apu` has a gate before it, and what is counted there."""
+"""A farm whose testbed `apu` has a gate, and the gate's counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small simulated farm for the judge's tests: the truth is known, the judge sees boots only."""
+"""A small simulated farm for the judge's tests, with a truth that the judge does not see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of the embedded testbed, compiled for a test: sound, slow or failing in a certain way."""
+"""Kernels of the embedded testbed, compiled for a test: sound, slow or failing."""
 
 from __future__ import annotations
 

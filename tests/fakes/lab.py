@@ -1,4 +1,4 @@
-"""A lab in a directory of its own, used as the lab worker uses it: through the real command."""
+"""A lab in a directory of its own, used through the lab worker's real command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a farm would tell of its lab: a testbed out of control, a week; all figures invented."""
+"""Invented facts of a farm's lab: a testbed out of control, and a week."""
 
 from __future__ import annotations
 

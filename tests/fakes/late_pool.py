@@ -1,4 +1,4 @@
-"""A database pool that answers late, and now and then a later question first."""
+"""A database pool that answers late, and at times a later query first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measurer for local searches that reads its values off the trees: nothing is run."""
+"""A measurer for local searches that reads values from the trees and runs nothing."""
 
 from __future__ import annotations
 

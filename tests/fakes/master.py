@@ -1,7 +1,7 @@
-"""As much of a Buildbot master as the broker needs: requests and who claims them, a clock, events.
+"""The part of a Buildbot master that the broker uses: requests, claims, a clock, events.
 
-Time stands still until somebody advances `reactor`; what is asked of the builders is written down
-in `requests` and never starts.
+Time stands still until a test advances `reactor`; requests to the builders are recorded in
+`requests` and never start.
 """
 
 from __future__ import annotations

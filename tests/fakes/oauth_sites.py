@@ -1,4 +1,4 @@
-"""GitHub and GitLab as far as a login needs them: OAuth 2's authorization code, over real HTTP.
+"""GitHub's and GitLab's logins (OAuth 2's authorization code), over real HTTP.
 
 Shapes: RFC 6749, section 4.1; GitHub answers for a token as a form, GitLab as JSON. A code is good
 once, for the client and the address of return that it was given for.

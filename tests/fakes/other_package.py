@@ -1,4 +1,4 @@
-"""A package that is not this one, as pip installs it: modules, and metadata with entry points."""
+"""Another package, as pip installs one: modules, and metadata with entry points."""
 
 from __future__ import annotations
 

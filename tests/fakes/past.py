@@ -1,4 +1,4 @@
-"""Lets a farm have lived through something: commits, images, measurements, searches.
+"""A farm's past: commits, images, measurements and searches.
 
 Revision rN is the commit at position N of the repository that the plugin's tests share.
 """

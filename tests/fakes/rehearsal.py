@@ -1,4 +1,4 @@
-"""The search that the fake farm plays, and its refusals; it needs no HTTP."""
+"""The search that the fake farm plays, and its refusals."""
 
 from __future__ import annotations
 

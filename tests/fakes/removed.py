@@ -1,4 +1,4 @@
-"""Ways in which bench.yml loses what the tables name: apu, its name, and what it measures."""
+"""Ways in which bench.yml loses names that the tables have: a testbed, or its workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A farm's REST face and its pages over HTTP, by Buildbot's own resources, without a master.
+"""A farm's REST interface and pages over HTTP, by Buildbot's resources, without a master.
 
 A client is known as `ann` and may do everything. Connections end with the test's reactor.
 """

@@ -1,4 +1,4 @@
-"""GitHub and Phabricator as far as a notice needs them, over real HTTP; what was said is kept.
+"""GitHub and Phabricator as notices use them, over real HTTP, with all notices recorded.
 
 Shapes: GitHub's REST API, "commit statuses" and "commit comments"; Phabricator's Conduit, whose
 parameters come as a form and whose errors come with HTTP 200.

@@ -1,6 +1,6 @@
-"""A transport for GIT_SSH_COMMAND: serves a local repository, and holds its bytes back on request.
+"""A transport for GIT_SSH_COMMAND that serves a local repository and delays its bytes.
 
-`python slow_ssh.py DIRECTORY HOST "git-upload-pack 'PATH'"`: what is in DIRECTORY says how.
+`python slow_ssh.py DIRECTORY HOST "git-upload-pack 'PATH'"`; files in DIRECTORY control it.
 
 * `hold`: the number of bytes after which it waits until the file is gone;
 * `trickle`: the number of bytes that it lets through in a tenth of a second;

@@ -1,4 +1,4 @@
-"""Mail servers on loopback that behave in each of the ways that a real one may."""
+"""Mail servers on loopback, one for each behaviour of real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one build step against a worker that is written down, with our farm behind it."""
+"""The run of one build step against a scripted worker, with our farm behind it."""
 
 from __future__ import annotations
 

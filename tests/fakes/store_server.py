@@ -1,4 +1,4 @@
-"""A server for artefacts, over real HTTP: it looks at who asks, and fails when it is asked to.
+"""A server for artefacts over real HTTP, which checks authorization and fails on request.
 
 With `s3_keys` it wants S3's signature, which it computes by itself as Amazon's "Signature
 Calculations for the Authorization Header: Transferring Payload in a Single Chunk" says.

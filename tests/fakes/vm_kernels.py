@@ -1,20 +1,19 @@
-"""Kernels for virtual machines, compiled for a test: of any commit, or failing in some way."""
+"""Kernels for virtual machines, compiled for a test: of any commit, or failing."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Edit, edited_commits
-from buildbot_bench.demo.vm_commits import CHANGES, IMPORT
+from buildbot_bench.demo.patched_history import patched_commits
+from buildbot_bench.demo.vm_history import CHANGES, IMPORT, SOURCES
+from tests.edits import Edit, edited
 
 PROGRAM = "qemu-system-x86_64"
-_SOURCES = resources.files("buildbot_bench.demo") / "vm_kernel"
 
 _FORWARD = "src/forward.c"
 
@@ -58,11 +57,9 @@ def build(directory: Path, files: dict[str, str], *settings: str) -> Path:
 def sources(label: str = IMPORT.label, edits: Sequence[Edit] = ()) -> dict[str, str]:
     """The files as a commit of the history has them, after edits of one's own."""
     files: dict[str, str] = {}
-    for commit in edited_commits(_SOURCES, IMPORT, CHANGES):
+    for commit in patched_commits(SOURCES, IMPORT, CHANGES):
         files.update(commit.files)
         if f"r{commit.svn}" == label:
             break
-    for edit in edits:
-        assert files[edit.path].count(edit.old) == 1, edit
-        files[edit.path] = files[edit.path].replace(edit.old, edit.new)
+    edited(files, edits)
     return files

@@ -16,6 +16,7 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.core.wire import Finished, Measured, format_event
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.verifying import verify
+from buildbot_bench.plugin.db.schema.columns import HostileText, JsonText
 
 KERNEL = b"a kernel"
 DIGEST = hashlib.sha256(KERNEL).hexdigest()
@@ -58,17 +59,23 @@ class WholeFarm:
     def kernel(self) -> Path:
         return self.place.master / "artefacts" / DIGEST[:2] / DIGEST
 
-    def change(self, *statements: str) -> None:
+    def change(self, *statements: str | sa.Insert) -> None:
         """Change rows as no release would: foreign keys are not looked at."""
         of_sqlite = self.engine.dialect.name == "sqlite"
         off = "PRAGMA foreign_keys = off" if of_sqlite else "SET session_replication_role = replica"
         on = "PRAGMA foreign_keys = on" if of_sqlite else "SET session_replication_role = origin"
         with self.engine.connect() as conn:
-            for statement in (off, *statements):
-                conn.execute(sa.text(statement))
+            for one in (off, *statements):
+                conn.execute(sa.text(one) if isinstance(one, str) else one)
                 conn.commit()
             conn.execute(sa.text(on))
             conn.commit()
+
+    def add(self, table: sa.Table, **values: object) -> None:
+        """Add row 77 of a table as no release would; of what is not told it holds anything."""
+        row = {column.name: _anything(column) for column in table.columns} | {"id": 77} | values
+        plain = sa.table(table.name, *(sa.column(name) for name in row))
+        self.change(sa.insert(plain).values(**row))
 
     def tell(self, *boots: Measured) -> None:
         """The lab's events of the job."""
@@ -87,6 +94,14 @@ class WholeFarm:
         verdict = verify(self.place, idle=idle, wait=lambda _: None)
         assert all(one.problem and one.next for one in verdict.violations)
         return [(one.check, one.row) for one in verdict.violations]
+
+
+def _anything(column: sa.Column[object]) -> object:
+    kinds = {JsonText: "{}", sa.Boolean: False, sa.LargeBinary: b"", HostileText: "77"}
+    if isinstance(column.type, sa.Enum):
+        return column.type.enums[0]
+    of_text = "77" if isinstance(column.type, sa.String) else 77
+    return None if column.nullable else kinds.get(type(column.type), of_text)
 
 
 def boot(ordinal: int, value: float = 0.0) -> Measured:

@@ -1,4 +1,4 @@
-"""`make fuzz`: every parser of hostile input, tried until its time is over.
+"""`make fuzz`: try every parser of hostile input for a given time.
 
 An input may be refused by an error of `core.errors`, and by nothing else; it takes little time.
 """

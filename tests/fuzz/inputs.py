@@ -1,4 +1,4 @@
-"""Inputs for a parser: well-formed ones that were damaged, and bytes of no sense at all."""
+"""Inputs for a parser: damaged well-formed ones, and random bytes."""
 
 from __future__ import annotations
 

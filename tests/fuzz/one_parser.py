@@ -1,4 +1,4 @@
-"""Tries one parser of `make fuzz` in a process of its own, which may die of an input.
+"""The trial of one parser of `make fuzz`, in a process that an input may kill.
 
 `python -m tests.fuzz.one_parser NAME SECONDS ENGINE`; __main__ starts it.
 """

@@ -1,4 +1,4 @@
-"""Well-formed inputs, small ones, from which those of `make fuzz` are made."""
+"""Small well-formed inputs, from which those of `make fuzz` are made."""
 
 from __future__ import annotations
 

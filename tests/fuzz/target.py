@@ -1,4 +1,4 @@
-"""What one target of `make fuzz` is: a parser, and how an input is put to it."""
+"""A target of `make fuzz`: a parser, and the way to pass it an input."""
 
 from __future__ import annotations
 

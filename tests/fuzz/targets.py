@@ -1,4 +1,4 @@
-"""The parsers that read what others write: commits, logs, patches, artefacts, files, arguments.
+"""The parsers of hostile input: commits, logs, patches, artefacts, files, arguments.
 
 A text arrives as its reader finds it: what is no UTF-8 is a lone surrogate, as in arguments, file
 names and JSON.

@@ -1,4 +1,4 @@
-"""What the tests of the lab share."""
+"""Fixtures of the lab's tests."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A farm on a real database and a real repository; only Buildbot's master is a stand-in."""
+"""A farm on a real database and a real repository, with a stand-in for Buildbot's master."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What plain words are: patterns that no text for readers has, and how long its sentences are.
-
-It reads no file: code, templates and documents bring their own texts.
-"""
+"""The rules of plain words: forbidden patterns, and the length of sentences."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The texts that the project shows: those of templates, of the pages' scripts, and of its code.
+"""The texts of the project: templates, scripts of the pages, code and docstrings.
 
-The docstrings are for those who read the code.
-
-A text comes with the place where it stands, and a value in it is a question mark.
+Each text comes with its place, and a value in it is a question mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tests share that boot virtual machines."""
+"""Fixtures of the tests that boot virtual machines."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.edited_history import Edit
-from buildbot_bench.demo.vm_commits import IMPORT
+from buildbot_bench.demo.vm_history import IMPORT
+from tests.edits import Edit
 from tests.fakes.vm_kernels import build, need_machine, sources
 
 Kernels = Callable[..., Path]

@@ -1,4 +1,4 @@
-"""Two to sixteen variants side by side, as a person asks for them: their order and the report."""
+"""Comparisons of two to sixteen variants: order of boots, verdict and report."""
 
 from buildbot_bench.core.ab_test.alike import no_op, same_as, why_one_image
 from buildbot_bench.core.ab_test.directory import (

@@ -1,4 +1,4 @@
-"""Which variants are one another again, and why a variant has one image; it builds nothing."""
+"""Variants whose kernels are identical, and the reason why a variant has a single image."""
 
 from __future__ import annotations
 

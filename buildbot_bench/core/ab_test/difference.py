@@ -1,16 +1,14 @@
-"""How far two sides of some images each differ, by the model of noise; it gives no verdict.
+"""The posterior of the difference between two sides of several images each.
 
-The model (`core.model.noise`, `core.model.image_luck`): of n boots an image shows the level x, with
-variance v = sigma_run²/n. Its density, were m the level of the side's code, is
+Under the model (`core.model.noise`, `core.model.image_luck`) an image of n boots shows the level x
+with variance v = sigma_run²/n. Around the level m of the side's code its density is
 
     f(x - m) = (1 - p) · N(0, sigma_build² + v) + p · [U(-W/2, W/2) * N(0, v)] + o(n)
 
-with o(n) for fewer than three boots, which may have gone wrong themselves. Given the noise, the
-posterior of m under a flat prior is the product of f over the side's images, and that of the
-difference is a convolution of the two sides' posteriors.
-
-The noise is averaged over (`noise_nodes`), each value weighted by its prior and by how likely it
-makes all images.
+with o(n) for images of fewer than three boots, which may be outliers. Given the noise, the
+posterior of m under a flat prior is the product of f over the side's images, and the posterior of
+the difference is a convolution of both sides'. It is averaged over the noise (`noise_nodes`), each
+value weighted by its prior and by the likelihood of all images.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A comparison as the result directories of the netbenches archive; it writes no file.
-
-One directory for each testbed; `published` says what lies in it.
-"""
+"""A comparison as result directories of the netbenches archive, one for each testbed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which boots of a comparison may stand beside each other: those of one epoch; it measures none."""
+"""The boots of a comparison's newest epoch, and a note on boots of other epochs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.words import count
 
 
@@ -51,4 +51,4 @@ def left_out(
 
 def epoch_name(epoch: str) -> str:
     """An epoch as a sentence names it."""
-    return f"epoch {one_line(epoch, columns=60)!r}" if epoch else "the epoch without a name"
+    return f"epoch {quoted(epoch)}" if epoch else "the epoch without a name"

@@ -1,9 +1,7 @@
-"""How many images of each variant a comparison boots, and how often; it needs no testbed.
+"""The numbers of images and boots that each variant of a comparison gets next.
 
-All begin with their first images. Then each new variant is held against the base; where the verdict
-is undecided, within the luck of layout, or denied by an image, both get what it needs (`needed`),
-but at a time no more than there is already, for what is needed is a guess until it is measured.
-So the looks lie at about 1, 2, 4, 8 … images, as `needed.sure_at` has it.
+The images of both sides at most double from one look at the data to the next: `needed.sure_at`
+assumes looks at about 1, 2, 4, 8 … images.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The gnuplot script of a result directory, which draws its graph anew; it runs no gnuplot.
-
-Boxes of medians with bars from the least to the most of the boots, a colour for each image, as the
-archive's graphs of comparisons are; the right axis is the same packet rate in a simple IMIX.
-"""
+"""The gnuplot script that draws the graph of a result directory."""
 
 from __future__ import annotations
 

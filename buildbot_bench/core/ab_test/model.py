@@ -1,7 +1,4 @@
-"""What a comparison came to, as values; it renders nothing.
-
-All text that comes from elsewhere has gone through `one_line`.
-"""
+"""The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variants may stand in one comparison, and what they may be called; it needs no revision."""
+"""Checks of the number, identities and labels of a comparison's variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.ab_test.schedule import MAX_VARIANTS, MIN_VARIANTS
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 
 MOST_LABEL = 60
 
@@ -48,7 +48,8 @@ def check_written(
         _check_label(variant, label, written)
         if label in given:
             raise UsageError(
-                f"{_shown(given[label])} and {_shown(variant)} are both to be called {label!r}",
+                f"{_shown(given[label])} and {_shown(variant)} are both to be called"
+                f" {quoted(label)}",
                 hint="give one of them another label",
             )
         given[label] = variant
@@ -57,12 +58,13 @@ def check_written(
 def _check_label(variant: str, label: str, written: Sequence[str]) -> None:
     if variant not in written:
         raise UsageError(
-            f"the label {label[:MOST_LABEL]!r} is for {_shown(variant)}, which is not compared",
+            f"the label {quoted(label, columns=MOST_LABEL)} is for {_shown(variant)}, which is"
+            " not compared",
             hint=f"label one of {', '.join(map(_shown, written)) or 'the new variants'}",
         )
     if not label or label != one_line(label, columns=MOST_LABEL):
         raise UsageError(
-            f"{label[:MOST_LABEL]!r} is no label for {_shown(variant)}",
+            f"{quoted(label, columns=MOST_LABEL)} is no label for {_shown(variant)}",
             hint=f"a label is one line of 1 to {MOST_LABEL} characters",
         )
 
@@ -80,7 +82,8 @@ def check_identities(variants: Sequence[Identity]) -> None:
                 raise UsageError(f"{both} are the same variant", hint="name each once")
             if one.label == other.label:
                 raise UsageError(
-                    f"{both} are both called {one.label!r}", hint="give one of them another label"
+                    f"{both} are both called {quoted(one.label)}",
+                    hint="give one of them another label",
                 )
 
 

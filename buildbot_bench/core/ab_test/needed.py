@@ -1,18 +1,17 @@
-"""How many images and boots separate a difference from luck, beforehand and on the way; no verdict.
+"""The numbers of images and boots that separate a difference from luck.
 
-Were no image far off, the difference of two sides of m images with n boots each would have the
-standard error
+Without far images, the difference of two sides of m images with n boots each has the standard error
 
     s(m) = sqrt(2/m · (sigma_build² + sigma_run²/n))
 
-and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is separated from
-nothing when d/s exceeds the quantile of `sure_at(m)`; what is read falls short of d in half of all
-comparisons, so FOUND_AT_FIRST of them are to be separated by the first images: the least m with
+and Student's t with nu = df_build + 2(m - 1) degrees of freedom. A difference d is significant when
+d/s exceeds the quantile of `sure_at(m)`. As estimates fall short of d in half of all comparisons,
+the first images are chosen to separate a share FOUND_AT_FIRST of them: the least m with
 
     d >= (t(sure_at(m); nu) + z(FOUND_AT_FIRST)) · s(m).
 
-Who may look again after more images has more chances to err. With looks at m, m/2, m/4 … images
-the errors of all, each allowed m/SURE_FROM of what the last one is, add up to twice the last one's.
+Repeated looks add up errors. With looks at m, m/2, m/4 … images, each allowed m/SURE_FROM of the
+last look's error, all looks together err at most twice as often as the last one.
 """
 
 from __future__ import annotations

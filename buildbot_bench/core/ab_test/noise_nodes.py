@@ -1,9 +1,8 @@
-"""What the noise of a comparison may be, as nodes with prior weights; it sees no boot.
+"""Quadrature nodes over the noise of a comparison, with their prior weights.
 
 The variances have scaled inverse chi-squared priors (A. Gelman et al., *Bayesian Data Analysis*,
-3rd ed. 2013, 2.6), the share of far images the Beta of `image_luck`, by Gauss-Jacobi quadrature.
-Where no history tells the build noise, it may be BUILD_WIDER times what is assumed, with
-probability WIDER_WEIGHT.
+3rd ed. 2013, 2.6), the share of far images has the Beta prior of `image_luck`, by Gauss-Jacobi
+quadrature. An assumed build noise is BUILD_WIDER times larger with probability WIDER_WEIGHT.
 """
 
 from __future__ import annotations

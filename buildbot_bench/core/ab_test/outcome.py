@@ -1,4 +1,4 @@
-"""A comparison's outcome in one line, for a list of them; it computes nothing."""
+"""A comparison's outcome in one line, for lists of comparisons."""
 
 from __future__ import annotations
 

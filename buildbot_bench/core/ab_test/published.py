@@ -1,4 +1,4 @@
-"""The files of a result directory as the netbenches archive has them; it draws and writes none.
+"""The files of a result directory in the format of the netbenches archive.
 
 README.md              what was compared on what, graph, table, ministat blocks
 gnuplot.data           index, median, minimum and maximum of each image and workload

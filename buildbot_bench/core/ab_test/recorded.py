@@ -1,7 +1,4 @@
-"""What a report says of boots that were recorded long ago and are dealt to it; it reads none.
-
-A driver that plays a recording says of each boot how it came by it, as the fact RECORDED_BOOTS.
-"""
+"""Notes on recorded boots that a driver replays in a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds each new variant against the base and says what it came to; it measures nothing."""
+"""The composition of a comparison's report from the boots of its variants."""
 
 from __future__ import annotations
 

@@ -1,18 +1,11 @@
-"""In which order the boots of two to sixteen variants alternate; it needs no kernel and no testbed.
+"""The order in which the boots of two to sixteen variants alternate.
 
-A pass boots each variant once; a round is a pass and the same pass backwards. So each variant
-stands in the middle of a round on average, and what drifts evenly in the lab, such as its
-temperature, falls on all alike. Two variants are booted A B B A A B B A …, three A B C C B A, then
-B C A A C B ….
-
-The passes are the rows of a Williams square, in which each variant follows each other one equally
-often: what a boot leaves behind for the next one favours none either. E. J. Williams, "Experimental
-designs balanced for the estimation of residual effects of treatments", Australian Journal of
-Scientific Research A 2 (1949).
-
-A variant's turns go to its first image until that has its boots, then to the further ones, which
-alternate there and back as well. The order is a function of what is measured already, so that a
-boot that was lost is made up for wherever it fell.
+A pass boots each variant once; a round is a pass and the same pass backwards, so that an even drift
+of the lab (temperature) falls on all variants alike: A B B A A B B A …, of three A B C C B A, then
+B C A A C B …. The passes are the rows of a Williams square, in which each variant follows each
+other one equally often, so that carry-over favours none (E. J. Williams, "Experimental designs
+balanced for the estimation of residual effects of treatments", Australian Journal of Scientific
+Research A 2, 1949).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is published of each variant, and in what the lab's facts of the variants differ."""
+"""Published boots of each variant, and the facts of the lab in which variants differ."""
 
 from __future__ import annotations
 

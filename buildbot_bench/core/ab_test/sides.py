@@ -1,4 +1,4 @@
-"""Holds two variants of a series against each other by their images; it asks for no boot."""
+"""The verdict on one variant against the base, for one series of a comparison."""
 
 from __future__ import annotations
 

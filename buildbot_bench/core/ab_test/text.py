@@ -1,4 +1,4 @@
-"""A comparison's report for a terminal and for a review's comment; it computes nothing."""
+"""A comparison's report as text for a terminal and as Markdown for a review comment."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Whether one side of a comparison is better or worse than the other beyond luck; it asks no lab.
+"""The verdict whether one side of a comparison is better or worse than the other beyond luck.
 
-A side is *worse* or *better* when the model (`difference`) is sure of the difference's sign (to
-`needed.sure_at`, or VERDICT_SURE where nobody can look again), what is seen is a change
-(min_effect), and, below BEYOND_LAYOUT, two images of each side stand for it and no majority of a
-side's images denies it. There is *no difference of N % or more* when the interval lies within
-±min_effect. Where Student's t says different and the model's interval holds nothing, it is *within
-the luck of layout*; all else is *undecided*.
+A side is *worse* or *better* when three things hold: the posterior (`difference`) is sure of the
+sign (`needed.sure_at`, or VERDICT_SURE for a final look), the estimate is a change (min_effect),
+and, below BEYOND_LAYOUT, two images of each side show it and no majority of a side's images denies
+it. There is *no difference of N % or more* when the interval lies within ±min_effect. A difference
+that only Student's t shows is *within the luck of layout*; all else is *undecided*.
 
-Student's t stands beside each verdict. Where one image of a side is all that can be made and no
-history tells the luck of layout, the verdict is Student's, and not separated from layout.
+Where a side can have one image alone and no history gives the build noise, the verdict is
+Student's, and not separated from layout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A comparison's verdict in a few words, for tables and mails; it decides nothing."""
+"""A comparison's verdict in a few words, for tables and mails."""
 
 from __future__ import annotations
 

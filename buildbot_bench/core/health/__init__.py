@@ -1,4 +1,4 @@
-"""Whether a testbed still measures what it did: a control chart of its control image."""
+"""The health of a testbed: control charts, recovery, and broken workloads."""
 
 from buildbot_bench.core.health.chart import chart, learn_spread
 from buildbot_bench.core.health.model import (

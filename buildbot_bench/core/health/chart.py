@@ -1,16 +1,15 @@
-"""Computes the control chart of a testbed from the rounds of its control image.
+"""The control chart of a testbed, computed from the rounds of its control image.
 
-The model: a round's ln(level) is that of the testbed plus noise of a known variance. Each round is
-compared with the mean of all good rounds before it, each weighed by its variance. What that gives,
+A round's ln(level) is the testbed's plus noise of a known variance. Each round is compared with the
+weighted mean of all good rounds before it, which gives the recursive residuals
 
     x = (level - mean before) / sqrt(variance + variance of the mean),
 
-are recursive residuals: independent, of mean 0 and variance 1 while nothing changes, although the
-level had to be learnt (R. L. Brown, J. Durbin, J. M. Evans, JRSS B 37, 1975; as a chart: C. P.
-Quesenberry, *SPC Q charts for start-up processes*, J. Quality Technology 23, 1991). The variance is
-itself an estimate, so x is taken for Student's t and turned into the normal score of the same
-probability. A leap is one far score; a drift shows in the scores' exponentially weighted moving
-average, whose asymptotic standard deviation is sqrt(weight / (2 - weight)).
+independent, of mean 0 and variance 1 while nothing changes (R. L. Brown, J. Durbin, J. M. Evans,
+JRSS B 37, 1975; as a chart: C. P. Quesenberry, *SPC Q charts for start-up processes*, J. Quality
+Technology 23, 1991). As the variance is estimated, x is Student's t and is turned into the normal
+score of the same probability. A leap is one far score; a drift shows in the exponentially weighted
+moving average of scores, with asymptotic standard deviation sqrt(weight / (2 - weight)).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a control chart is made of and what it says; it computes nothing."""
+"""The data model of control charts: rounds, spread, policy, points and signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a testbed that was out of control is believed again; it ends no quarantine itself."""
+"""The rule by which a testbed that was out of control counts as recovered."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Tells a workload that is broken from kernels that are, by what each did before; it boots nothing.
+"""The diagnosis of a broken workload, from kernels that passed it before and now fail alike.
 
-A kernel that a workload measured before, and that now fails as others do, did not change: its
-workload did, or what that needs. Two of those are no accident. The two ends of a search, or two
-variants of a comparison, stand for them where nothing was measured yet. Before a stretch of kernels
-that fail is believed, a kernel of good standing is booted again.
+A kernel that worked before and now fails has not changed, so its workload has. Two such kernels,
+the two ends of a search or two variants of a comparison are the evidence.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Incidents of a branch: breakages, steps that several series share, and how both of them end.
-
-All are functions of the evidence. One search stands for an incident.
-"""
+"""Incidents of a branch: breakages, steps that several series share, and their ends."""
 
 from buildbot_bench.core.incident.breakage import bracket, broken_tip, mended, plan_breakage
 from buildbot_bench.core.incident.confirmation import (

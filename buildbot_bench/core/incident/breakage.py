@@ -1,10 +1,9 @@
-"""The bisection of a breakage on two-valued evidence, and what begins and ends one; it tries none.
+"""The bisection of a breakage on evidence of two values (works, broken), and its end.
 
-A revision works when any trial of it worked, for none works by accident; it is broken when some
-trial failed and none worked. The newest breakage of the range is looked for: it lies after the
-newest revision that works, and up to the first broken one after that. The middle of the two is
-tried next, which takes ceil(log2 n) trials (D. E. Knuth, *The Art of Computer Programming* 3,
-6.2.1), and a handful for proof. What has the kernel of the commit before it shares its outcome.
+A revision works when any trial of it worked, since none works by accident; it is broken when some
+trial failed and none worked. The newest breakage lies after the newest working revision, up to the
+first broken one after that; trials halve this range in ceil(log2 n) steps (D. E. Knuth, *The Art of
+Computer Programming* 3, 6.2.1). Equal kernels share their outcome.
 """
 
 from __future__ import annotations

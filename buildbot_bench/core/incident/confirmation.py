@@ -1,13 +1,12 @@
-"""Whether a step that was found on one series is on another: boots of both its sides decide.
+"""The verdict whether a step found on one series exists on another series too.
 
-The step is *confirmed* when it is surely of the claimed direction, also if the build noise is
-wider than is given, and at least half of what is relevant, and Student's t of the boots alone
-says so, too; *denied* when it is less than that half,
-and surely not relevant. What is sure allows for all LOOKS at the data by Bonferroni's bound.
+The step is *confirmed* when it surely has the claimed direction (under the wider build noise too)
+and at least half the relevant size, and Student's t of the boots agrees; *denied* when it is
+smaller than that half and surely not relevant. Probabilities are corrected for the number of looks
+(LOOKS) by Bonferroni.
 
-Where luck with layout may do as much (below BEYOND_LAYOUT), both sides stand on two images each;
-where these contradict each other a third decides, and the one that stands alone is passed over.
-Images of which no majority shows the step (core.model.image_votes) confirm nothing.
+Below BEYOND_LAYOUT both sides need two images each; a third decides between two that disagree, and
+a step that no majority of images shows (core.model.image_votes) is not confirmed.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""The step between two sides of some images each: its size, and how well boots show it.
+"""The posterior of the step between two sides of several images each.
 
 With x the mean logarithm of a side, over images i of n_i boots each,
 
     delta = x_new - x_old,   var = sum over sides of 1 / sum_i 1 / (sigma_build² + s² / n_i),
 
-where s² and sigma_build² join what is at hand with what is known of the series, which counts as
-DF_KNOWN and DF_KNOWN_BUILD more degrees of freedom (the conjugate prior of a variance: A. Gelman
-et al., *Bayesian Data Analysis*, 3rd ed. 2013, 2.6). delta is then Student's t, with
-Satterthwaite's degrees of freedom.
-
-The build noise that is given may be too little. As in a search (core.search.noise_model), it is the
-wider one with probability WIDER_WEIGHT before any image is seen; how far the images at hand lie
-apart then weighs the two, and the step is an average over both. It decides nothing.
+where s² and sigma_build² pool the data with the series' known noise, which counts as DF_KNOWN and
+DF_KNOWN_BUILD degrees of freedom (the conjugate prior of a variance: A. Gelman et al., *Bayesian
+Data Analysis*, 3rd ed. 2013, 2.6). delta is Student's t with Satterthwaite's degrees of freedom,
+averaged over the given build noise and a wider one (prior WIDER_WEIGHT), weighed by the spread of
+the images.
 """
 
 from __future__ import annotations

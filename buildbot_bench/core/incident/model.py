@@ -1,7 +1,4 @@
-"""What is known of a branch that stopped building or booting, and the answer; it decides nothing.
-
-Positions are integers in first-parent order. Those of a range are 0..n, as in core.search.
-"""
+"""The data model of breakages over positions 0..n: trials, evidence, policy and answers."""
 
 from __future__ import annotations
 

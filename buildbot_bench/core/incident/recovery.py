@@ -1,4 +1,4 @@
-"""Whether the level that a regression took came back; it reads no history and sends nothing."""
+"""The check whether a metric is back at its level before a regression."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which alarms may have one cause: related series, one direction, ranges that overlap.
+"""The rule for alarms that may share a cause: related series, one direction, common range.
 
-Two series are related when they measure the same kernels: other workloads of one testbed, and
-other testbeds of the same branch and configuration. That they have one cause is only presumed
-here; boots of both sides of the step confirm or deny it.
+Related series measure the same kernels: other workloads of one testbed, and other testbeds of the
+same branch and configuration.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""On which of several series an incident is searched: where a second of the lab says most.
+"""The information in bits per second of lab time that each series of an incident offers.
 
-A boot of a commit says on which side of the step it lies. With both levels known, that is one bit
-sent over a channel with Gaussian noise, whose two inputs are d = effect / noise apart. Its
-capacity (T. M. Cover and J. A. Thomas, *Elements of Information Theory*, 2nd ed. 2006, ch. 9, for
-two inputs) is
+A boot of a commit says on which side of the step the commit lies: one bit over a Gaussian channel
+whose two inputs are d = effect / noise apart, of capacity (T. M. Cover and J. A. Thomas, *Elements
+of Information Theory*, 2nd ed. 2006, ch. 9, for two inputs)
 
     C(d) = 1 - E[log2(1 + exp(-d·(d/2 + Z)))],  Z ~ N(0, 1),
 
-0 for d = 0, .5 bits for d = 2.1, one bit for a step that no noise hides. Divided by what a boot
-and a run take it is the score of a series. Builds count for nothing: all series boot the same
-images.
+0 for d = 0, .5 bits for d = 2.1. The score is C(d) divided by the time of a boot and a run; builds
+are shared by all series.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a new sample means that the code changed; it measures, stores and mails nothing."""
+"""The judge, which decides whether a new sample shows a change of the code."""
 
 from buildbot_bench.core.judge.by_history import judge_by_history, noise_by_marks
 from buildbot_bench.core.judge.decide import judge

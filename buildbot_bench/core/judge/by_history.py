@@ -1,4 +1,4 @@
-"""Judges a sample by its history: what noise that teaches, with its marks, and the verdict."""
+"""The verdict on a sample by the noise of its history, with the noise that people marked."""
 
 from __future__ import annotations
 

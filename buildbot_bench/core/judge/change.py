@@ -1,20 +1,17 @@
-"""How strongly a row of image levels speaks for one change of level; it decides nothing.
+"""The Bayes factor (an e-value) of one change of level in a row of images.
 
-Model (see core.model): the level of an image is that of its code plus build noise plus the mean
-of its boots' noise, so it weighs w = 1 / (sigma_build² + sigma_run²/boots). For each place where
-the code may have changed, D is the weighted mean after it minus that before it, V = 1/W_after +
-1/W_before its variance, z = D/√V.
-
-The evidence for a change there is the Bayes factor of "D has a further variance tau²" against
-"D is noise", with the noise's scale known to nu degrees of freedom (M. Gönen et al., *The
-Bayesian two-sample t test*, The American Statistician 59, 2005), averaged over a small, a usual
-and a large tau. With g = tau²/V:
+An image's level is that of its code plus build noise plus the mean of its boots' noise
+(core.model), so its weight is w = 1 / (sigma_build² + sigma_run²/boots). For each place of a
+change, D is the weighted mean after it minus that before it, V = 1/W_after + 1/W_before its
+variance, z = D/√V. The Bayes factor of "D has a further variance tau²" against "D is noise", with
+the noise's scale known to nu degrees of freedom (M. Gönen et al., *The Bayesian two-sample t test*,
+The American Statistician 59, 2005), is, with g = tau²/V,
 
     B = (1+g)^-½ · [(1 + z²/nu) / (1 + z²/(nu·(1+g)))]^((nu+1)/2)
 
-As its mean is 1 when nothing changed, after any number of looks, it is an e-value. The sum over
-all places is the Shiryaev-Roberts statistic; one that is compared with A at every commit
-alarms falsely at most once in A commits (J. Shin, A. Ramdas, A. Rinaldo, *E-detectors*, 2023).
+averaged over a small, a usual and a large tau. Its mean is 1 when nothing changed, so it is an
+e-value. The sum over all places is the Shiryaev-Roberts statistic: compared with A at every commit
+it alarms falsely at most once in A commits (J. Shin, A. Ramdas, A. Rinaldo, *E-detectors*, 2023).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""From evidence to verdict: nothing, a suspicion with what to measure, an alarm, or unfit.
-
-The judge keeps no state. Called again when boots arrive, it sees what it asked for among the
-evidence and goes on from there.
-"""
+"""The judge's verdict on a new sample: nothing, a suspicion, an alarm, or unfit."""
 
 from __future__ import annotations
 
@@ -31,6 +27,7 @@ from buildbot_bench.core.judge.model import (
 )
 from buildbot_bench.core.judge.rounds import LAST_ROUND, is_denied, is_proven, next_round
 from buildbot_bench.core.judge.segment import is_return, segment_of, typical_newest
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs, usable_effect
@@ -222,8 +219,8 @@ def _unfit(
     if older and not any(sample.position < new.position for sample in samples):
         last = max(older, key=lambda sample: sample.position)
         return (
-            f"the {item.place} changed since {last.label} (epoch {last.epoch!r}, now "
-            f"{new.epoch!r}): measure the predecessor again"
+            f"the {item.place} changed since {last.label} (epoch {quoted(last.epoch)}, now "
+            f"{quoted(new.epoch)}): measure the predecessor again"
         )
     return ""
 

@@ -1,7 +1,4 @@
-"""The strongest change of level in a segment of history, and what fresh boots say of it.
-
-It weighs; what to do about it is decided in `decide`.
-"""
+"""The strongest change of level in a segment of history, weighed against fresh boots."""
 
 from __future__ import annotations
 

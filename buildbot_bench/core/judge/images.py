@@ -1,4 +1,4 @@
-"""Samples as the judge sees them: one level per image, and which boots are fresh."""
+"""Samples as the judge uses them: one level for each image, and its fresh boots."""
 
 from __future__ import annotations
 

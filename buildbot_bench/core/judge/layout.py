@@ -1,8 +1,7 @@
-"""Whether what an image shows is its layout: luck with alignment and caches, not the code.
+"""The decision whether a change is luck with the layout of an image.
 
-Another image of the same revision has the same code in another order. (T. Mytkowicz et al.,
-*Producing Wrong Data Without Doing Anything Obviously Wrong!*, ASPLOS 2009, measured how much the
-order of linking does.)
+T. Mytkowicz et al., *Producing Wrong Data Without Doing Anything Obviously Wrong!*, ASPLOS 2009,
+measured how much the order of linking does.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What people said of changes of level, as far as it bears on the judge; it learns no noise.
-
-A change that was *expected* begins a new level: what lies before it is compared with nothing behind
-it. One that was *noise* parts two stretches of one level: to stand on either of them is no change,
-and the step between them is a draw of the noise (core.model.marked).
-"""
+"""Changes that people marked as expected or as noise, as the judge takes them into account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the judge is given and what it answers; the thinking is elsewhere."""
+"""The judge's policy, verdicts and settled changes as frozen dataclasses."""
 
 from __future__ import annotations
 

@@ -1,20 +1,17 @@
-"""What is still to be measured before a change can be believed, and when it can.
+"""The rounds of boots that a change needs before an alarm, and the proof of an alarm.
 
 Each round has a fixed goal, so that they end:
 
-1. up to 3 boots of the new image: was the first an outlier? (If more boots could tell at all.)
-2. while build noise, or luck (see `votes`), could explain what is seen: a further image of the new
-   revision, at most 5, unless two of them deny it; as few boots of it as tell the levels apart.
-   Where the old side's images could be the lucky ones: a further image of the anchor;
-3. fresh boots of the anchor and of the new revision, side by side, so many as show the change
+1. up to 3 boots of the new image, in case the first is an outlier;
+2. while build noise or luck (see `votes`) could explain the change: a further image of the new
+   revision, at most 5, unless two of them deny it, or a further image of the anchor;
+3. fresh boots of the anchor and of the new revision, side by side, as many as show the change
    (`boots_needed`);
-4. `fresh` boots of each side, then twice as many, if that left it open.
+4. `fresh` boots of each side, then twice as many, while undecided.
 
-They end when fresh boots of both sides are sure to deny what history says.
-
-An alarm needs evidence that only one judgement in `evidence_needed` reaches by chance, luck with
-images on either side to be as rare (they share the false alarms: _WAYS_TO_ERR), and fresh boots of
-both sides that show the change again.
+They end early when fresh boots of both sides surely deny the change. An alarm needs evidence that
+only one judgement in `evidence_needed` reaches by chance, luck with images as rare (both share the
+false alarms: _WAYS_TO_ERR), and fresh boots of both sides that show the change again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Which images the newest are compared with: those since the level last changed, without far ones.
-
-What was settled comes from the tables: an alarm, or a change that fresh boots denied, after which
-the lab stands elsewhere. A change of long ago that nobody judged, as in an imported history, begins
-a level too. An old image that lies far off by luck (core.model.image_luck), where its neighbours or
-other images of its revision say so, tells nothing of the level.
-"""
+"""The images at the current level of a series, with which the newest images are compared."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Whether luck with images explains a change: how many images of each side show it, or deny it.
+"""Votes of images on a change, and the odds of luck with images against the change.
 
-The model (core.model.image_luck): an image lies far off its code's level with the probability p,
-independent of others. If nothing changed, each image of a side that shows the change is far, in the
-same direction; if it did, each that denies it is. Of m images that show and d that deny, luck is
+An image lies far off its code's level with probability p, independent of others
+(core.model.image_luck). Without a change, each image of a side that shows it is far; with it, each
+image that denies it is. With m images for and d against the change, luck is
 
     E[p^(m - d)],    p ~ Beta(a, w - a)     =  a(a + 1)…(a + m - d - 1) / [w(w + 1)…(w + m - d - 1)]
 
-times as likely as the change. Far images of one testbed may have one cause, so that they agree in
-size gives no credit. A change of BEYOND_LAYOUT or more is no luck.
+times as likely as the change. Agreement of far images in size gives no credit: they may have one
+cause. A change of BEYOND_LAYOUT or more is no luck.
 """
 
 from __future__ import annotations

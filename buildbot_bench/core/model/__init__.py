@@ -1,4 +1,4 @@
-"""How much a testbed and workload vary by themselves, learnt from history."""
+"""The noise model of a testbed and workload, learnt from history."""
 
 from buildbot_bench.core.model.image_luck import FarShare, far_density
 from buildbot_bench.core.model.images import spread_of_images

@@ -1,4 +1,4 @@
-"""What each constant of `constants` means: its unit, and where its value comes from."""
+"""The meaning, unit and source of each constant in `constants`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The constants of the model; units and sources stand in `constant_sources`; it computes nothing.
+"""The constants of the noise model; `constant_sources` has their units and sources.
 
-What is learnt from a testbed's own history replaces them (`learn`). Code reads them as attributes
-of this module, so that `make bench` can halve and double one and print how far the results move.
+Code reads them as attributes of this module, so that `make bench` can halve and double one and
+print how far the results move.
 """
 
 from __future__ import annotations

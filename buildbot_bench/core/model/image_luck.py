@@ -1,25 +1,22 @@
-"""How far an image lies from its code's level by luck of layout, and how often far; no verdicts.
+"""Luck with layout: how far an image lies from its code's level, and how often it lies far.
 
-The model: the ln(level) of an image is that of its code plus b, a contaminated normal (J. W. Tukey,
-*A survey of sampling from contaminated distributions*, 1960):
+The ln(level) of an image is that of its code plus b, a contaminated normal (J. W. Tukey, *A survey
+of sampling from contaminated distributions*, 1960):
 
     b ~ (1 - p) · N(0, sigma_build²) + p · U(-W/2, W/2)        W = FAR_SPAN
     p ~ Beta(p0·w, (1 - p0)·w)                   p0 = FAR_SHARE, w = TESTBED_FAR_WEIGHT
 
-Half of p0 lies below the others; in a testbed's own history each side is counted by itself.
-
-Of an image that lies d from what its code shows elsewhere, with variance v and t the density of
-Student's t of so many degrees of freedom as sigma_build has, the probability to be far is
+Half of p0 lies below the others; in a testbed's own history each side is counted by itself. An
+image that lies d from its code's level elsewhere, with variance v and t the density of Student's t
+with sigma_build's degrees of freedom, is far with probability
 
     P = p/W / [p/W + (1 - p) · t(d/√v)/√v + o(n)]
 
-where o(n) = n · OUTLIER_SHARE / OUTLIER_SPAN for n < 3 boots, which may have gone wrong themselves,
-and 0 for more. The posterior of p counts each image with its P (expectation and maximization: A. P.
-Dempster, N. M. Laird, D. B. Rubin, JRSS B 39, 1977): Beta(p0·w + ΣP, (1 - p0)·w + Σ(1 - P)).
-
-What the code shows elsewhere are other images of the position, and the positions before and after;
-d is the least of the distances. A change of the code agrees with what comes after it, and an image
-that nothing follows is not counted.
+where o(n) = n · OUTLIER_SHARE / OUTLIER_SPAN for n < 3 boots, which may be outliers, and 0 for
+more. The posterior of p counts each image with its P (expectation and maximization: A. P. Dempster,
+N. M. Laird, D. B. Rubin, JRSS B 39, 1977): Beta(p0·w + ΣP, (1 - p0)·w + Σ(1 - P)). d is the least
+distance to other images of the position and to the positions before and after; an image that
+nothing follows is left out, since a change of code agrees only with later images.
 """
 
 from __future__ import annotations

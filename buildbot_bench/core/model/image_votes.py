@@ -1,9 +1,8 @@
-"""Which images of one side show a step, and which deny it; it asks for no boot.
+"""Votes of one side's images on a step: images that show the step, images that deny it.
 
-An image denies the step when it lies beyond the middle between the two levels, by more than DENIES
-of its standard errors; it shows the step when it does not lie beyond the middle at all. What lies
-between says nothing. A majority decides: a step that as many images of a side deny as show it is
-not believed, and one that fewer than IMAGES_THAT_SHOW show may be luck with layout.
+An image denies the step when it lies beyond the middle between the two levels by more than DENIES
+of its standard errors, and shows it when it does not lie beyond the middle. A step needs a majority
+on each side; one that fewer than IMAGES_THAT_SHOW show may be luck with layout.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How far images of one revision lie apart, where several were measured; it judges no change.
+"""The spread between images of one revision, where several images were measured.
 
 The spread of a position's m images is s² = Σ(level - mean)²/(m - 1). It counts where it is plainly
-larger than what build noise and boots explain together; of several such positions the widest
-counts, so that other relinked kernels that agree do not dilute one that is far off.
+larger than build noise and boots explain; of several positions the widest counts, so that relinked
+kernels that agree do not dilute a far one.
 """
 
 from __future__ import annotations

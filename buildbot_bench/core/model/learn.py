@@ -1,13 +1,12 @@
-"""Learns the noise of a testbed and workload from its samples; it judges no change.
+"""Estimates of the noise of a testbed and workload from its samples.
 
-The estimates are those of `spread`, pulled to the prior's sigma0 in logarithms, as w observations
-of it would: with s known to nu degrees of freedom,
+The estimates of `spread` are shrunk to the prior's sigma0 in logarithms, as by w observations: with
+s known to nu degrees of freedom,
 
     ln sigma = (nu · ln s + w · ln sigma0) / (nu + w)
 
-(a conjugate prior of ln sigma with a normal likelihood; the variance of ln s is 1/(2·nu)). It is
-then known to nu + PRIOR_DF degrees of freedom. The share of far images is `image_luck`'s; those
-images teach nothing of the build noise.
+(a conjugate prior of ln sigma with a normal likelihood; the variance of ln s is 1/(2·nu)), known to
+nu + PRIOR_DF degrees of freedom. Far images (`image_luck`) are left out of the build noise.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""How much noise grows by steps that a person says are noise; it learns none from unmarked ones.
+"""The noise of a series, widened by steps that a person marked as noise.
 
-What neighbouring images differ by tells the build noise, and a change of level is an outlier among
-these differences, of which Huber's scale takes little notice (see `spread`). A step that was marked
-as noise is no outlier: with d the difference of the levels next to it, over n1 and n2 boots,
+Differences of neighbouring images give the build noise; Huber's scale (`spread`) takes a change of
+level for an outlier. A step marked as noise is none: with d the difference of the levels next to
+it, over n1 and n2 boots,
 
     e = max(d² - sigma_run²·(1/n1 + 1/n2), 0) / 2
 
-is one more estimate of sigma_build², of one degree of freedom. Pooled with the nu that stand behind
-what was learnt, k of them give
+is an estimate of sigma_build² with one degree of freedom. k of them, pooled with the learnt noise,
+give
 
     sigma² = (nu·sigma_build² + e1 + ... + ek) / (nu + k),
 
-or sigma_build² if that is more: nobody marks noise to have it taken for less. The degrees of
-freedom stay what they were, since the marks were chosen for their size.
+or sigma_build² if that is more. The degrees of freedom stay, since marks are chosen for their size.
 """
 
 from __future__ import annotations

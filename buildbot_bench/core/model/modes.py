@@ -1,13 +1,13 @@
-"""Whether boots fall into two modes, drawn anew at each boot; it does not depend on builds.
+"""The detection of two modes between which boots of one image alternate at random.
 
-The model: e(boot) ~ (1 - q)·N(0, s²) + q·N(delta, s²), with delta far beyond s. An image shows it
-whose boots, in order, part at their largest gap into two sides of two boots or more, with
+The model is e(boot) ~ (1 - q)·N(0, s²) + q·N(delta, s²), with delta far beyond s. An image shows
+two modes when the largest gap between its sorted boots leaves two boots or more on each side, and
 
     mean(high) - mean(low) > max(MODES_APART · s, LEAST_MODES),     s² the sides' pooled variance
 
-(the cut of least variance: N. Otsu, IEEE Trans. Systems, Man and Cybernetics 9, 1979, for two
-clusters far apart the largest gap). A testbed has two modes when IMAGES_WITH_MODES of its images
-with boots enough show them; delta is the median of the gaps.
+(the cut of least variance: N. Otsu, IEEE Trans. Systems, Man and Cybernetics 9, 1979). A testbed
+has two modes when IMAGES_WITH_MODES of its images with enough boots show them; delta is the median
+of the gaps.
 """
 
 from __future__ import annotations

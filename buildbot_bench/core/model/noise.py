@@ -1,6 +1,6 @@
-"""What is known of the noise of a testbed and workload; it is learnt elsewhere.
+"""The noise of a testbed and workload, and the prior of an unseen testbed.
 
-The model: ln(value) = level + b(image) + e(boot), with e ~ N(0, sigma_run²) and, for most images,
+The model is ln(value) = level + b(image) + e(boot), with e ~ N(0, sigma_run²) and, for most images,
 b ~ N(0, sigma_build²); a share `far_share` of the images lies far off (see `image_luck`). In
 logarithms a spread is a fraction of the level, for any unit.
 """

@@ -1,11 +1,11 @@
-"""The spread of boots and of builds, from differences in which the level drops out.
+"""Robust estimates of run noise and build noise from differences of boots and images.
 
 - sigma_run from all pairs of boots of one image: ln y1 - ln y2 has variance 2·sigma_run².
 - sigma_build from images next to each other in history (or of one position): the difference of
   their levels over n1 and n2 boots has variance 2·sigma_build² + sigma_run²·(1/n1 + 1/n2).
 
-A boot that went wrong, or a commit that changed the level, is an outlier among these differences.
-The scale is therefore Huber's: P. J. Huber, *Robust Statistics* (1981), 5.2, "proposal 2".
+Outliers among these differences are boots that went wrong and changes of level. The scale is
+therefore Huber's: P. J. Huber, *Robust Statistics* (1981), 5.2, "proposal 2".
 """
 
 from __future__ import annotations

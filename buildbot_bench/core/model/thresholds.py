@@ -1,10 +1,9 @@
-"""Every threshold that follows from min_effect: what it is of it, and why; it decides nothing.
+"""The thresholds that follow from `min_effect`.
 
-`min_effect`, a fraction of the old level, is the smallest change that somebody wants to hear of. A
-change of just that size is seen as somewhat less as often as somewhat more, so what must not miss
-it looks lower, and what calls a change by that name looks at min_effect itself.
+`min_effect`, a fraction of the old level, is the smallest change worth a report. A change of that
+size is measured as smaller half of the time, so thresholds that must not miss it are lower.
 
-| threshold | of min_effect (m) | who |
+| threshold | of min_effect (m) | used by |
 |---|---|---|
 | relevant | ¾ · min(m, claim) | the search: steps it does not let pass |
 | sought | .9 · m; with a claim max(relevant, ½ · claim) | the search: what must differ |

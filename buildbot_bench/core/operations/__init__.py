@@ -1,4 +1,4 @@
-"""What must hold of a farm, and how well it is: records in, violations and findings out."""
+"""Invariants of a farm's records, and findings on the health of a farm."""
 
 from buildbot_bench.core.operations.boots import (
     check_job,
@@ -25,6 +25,7 @@ from buildbot_bench.core.operations.records import (
     BuildRequest,
     DanglingReference,
     FarmProcess,
+    Gap,
     ImageFacts,
     JobOwner,
     LabJob,
@@ -32,6 +33,9 @@ from buildbot_bench.core.operations.records import (
     Moment,
     ProbeFacts,
     SearchFacts,
+    UnreadableValue,
+    UntoldFacts,
+    WrongDigest,
 )
 from buildbot_bench.core.operations.results import (
     check_artefacts,
@@ -39,7 +43,9 @@ from buildbot_bench.core.operations.results import (
     check_messages,
     check_references,
     check_search,
+    check_untold,
 )
+from buildbot_bench.core.operations.values import check_digests, check_sequences, check_values
 from buildbot_bench.core.operations.violations import Violation
 
 __all__ = [
@@ -50,6 +56,7 @@ __all__ = [
     "DanglingReference",
     "Disk",
     "FarmProcess",
+    "Gap",
     "HealthFinding",
     "Held",
     "ImageFacts",
@@ -64,9 +71,13 @@ __all__ = [
     "Severity",
     "Skew",
     "StuckMessage",
+    "UnreadableValue",
+    "UntoldFacts",
     "Violation",
     "WorkerCondition",
+    "WrongDigest",
     "check_artefacts",
+    "check_digests",
     "check_image",
     "check_job",
     "check_messages",
@@ -74,6 +85,9 @@ __all__ = [
     "check_process",
     "check_references",
     "check_search",
+    "check_sequences",
     "check_tokens",
+    "check_untold",
+    "check_values",
     "findings",
 ]

@@ -1,4 +1,4 @@
-"""Boots, the probes that asked for them and the lab's jobs: what must hold; it reads nothing."""
+"""Invariants of boots, probes, jobs of the lab and processes of the farm."""
 
 from __future__ import annotations
 

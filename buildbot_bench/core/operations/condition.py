@@ -1,10 +1,12 @@
-"""How well a farm is: what was read of it in, findings with the next thing to do out."""
+"""Findings on the health of a farm, each with the next thing to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+from buildbot_bench.core.legible import quoted
 
 # A build's archive, its upload and the object tree of one kernel take about as much.
 LEAST_FREE_BYTES = 1024**3
@@ -161,13 +163,13 @@ def _masters(condition: Condition) -> Iterator[HealthFinding]:
         if not one.alive:
             yield _warning(
                 "masters",
-                f"master {one.name!r} has gone; the others go on",
+                f"master {quoted(one.name)} has gone; the others go on",
                 "start it, or read its log for why it ends",
             )
         elif one.trouble:
             yield _error(
                 "masters",
-                f"master {one.name!r}: {one.trouble}",
+                f"master {quoted(one.name)}: {one.trouble}",
                 "start crossbar, and see that the master reaches it:"
                 " docs/how-to/several-masters.md",
             )
@@ -204,13 +206,13 @@ def _workers(condition: Condition) -> Iterator[HealthFinding]:
         if not worker.connected:
             yield _error(
                 "workers",
-                f"worker {worker.name!r} is not connected",
+                f"worker {quoted(worker.name)} is not connected",
                 "start it; its twistd.log says why it does not get in",
             )
         elif worker.version and _series(worker.version) != _series(condition.buildbot):
             yield _warning(
                 "workers",
-                f"worker {worker.name!r} has Buildbot {worker.version},"
+                f"worker {quoted(worker.name)} has Buildbot {worker.version},"
                 f" the master {condition.buildbot}",
                 "install the same release of buildbot-bench on both",
             )

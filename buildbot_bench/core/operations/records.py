@@ -1,7 +1,4 @@
-"""What a farm's tables and directories say, as far as invariants are about it; it judges nothing.
-
-Times are seconds since the epoch.
-"""
+"""Records of a farm's tables and directories for invariants; times are seconds since the epoch."""
 
 from __future__ import annotations
 
@@ -18,11 +15,13 @@ class Moment:
     """When the farm was looked at. `idle`: nothing may wait or run any more.
 
     `master_since_s` is since when a master runs, None when none does or it is not known.
+    `worked_until_s` is when a master that runs no more was last seen to live.
     """
 
     now_s: float
     master_since_s: float | None = None
     idle: bool = False
+    worked_until_s: float | None = None
 
     def is_overdue(self, since_s: float | None, grace_s: float = GRACE_S) -> bool:
         """Whether a master had the time to see to what came about then; always of an idle farm."""
@@ -31,6 +30,11 @@ class Moment:
         if self.master_since_s is None:
             return False
         return self.now_s - max(since_s or 0.0, self.master_since_s) > grace_s
+
+    def was_missed(self, since_s: float, grace_s: float = GRACE_S) -> bool:
+        """Whether a master, the one that runs or one before it, had the time to see to it."""
+        worked_s = (self.worked_until_s or 0.0) - since_s
+        return self.is_overdue(since_s, grace_s) or worked_s > grace_s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +137,7 @@ class ArtefactFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchFacts:
-    """A search. `found`: it came to a culprit, a slope or a breakage; `to_mail`: that is mailed.
+    """A search. `found`: it came to a culprit, a slope or a breakage.
 
     `has_answer`: there is what a report is composed of; `has_reason`: there is why it has none.
     """
@@ -142,11 +146,53 @@ class SearchFacts:
     state: str
     is_open: bool
     found: bool
-    to_mail: bool
     has_answer: bool
     has_reason: bool
-    mailed: bool
     ended_at_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UntoldFacts:
+    """A row that must be mailed and of which there is no mail: `problem` says what it is.
+
+    It came about at `since_s`. `settled_at_s` is when the last thing ended that its mail may have
+    waited for, None while one goes on.
+    """
+
+    row: str
+    problem: str
+    since_s: float
+    settled_at_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnreadableValue:
+    """A column of a row that holds `value`, which is not `wanted`: no program can read the row."""
+
+    table: str
+    row_id: int
+    column: str
+    value: str
+    wanted: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrongDigest:
+    """A column `told` as the SHA-256 of what gives `found`: `row` as in `image 3`."""
+
+    row: str
+    column: str
+    told: str
+    of: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gap:
+    """A row whose number does not follow that of the row before it; `missing` says what lacks."""
+
+    row: str
+    missing: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

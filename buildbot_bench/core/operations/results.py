@@ -1,4 +1,4 @@
-"""Images, artefacts, searches, mails and references: what must hold of each; it reads nothing."""
+"""Invariants of images, artefacts, searches, mails and references between tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from buildbot_bench.core.operations.records import (
     MessageFacts,
     Moment,
     SearchFacts,
+    UntoldFacts,
 )
 from buildbot_bench.core.operations.violations import Violation, not_run
 
@@ -80,8 +81,8 @@ def check_artefacts(
         )
 
 
-def check_search(search: SearchFacts, moment: Moment, *, mails: bool) -> Iterator[Violation]:
-    """It ends once, with what a report is made of or a reason; `mails`: this farm writes mails."""
+def check_search(search: SearchFacts, moment: Moment) -> Iterator[Violation]:
+    """It ends once, with what a report is made of or a reason."""
     row = f"search {search.id}"
     if search.is_open and search.ended_at_s is not None:
         yield _of_search(row, f"is {search.state}, but has a time of its end", "set it to NULL")
@@ -105,17 +106,18 @@ def check_search(search: SearchFacts, moment: Moment, *, mails: bool) -> Iterato
             f"is {search.state}, without a report and without a reason",
             "say why in its column `detail`",
         )
-    if (
-        mails
-        and search.to_mail
-        and not search.mailed
-        and moment.is_overdue(search.ended_at_s, grace_s=MAIL_WAIT_S)
-    ):
-        yield _of_search(
-            row,
-            f"is {search.state}, but there is no mail about it",
-            "read the master's log: it says why the mail cannot be written",
-        )
+
+
+def check_untold(untold: Iterable[UntoldFacts], moment: Moment) -> Iterator[Violation]:
+    """What must be mailed has a mail as soon as nothing holds it up, and after a day anyway."""
+    for one in untold:
+        settled = one.settled_at_s is not None and moment.was_missed(one.settled_at_s)
+        if settled or moment.was_missed(one.since_s, grace_s=MAIL_WAIT_S):
+            yield _of_search(
+                one.row,
+                f"{one.problem}, but there is no mail about it",
+                "start the master: it writes the mail, or says in its log why it cannot",
+            )
 
 
 def check_messages(messages: Iterable[MessageFacts], moment: Moment) -> Iterator[Violation]:

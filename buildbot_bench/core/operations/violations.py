@@ -1,4 +1,4 @@
-"""What contradicts itself in a farm, and why nothing works on a row; it finds none by itself."""
+"""Violations of invariants, and the reason why an issued row has no build that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the CPUs of a DUT spent their cycles: captures, their symbols, and how two differ."""
+"""Profiles of a DUT's CPUs: captures, functions, and differences between two captures."""
 
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.costs import CostChange, Priced, compare_costs, cost_ratio, price

@@ -1,8 +1,7 @@
-"""Gives stacks back the outer callers that a capture cut off; it needs no file and no picture.
+"""The restoration of outer callers that a capture cut off.
 
-pmcstat keeps the innermost frames only (`-z16`: sixteen). Where a change makes call chains
-shorter, more of them are whole: the same code then seems to have moved, and the difference of two
-captures shows what the limit did, not what the commit did.
+pmcstat keeps the innermost frames only (`-z16`: sixteen). Where a change makes call chains shorter,
+more of them are whole, and unchanged code would seem to have moved.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What each function costs a packet, and how two captures differ in that; it needs no commit.
-
-A capture gives shares, a measurement gives what a whole packet costs; their product is what a
-function costs a packet. A function that is unchanged costs the same on both sides, in a
-larger whole as in a smaller one.
-"""
+"""Each function's cost per packet (share of a capture times a packet's cost), and its change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes and reads folded stacks, one `root;caller;leaf COUNT` a line; knows not who made them."""
+"""The writer and the reader of folded stacks, one `root;caller;leaf COUNT` a line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile.model import Profile, Stack
 
 _LINE = re.compile(r"(\S+) ([0-9]{1,15})")
@@ -35,7 +36,7 @@ def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
         frames = tuple(match[1].split(";")) if match else ()
         if match is None or not all(frames):
             raise UsageError(
-                f"{source}:{number}: {line.rstrip()[:80]!r} is no folded stack",
+                f"{source}:{number}: {quoted(line.rstrip())} is no folded stack",
                 hint="a line reads root;caller;leaf COUNT",
             )
         stacks.append(Stack(frames=frames, samples=int(match[2])))

@@ -1,7 +1,6 @@
-"""Writes a capture as gprof(1) does: for each function who called it, and what it called.
+"""A capture as the call graph that gprof(1) prints: callers and callees of each function.
 
-Sampling sees no calls, only samples: where gprof has seconds there are samples, and no counts of
-calls. A function that calls itself counts once in each stack.
+Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A capture of where a DUT's CPUs spent their cycles; it needs no file format and no picture."""
+"""A capture: the call stacks in which samples found a DUT's CPUs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which files and lines of a commit overlap some functions; it compiles and runs nothing.
+"""The files and lines of a commit that overlap given functions.
 
-It goes by names, and by the file that a function is in where that is known. A name is no proof: the
-compiler inlines what is called once, and a change of a structure moves the cycles of functions that
-no line of the commit names.
+Functions match by name, which is no proof: compilers inline functions, and a changed structure
+moves cycles of functions that the commit does not name.
 """
 
 from __future__ import annotations

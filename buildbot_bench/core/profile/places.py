@@ -1,7 +1,4 @@
-"""Where functions are in the sources, `path:line`, as a debugger's tables have it; reads no file.
-
-Paths and names come from a kernel's file, by way of a lab: what is no place is left out.
-"""
+"""Places of functions in the sources, `path:line`, cleaned from a lab's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the call graphs that `pmcstat -G` writes; it needs no idle loop and no share.
+"""The reader of call graphs that `pmcstat -G` writes.
 
 A file has one section for each CPU, and a section one block for each function that was running:
 
@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile.folded import symbol_name
 from buildbot_bench.core.profile.model import Profile, Stack
 
@@ -67,7 +68,7 @@ class _Reader:
             name = line[3].partition(_OBJECT)[0]
             self._frame(len(line[1]), int(line[2]), symbol_name(name), number)
         else:
-            raise self._error(number, f"{text[:80]!r} is no line of pmcstat -G")
+            raise self._error(number, f"{quoted(text)} is no line of pmcstat -G")
 
     def profile(self) -> Profile:
         self._end_section()
@@ -81,7 +82,7 @@ class _Reader:
     def _begin_section(self, event: str, announced: int, number: int) -> None:
         if self._section_line and event != self._event:
             raise self._error(
-                number, f"counts {event[:80]!r} after {self._event[:80]!r}", "capture one event"
+                number, f"counts {quoted(event)} after {quoted(self._event)}", "capture one event"
             )
         self._event, self._announced, self._section_line = event, announced, number
         self._found = 0

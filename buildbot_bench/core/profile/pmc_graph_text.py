@@ -1,7 +1,7 @@
-"""Writes a capture as `pmcstat -G` does, for the tools that read that; it names no object file.
+"""A capture in the format of `pmcstat -G`.
 
-The stacks of all CPUs stand in one section. A stack that is the end of a longer one has a block of
-its own: pmcstat, and who reads its files, counts a stack by its outermost caller.
+pmcstat, and tools that read its files, count a stack by its outermost caller, so a stack that is
+the end of a longer one has a block of its own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Which functions the busy cycles went to, and how two captures differ; it needs no commit.
-
-Every share is of the samples that are not idle: how long the idle loop ran depends on the offered
-load, what the rest is made of depends on the kernel. Stacks are restored first: a caller that a
-capture cut off had those cycles all the same, and may tell that they were idle.
-"""
+"""Each function's share of the busy (not idle) cycles, and its change between two captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mail, a page and a JSON file say of a finished search; it renders and sends nothing."""
+"""The model of a finished search's report, from which mail, page and JSON are rendered."""
 
 from buildbot_bench.core.report.changed_files import ChangedFile, Line
 from buildbot_bench.core.report.compose import compose

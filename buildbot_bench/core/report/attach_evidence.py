@@ -1,4 +1,4 @@
-"""Adds to a report the evidence behind its headline; it finds and words no step."""
+"""Checks, scope, setup, artefacts, candidates and cost, added to a report."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What lab and testbeds say of both sides of a step: setup, artefacts, cost, and the scope.
-
-It finds no step. Sign matters per testbed and workload: a commit may be +82 % on one and -12 % on
-another, so each stands for itself in the scope, and nothing is averaged.
-"""
+"""Setup, artefacts, cost and scope on both sides of a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mail says of a workload that is broken on a testbed; it decides nothing."""
+"""The mail on a workload that is broken on a testbed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The files and lines of a commit that lie in functions which changed, as a reader sees them.
-
-It reads no repository; all text here has gone through `one_line`.
-"""
+"""A commit's files and lines within functions whose cost changed, cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What could have refuted a step, and how that went, by the evidence; it asks for no more of it.
-
-A check for which something is missing was not made: it is said so and counts as unproven.
-"""
+"""The checks that could refute a step, and their outcomes."""
 
 from __future__ import annotations
 

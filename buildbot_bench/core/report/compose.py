@@ -1,4 +1,4 @@
-"""Composes the report of a finished search from what is known of its range; it stores nothing."""
+"""The composition of a finished search's report."""
 
 from __future__ import annotations
 

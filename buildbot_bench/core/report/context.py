@@ -1,8 +1,4 @@
-"""What is known besides a search's own samples: values only; others gather and judge them.
-
-Positions are indices into the search's range: 0 is the old end, n the new one. What lies before
-or behind the range has positions below 0 or above n.
-"""
+"""Evidence beyond a search's own samples, at positions relative to the range's old end (0)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The table of what functions cost a packet before and after a step, which sums to the change.
-
-All text here has gone through `one_line`.
-"""
+"""The table of each function's cost per packet on both sides of a step, cleaned by `one_line`."""
 
 from __future__ import annotations
 

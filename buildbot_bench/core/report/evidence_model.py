@@ -1,7 +1,4 @@
-"""What backs a finding, as a reader sees it: values only; it gathers and decides nothing.
-
-All text here has gone through `one_line`: it is one line of visible characters.
-"""
+"""The evidence in a report (checks, scope, facts, cost), with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What a farm's mails about itself say: a testbed out of control, and the week of a farm.
-
-They render nothing and decide nothing. The weekly mail is there so that nobody takes a dead farm
-for a quiet one.
-"""
+"""Mails on the farm itself: a testbed in quarantine, and the weekly summary."""
 
 from __future__ import annotations
 

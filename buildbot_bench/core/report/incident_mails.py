@@ -1,8 +1,4 @@
-"""Mails on a branch that stopped building or booting, and on the end of an incident.
-
-They render nothing and decide nothing. A breakage is mailed once. Its end is mailed in
-the same thread, and so is that of a regression.
-"""
+"""Mails on a branch that stopped building or booting, and on the end of an incident."""
 
 from __future__ import annotations
 

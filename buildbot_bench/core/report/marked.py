@@ -1,4 +1,4 @@
-"""Sentences on what people said of a series' changes, and what the farm makes of it."""
+"""Sentences on the changes that people marked in a series."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a mail, a page and a JSON file say of a finished search; it renders and sends nothing.
-
-All text in a Report has gone through `one_line`: it is one line of visible characters.
-"""
+"""The report of a finished search as frozen dataclasses, with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why no step is separated from luck with the link order, and what was randomised instead."""
+"""The reason why a series has one link order, and what each run randomised instead."""
 
 from __future__ import annotations
 

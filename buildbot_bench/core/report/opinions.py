@@ -1,4 +1,4 @@
-"""What people said of a report, and how often the farm was right so far; it asks nobody."""
+"""People's opinions on reports, and the share of named culprits that people confirmed."""
 
 from __future__ import annotations
 

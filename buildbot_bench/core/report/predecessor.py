@@ -1,7 +1,4 @@
-"""A commit held against the one that was measured before it, by ministat, for any verdict.
-
-It needs no judge: Student's t of the boots alone is given, for each reader to check.
-"""
+"""A commit contrasted with its predecessor by Student's t."""
 
 from __future__ import annotations
 

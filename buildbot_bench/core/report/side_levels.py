@@ -1,4 +1,4 @@
-"""The two levels of a step as a report prints them, and the one change that follows from them."""
+"""The two levels of a step as a report prints them, and the change between them."""
 
 from __future__ import annotations
 

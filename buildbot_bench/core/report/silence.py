@@ -1,4 +1,4 @@
-"""What a mail says of a testbed that measures nothing while requests wait; it decides nothing."""
+"""The mail on a testbed that ends no boot while requests wait."""
 
 from __future__ import annotations
 

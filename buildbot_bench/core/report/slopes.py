@@ -1,4 +1,4 @@
-"""What a range changed by without a single commit to blame, and which images were not believed."""
+"""Slopes and odd images of a search, as its report shows them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Replays a search from its evidence: what was suspected after each measurement; probes nothing.
-
-The search is a function of the evidence, so what it thought at any time can be asked of it again.
-"""
+"""The replay of a search: its suspects after each measurement."""
 
 from __future__ import annotations
 

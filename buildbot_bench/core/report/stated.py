@@ -1,4 +1,4 @@
-"""The changes that an ended search states: figured out once, so that all places show one number."""
+"""The size of each step as stated when its search ended, for mails, pages and JSON."""
 
 from __future__ import annotations
 

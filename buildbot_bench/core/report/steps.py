@@ -1,4 +1,4 @@
-"""Makes a reader's steps of a search's: commits for positions, and Student's t of both levels."""
+"""The steps of a report: commits in place of positions, and Student's t of both levels."""
 
 from __future__ import annotations
 

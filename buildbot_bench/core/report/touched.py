@@ -1,4 +1,4 @@
-"""Says of the prior of a search what its commits touch; it weighs none."""
+"""Sentences on a search's prior, by the files that its commits touch."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Where the cycles went before and after a step, as a reader sees it; it samples nothing.
-
-What a packet costs is a table that sums to the whole change. Where the cost of a packet is not
-known there are shares of the samples that are not idle. All text here has gone through `one_line`.
-"""
+"""The section of a report on where CPU cycles went, with text cleaned by `one_line`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How it is put into words and figures where the cycles went; it compares no captures."""
+"""Words and figures of the section on where CPU cycles went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a finding is put into words and figures; it decides nothing about the finding itself."""
+"""Subjects, sentences and figures of a finding, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bisection of a range of revisions as a function of the evidence; it needs no lab."""
+"""The bisection of a range of revisions, as a function of the evidence."""
 
 from buildbot_bench.core.search.forecast import forecast
 from buildbot_bench.core.search.model import (

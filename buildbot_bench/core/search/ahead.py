@@ -1,4 +1,4 @@
-"""What idle builders should build meanwhile; it measures nothing and decides nothing."""
+"""The kernels that idle builders build ahead of a search."""
 
 from __future__ import annotations
 

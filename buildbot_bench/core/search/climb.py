@@ -1,8 +1,4 @@
-"""Ladders of hypotheses, climbed from a likely rung both ways until they are negligible.
-
-Of few values many hypotheses are weighed together, as that takes longer to begin than to compute.
-Of many values those are left out that quick scores (core.search.screen) say to be negligible.
-"""
+"""Posteriors over ladders of noise hypotheses, from a likely rung to negligible ones."""
 
 from __future__ import annotations
 

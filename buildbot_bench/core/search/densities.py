@@ -1,15 +1,15 @@
-"""How likely values are at the levels of a grid, many at a time; it needs no images and kernels.
+"""Probability densities of values at the levels of a grid.
 
-A value is normal around its level, in the rarer mode around another, or an outlier. What luck
-with layout adds to the density of a value that is its image's only one comes with it:
+A value is normal around its level, in the rarer mode around another, or an outlier; the only value
+of an image also has the luck with layout:
 
     p(y | x) = (1 - f) ((1 - o) N(y - x; 0, sd^2) + o / span) + f far r(y - x)
 
-Few values are computed as that says. Of many, what is nil in floating point is left out, and
+Many values are computed without terms that are 0 in floating point, and
 
 * over an even grid x = c + e_k, y = c + d, exp(-(d - e_k)^2 / 2) is the product of three factors of
   which that with d and k, exp(d e_k), is again one of exp(d w b), b < B, and exp(d (e_0 + w a B));
-* r is smooth, so that over values that are near each other it is a polynomial in y: Chebyshev's.
+* r is smooth, so over values that are near each other it is a Chebyshev polynomial in y.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The posterior if the lab drifts: what the time did is separated from what the revisions did.
+"""The posterior of steps while the lab drifts.
 
-A drift is taken for an Ornstein-Uhlenbeck process: a normal one of standard deviation sd whose
-values t seconds apart correlate by exp(-t / 4 h). All values are then jointly normal, and the
-evidence of a partition has a closed form in which drift and levels are integrated out: Rasmussen &
-Williams, "Gaussian Processes for Machine Learning" (2006), section 2.7. Since a drift ties all
-stretches together, partitions are weighed one by one: those with at most two uncertain steps.
+A drift is an Ornstein-Uhlenbeck process of standard deviation sd whose values t seconds apart
+correlate by exp(-t / 4 h). All values are jointly normal, and the evidence of a partition has a
+closed form in which drift and levels are integrated out: Rasmussen & Williams, "Gaussian Processes
+for Machine Learning" (2006), section 2.7. A drift ties all stretches together, so partitions are
+weighed one by one: those with at most two uncertain steps.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Why a search ends when nothing tells enough, and what it would take; it decides nothing.
+"""The reason that an undecided search gives, with the number of values that would decide it.
 
-Two sides with n values each, of standard deviation s, differ by d with a standard error of
-s sqrt(2/n). To find d in nine of ten cases, while luck passes for it in no more than `error` of
-them, takes n = 2 ((z(1 - error/2) + z(.9)) s/d)² (Cohen, Statistical Power Analysis, 2.4, for
-known s).
+Two sides with n values each, of standard deviation s, differ by d with the standard error
+s·sqrt(2/n). To find d in nine of ten cases with a false positive rate of `error` takes
+
+    n = 2 ((z(1 - error/2) + z(.9)) s/d)²
+
+values a side (Cohen, Statistical Power Analysis, 2.4, for known s).
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Luck with layout has a heavy tail: most images lie near their code's level, a few lie far off.
+"""The heavy tail of luck with layout: a few images lie far from their code's level.
 
-The level of an image is that of its code plus b, and
+The level of an image is that of its code plus b, with
 
     p(b) = (1 - f) N(b; 0, sigma_build^2) + f r(b) p_far,    p_far = w / (2 FAR_REACH) + (1 - w) q
     r(b) = exp(-(b / FAR_REACH)^4)
 
-Where a far image lies is not known. The worst place is the other side of a step, for then it
-passes for the code of that side; q is that place: the density, at this image's level, of the
-images that read alike. It hardly depends on the level of the code, so that a far image says
-nothing of it, but that luck reaches no further than r says. The share f has a Beta prior and is
-raised by the images that are seen to lie far off (responsibilities of a mixture: Dempster,
-Laird & Rubin, JRSS B 39 (1977)).
+The place of a far image is unknown. The worst place is the other side of a step, where it passes
+for that side's code: q is the density, at this image's level, of the images that read alike. A far
+image says nothing of its code's level but that luck reaches no further than r. The share f has a
+Beta prior, updated by the responsibilities of the images seen to be far (Dempster, Laird & Rubin,
+JRSS B 39, 1977).
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""Many measured kernels folded into few places where surely no step lies; it weighs no hypotheses.
+"""The folding of many measured kernels into few places, which bounds the cost of inference.
 
-All partitions of m kernels take a time of m² and more. Where hundreds of neighbours read alike,
-nothing depends on the gaps between them: those are folded, and their kernels weighed as one place.
-A gap is kept unless all that can be said for a step in it is chance:
+The posterior over all partitions of m kernels takes a time of m² and more. Kernels around gaps
+without evidence for a step are weighed as one place; a gap is kept where a step may be:
 
 * The kernels are cut where a cut explains most, again and again (binary segmentation: Scott &
   Knott, Biometrics 30 (1974)), also at both ends of a run that lies off (circular binary
   segmentation: Olshen et al., Biostatistics 5 (2004)). z² is twice the ln of the likelihood ratio
   of the cut. Gaps that explain nearly as much as the best one are kept.
-* Within what was not cut, gaps are kept whose z² is that of three standard deviations: as a cut,
-  or as the end of a run of 1, 2, 4, … kernels. The prior of a step in one of hundreds of gaps is
-  so small that less does not make it likely.
+* Between cuts, gaps are kept whose z² is that of three standard deviations, as a cut or as the end
+  of a run of 1, 2, 4, … kernels: the prior of a step in one of hundreds of gaps outweighs less.
 
-Values are taken as four deviations off at most, so that one that went wrong moves no cut. No more
-than _MOST gaps are kept, those that explain most: no evidence takes longer than that.
+Values count as at most four deviations off, so that an outlier moves no cut. At most _MOST gaps are
+kept, those that explain most, which bounds the time for any evidence.
 """
 
 from __future__ import annotations

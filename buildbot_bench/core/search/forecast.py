@@ -1,7 +1,4 @@
-"""What a search will cost, estimated before or while it runs, by rehearsing its decisions.
-
-Half a dozen truths are drawn from today's evidence, and each is searched by `plan` to its answer.
-"""
+"""The forecast of a search's images, boots and hours, by rehearsals on sampled truths."""
 
 from __future__ import annotations
 

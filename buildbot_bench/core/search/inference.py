@@ -1,7 +1,4 @@
-"""What the evidence says, over all hypotheses of the noise, of steps and of the ends.
-
-It answers questions of probability; what to do about them is decided elsewhere.
-"""
+"""The posterior of steps and of the ends' difference, averaged over noise hypotheses."""
 
 from __future__ import annotations
 

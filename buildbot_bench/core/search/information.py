@@ -1,9 +1,8 @@
-"""Which iteration tells most for its cost; knows candidates and costs, not when to stop.
+"""The choice of the iteration with the most information per second.
 
-A candidate's worth is the mutual information between its value and the stretch that its revision
-belongs to: the entropy of what we expect to read, less what would be left if we knew the stretch
-(Lindley, "On a measure of the information provided by an experiment", 1956). A value that all
-likely partitions predict alike is worth nothing, however noisy.
+A candidate's worth is the mutual information between its value and the stretch of its revision: the
+entropy of the value less its entropy given the stretch (Lindley, "On a measure of the information
+provided by an experiment", 1956).
 """
 
 from __future__ import annotations

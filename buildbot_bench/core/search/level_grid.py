@@ -1,4 +1,4 @@
-"""Which levels are looked at: evenly spaced around the values, none where no value is near."""
+"""Grids of levels around the measured values, over which posteriors are summed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where levels are expected to lie before the values are weighed; it weighs none of them."""
+"""The prior of levels over a grid, with the claim on the two ends of the range."""
 
 from __future__ import annotations
 

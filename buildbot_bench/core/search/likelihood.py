@@ -1,8 +1,8 @@
-"""How well levels of a grid explain the values of each measured kernel; needs no stretches.
+"""The likelihood of each measured kernel's values at the levels of a grid.
 
-A value is, given its image, normal around the image's level, or (a few are) an outlier that says
-nothing; an image is normal around the kernel's level, or (a few are) far from it. Its level is
-integrated out: for one boot in closed form, for several as a sum over the grid.
+Given its image, a value is normal around the image's level, or an outlier; an image is normal
+around the kernel's level, or far from it. The image's level is integrated out: for one boot in
+closed form, for several as a sum over the grid.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf
 
 
 @dataclass(kw_only=True, slots=True)
-class Kept:
+class SharedTerms:
     """What is computed of the values once for all hypotheses that share it.
 
     The grid and the density of far images are those of a run and a build noise. What images that
@@ -77,7 +77,7 @@ class Kept:
 
 
 def log_likelihoods(
-    readings: Readings, noises: Sequence[SearchNoise], grids: LevelGrids, kept: Kept
+    readings: Readings, noises: Sequence[SearchNoise], grids: LevelGrids, kept: SharedTerms
 ) -> FloatArray:
     """The logarithm of p(values of a kernel | its level), (H, m, G); not real ones repeat it."""
     boots = readings.boots_of_image

@@ -1,7 +1,4 @@
-"""What a search is given and what it answers; the thinking is elsewhere.
-
-Positions are 0..n in first-parent order: 0 is the old end of the range, n the new end.
-"""
+"""The data model of a search over positions 0 (old end) to n (new end)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypotheses of the noise weighed against each other by the evidence: one, two modes, a drift."""
+"""Noise hypotheses (one mode, two modes, a drift) weighed by the evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.climb import NEGLIGIBLE, QUICK_ERROR, Climber
 from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
-from buildbot_bench.core.search.likelihood import Kept
+from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import (
     Hypothesis,
@@ -55,7 +55,7 @@ def average_noise_models(
         ),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
-        kept=Kept(readings=readings),
+        kept=SharedTerms(readings=readings),
     )
     share = prior_share(policy)
     first = _given_share(prior_model, readings, share)

@@ -1,10 +1,4 @@
-"""What the noise may be: hypotheses with their prior weights; it sees no data.
-
-Each says how far boots of one image scatter, how far images of unchanged code scatter, and whether
-boots draw one of two speeds; all share the belief that a few runs are plainly wrong. The evidence
-weighs them against each other, so that a wrong guess of the noise costs a few iterations and not
-the answer.
-"""
+"""Noise hypotheses with their prior weights: run noise, build noise and modes of boots."""
 
 from __future__ import annotations
 

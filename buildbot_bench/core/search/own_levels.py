@@ -1,7 +1,7 @@
-"""What the images of each measured kernel read by themselves: its neighbours lie on other levels.
+"""The level of each measured kernel by its own images alone.
 
-The posterior's levels are smoothed by the stretches that a kernel may belong to. Where many small
-steps follow each other that smooths them away, or into large ones.
+The posterior smooths levels over the stretches that a kernel may belong to. Where many small steps
+follow each other, that joins them into none or into large ones.
 """
 
 from __future__ import annotations

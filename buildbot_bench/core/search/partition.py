@@ -1,4 +1,4 @@
-"""Where the steps may be: the posterior over all ways to cut the measured kernels into stretches.
+"""The posterior over all partitions of the measured kernels into stretches of one level.
 
 Product partition model (Barry & Hartigan 1993; the recursions are Fearnhead's, "Exact and
 efficient Bayesian inference for multiple changepoint problems", Stat. Comput. 16 (2006)): a

@@ -1,8 +1,4 @@
-"""The search itself: from all that is known to the next iteration, or to the answer.
-
-A pure function of its arguments: a caller who calls it again with more evidence goes on where the
-search stood, and who calls it with other evidence gets the search that fits.
-"""
+"""The planner of a search: from all evidence to the next iteration, or to the answer."""
 
 from __future__ import annotations
 

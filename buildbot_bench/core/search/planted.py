@@ -1,4 +1,4 @@
-"""Steps put into a range by their prior: where, how large, and how many; it sees no values.
+"""Steps drawn from the prior of a range: places, sizes and number.
 
 Sizes are those that were claimed, or equally likely on a logarithmic scale from min_effect to the
 archive's largest common ones. Further steps are a Poisson process along the commits.

@@ -1,4 +1,4 @@
-"""The posterior under one hypothesis of the noise; it compares no hypotheses."""
+"""The posterior of steps and levels under one noise hypothesis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
 from buildbot_bench.core.search.level_prior import ends_claim, middle
-from buildbot_bench.core.search.likelihood import Kept
+from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posteriors
@@ -66,7 +66,7 @@ class PriorModel:
     prior: StepPrior
     claimed: float
     policy: SearchPolicy
-    kept: Kept
+    kept: SharedTerms
     followed: dict[tuple[float, float, float, bytes], Drifting] = field(default_factory=dict)
 
     def given(self, readings: Readings, hypotheses: Sequence[Hypothesis]) -> list[Posterior]:

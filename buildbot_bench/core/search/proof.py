@@ -1,10 +1,8 @@
-"""What a step still lacks before it may be mailed: boots of both sides, and other images of them.
+"""The boots and images that a step still lacks before a report may name it.
 
-Both sides need as many values as Student's t has something to say of (two, where what is counted
-repeats), and as it takes to tell them apart; more where boots may have two speeds. Below
-BEYOND_LAYOUT two images of each side show the step: an image whose values lie beyond the middle
-between the levels, by more than chance explains, denies it, and then a majority decides
-(core.model.image_votes).
+Both sides need as many values as Student's t takes (two of a repeating exact metric) and as
+separate them; more where boots may have two modes. Below BEYOND_LAYOUT two images of each side must
+show the step, by a majority of votes (core.model.image_votes).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The values as the statistics want them: logarithms, sorted, grouped by kernel and image.
-
-Logarithms make every ratio a difference, so that the unit does not matter, and turning a metric
-upside down (packets per second, seconds per packet) only flips signs.
-"""
+"""Measurements as sorted logarithms, grouped by kernel and image."""
 
 from __future__ import annotations
 

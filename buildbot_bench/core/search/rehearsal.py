@@ -1,8 +1,7 @@
-"""One search rehearsed: the same decision, with values drawn from a supposed truth.
+"""The rehearsal of one search, with values drawn from a sampled truth.
 
-It counts what the search asks for and how long a farm takes for it. A search of many boots asks for
-the same kernel again and again: then it is given several at once, more the longer it lasts, so that
-b boots of kernels that were booted before take 25 · atan(b / 25) decisions: less than forty.
+A long search gets several boots of a kernel at once, so that b boots of kernels that were booted
+before take 25 · atan(b / 25) decisions: less than forty.
 """
 
 from __future__ import annotations

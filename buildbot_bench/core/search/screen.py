@@ -1,12 +1,12 @@
-"""How well hypotheses of the noise explain values about known levels; it weighs no steps.
+"""Quick scores of noise hypotheses around known levels.
 
 Around levels x that another hypothesis found, the values of an image of n boots have, by Laplace's
 method, about the likelihood
 
     Π p(y | b) · sqrt(2 pi run² / n) · ((1 - f) N(b - x; 0, build² + run² / n) + f far r(b - x))
 
-where b is the image's level, their median. What this leaves out, the levels' own uncertainty, is
-nearly the same under hypotheses that are near each other.
+where b, the image's level, is their median. The neglected uncertainty of the levels is nearly the
+same under similar hypotheses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The lie of the land: which positions can be measured and how likely each commit is; no values.
+"""The positions of a range: its kernels, testable or not, and the prior of each commit.
 
-Positions whose kernel is identical to the one before are one *kernel*, named by the first of
-them; so are untestable ones between two identical kernels, as no level is left there. Everything
-behind this module reasons over kernels; only requests and answers name positions.
+Positions whose kernel is identical to the one before are one *kernel*, named by the first of them;
+so are untestable ones between two identical kernels, as no level is left there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""How well one common level explains each stretch of measured kernels; needs no partitions.
+"""The evidence of one common level for each stretch of measured kernels.
 
 For every stretch i..j of measured kernels: the evidence ∫ π(level) Π p(values | level) d(level),
-and the mean and variance of the level given that stretch. What a kernel's values say of its level
-stands in core.search.likelihood. The integral is a sum over a grid of levels, which needs no
-approximation for outliers: see Barry & Hartigan, "A Bayesian analysis for change point problems",
-JASA 88 (1993).
+and the mean and variance of the level. The integral is a sum over a grid of levels, which needs no
+approximation for outliers: Barry & Hartigan, "A Bayesian analysis for change point problems", JASA
+88 (1993).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from buildbot_bench.core.search.level_grid import LevelGrids
 from buildbot_bench.core.search.level_prior import Expectation, expect
-from buildbot_bench.core.search.likelihood import Kept, log_likelihoods
+from buildbot_bench.core.search.likelihood import SharedTerms, log_likelihoods
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray
@@ -48,7 +47,7 @@ def segment_evidence(
     noises: Sequence[SearchNoise],
     prior_sd: FloatArray,
     claimed: float = 0.0,
-    kept: Kept | None = None,
+    kept: SharedTerms | None = None,
 ) -> tuple[Normal, FloatArray]:
     """The level of every stretch and the ln of its evidence, (H, m, m), under each of the noises.
 
@@ -56,7 +55,7 @@ def segment_evidence(
     what the new end's is said to be above the old end's (0: nothing is said), both in ln. `kept`
     keeps what hypotheses of these readings share.
     """
-    kept = kept or Kept(readings=readings)
+    kept = kept or SharedTerms(readings=readings)
     grids = kept.grids(noises)
     expected = expect(readings, noises, grids.levels, sd=prior_sd, claimed=claimed)
     log_likelihood = log_likelihoods(readings, noises, grids, kept)

@@ -1,13 +1,13 @@
-"""Whether a range is a slope: measured kernels so near each other that no commit matters by itself.
+"""The proof of a slope: measured kernels so near each other that no commit matters by itself.
 
-Marks are measured kernels, the ends among them, each so near the next that what lies between
-changes by less than a relevant effect e, with its 95 % interval:
+Marks are measured kernels, the ends among them, between neighbours of which the level changes by
+less than a relevant effect e, with its 95 % interval:
 
     |c| + 1.96 sqrt(v_i + v_j) < e
 
-c is the difference of what their own images read, v the variances of that. A commit that matters
-could hide between two marks only beside another that undoes it. Of all chains of marks the one is
-taken that needs the fewest boots more: the shortest path (dynamic programming) through the kernels.
+c is the difference of the levels by the marks' own images, v their variances. A commit that matters
+could hide between two marks only beside another that undoes it. The chain of marks that needs the
+fewest further boots is a shortest path through the kernels (dynamic programming).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a range lost little by little, and which images were not believed; it stops no search."""
+"""Stretches of a range that change little by little, and images far from their code's level."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""When to stop and what to answer; it chooses no probe.
+"""The criterion that ends a search, and the search's answer.
 
-The search is done when all relevant steps sit between neighbours that were measured and confirmed,
-and what the answer leaves out has together no more than the accepted probability.
+A search ends when all relevant steps lie between measured and confirmed neighbours, and all omitted
+steps together have no more than the accepted probability.
 """
 
 from __future__ import annotations

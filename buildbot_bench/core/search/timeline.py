@@ -1,4 +1,4 @@
-"""The hours that a farm takes for what a search asks for, in its order; it decides nothing."""
+"""The hours that builders and a testbed take for a search's requests."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""What may be true of a range, drawn from the posterior of today's evidence; it plans nothing.
+"""Truths about a range, sampled from the posterior of today's evidence.
 
-Where fewer than two kernels are measured, or beyond the outermost that are, the prior tells: a
-claim is true as often and as nearly as the search takes it to be, else sizes are equally likely on
-a logarithmic scale, from min_effect to the archive's largest common ones. Further steps come as
-often as the archive's did (a Poisson process along the commits), and beside a step as often as the
-search thinks. What goes wrong in a search goes wrong one at a time (no step, another step, a far
-image, a noise other than the one given), each as often as it does alone. Such kinds are strata:
-each is drawn at least once, and weighs as it is likely (Neyman, J. Roy. Stat. Soc. 97, 1934).
-Draws are spread evenly (Roberts, "The unreasonable effectiveness of quasirandom
-sequences", 2018): so half a dozen of them stand for the whole.
+Outside the measured kernels, or with fewer than two of them, truths come from the prior: a claim is
+true as often and as nearly as the search assumes, else sizes are equally likely on a logarithmic
+scale from min_effect to the archive's largest common ones; further steps are a Poisson process
+along the commits, and more likely beside a step. Complications (no step, another step, a far image,
+another noise) are drawn one at a time, as strata with at least one draw each, weighted by their
+probability (Neyman, J. Roy. Stat. Soc. 97, 1934). Draws are spread evenly (Roberts, "The
+unreasonable effectiveness of quasirandom sequences", 2018), so that half a dozen stand for the
+whole.
 """
 
 from __future__ import annotations

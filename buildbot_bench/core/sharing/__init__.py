@@ -1,4 +1,4 @@
-"""Who goes next where several want a testbed, and what the others read of their wait."""
+"""Fair sharing of a testbed, and the clause that says why a request waits."""
 
 from buildbot_bench.core.sharing.claims import Claim, ClaimKind, PersonPriority, Weights
 from buildbot_bench.core.sharing.fair_queue import Demand, Served, Turn, turns, waits_at_most_s

@@ -1,4 +1,4 @@
-"""Who claims a testbed, and what share is whose; it needs no testbed."""
+"""Claims on a testbed, and the weight of each claimant's share."""
 
 from __future__ import annotations
 

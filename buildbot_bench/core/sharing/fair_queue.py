@@ -1,12 +1,10 @@
-"""Whose demand a testbed serves next, so that each claimant gets its share; it serves nothing.
+"""Start-time fair queueing of the demands for a testbed, by claimants' weights.
 
-Start-time fair queueing (Goyal, Vin, Cheng: Start-Time Fair Queueing, SIGCOMM 1996), a form of the
-weighted fair queueing of Demers, Keshav, Shenker (SIGCOMM 1989) that needs no clock: each service
-gets a span of virtual time, as long as it takes divided by its weight, behind the span of the same
-claimant's service before. The span that begins the earliest is next. A claimant who wanted nothing
-for a while saves nothing up: its span begins where the one began that was served last.
-
-All that has to be kept is each claimant's last span.
+Goyal, Vin, Cheng: Start-Time Fair Queueing, SIGCOMM 1996, a form of the weighted fair queueing of
+Demers, Keshav, Shenker (SIGCOMM 1989) that needs no clock. Each service gets a span of virtual
+time, as long as its duration divided by its weight, behind the span of the same claimant's service
+before; the span that begins the earliest is next. A claimant without demands saves nothing up: its
+next span begins where the last served one began.
 """
 
 from __future__ import annotations

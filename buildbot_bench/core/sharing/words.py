@@ -1,4 +1,4 @@
-"""What a request waits for, in words; it finds nothing out."""
+"""The clause that says what a request waits for."""
 
 from __future__ import annotations
 

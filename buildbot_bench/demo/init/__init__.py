@@ -1,1 +1,1 @@
-"""`bench-farm init`: the files of a farm to keep, by what a command line says of it."""
+"""`bench-farm init`: write the files of a farm to keep."""

@@ -1,4 +1,4 @@
-"""What a farm is to be, as a command line says it; checked here, and written elsewhere."""
+"""The description of a farm to be, as its operator gives it, with checks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.extensions import DRIVERS, registered
 
 MOST_MASTERS = 8
@@ -112,14 +113,15 @@ def check(answers: FarmAnswers) -> None:
     """
     if not _PLAIN_PATH.fullmatch(str(answers.directory)):
         raise UsageError(
-            f"the path {str(answers.directory)!r} has a character that units cannot take",
+            f"the path {quoted(str(answers.directory))} has a character that units cannot take",
             hint="use letters, digits and any of / . _ + @ -",
         )
     if not _USER.fullmatch(answers.user):
-        raise UsageError(f"--user: {answers.user!r} is no user's name")
+        raise UsageError(f"--user: {quoted(answers.user)} is no user's name")
     if answers.kind.driver not in registered(DRIVERS):
         raise UsageError(
-            f"--lab {answers.lab}: nothing installed brings the driver {answers.kind.driver!r}",
+            f"--lab {answers.lab}: nothing installed brings the driver"
+            f" {quoted(answers.kind.driver)}",
             hint="install a later release",
         )
     for option, value in (
@@ -130,7 +132,7 @@ def check(answers: FarmAnswers) -> None:
         ("--database", answers.database),
     ):
         if not _PLAIN_VALUE.fullmatch(value):
-            raise UsageError(f"{option}: {value!r} has a character that none of these has")
+            raise UsageError(f"{option}: {quoted(value)} has a character that none of these has")
     if len(answers.masters) > 1 and not answers.database.startswith("postgresql"):
         raise UsageError(
             f"--masters {len(answers.masters)}: several masters share a PostgreSQL database",
@@ -138,7 +140,8 @@ def check(answers: FarmAnswers) -> None:
         )
     if answers.router and not _is_router(answers.router):
         raise UsageError(
-            f"--router: {answers.router!r} is no WAMP router's URL", hint="as ws://10.0.0.1:8080"
+            f"--router: {quoted(answers.router)} is no WAMP router's URL",
+            hint="as ws://10.0.0.1:8080",
         )
     if any(master.host not in HERE for master in answers.masters) and not answers.tls:
         raise UsageError("--host: workers of other machines connect by TLS alone", hint="say --tls")

@@ -1,4 +1,4 @@
-"""The options of `bench-farm init`, read into what a farm is to be; it writes nothing."""
+"""The options of `bench-farm init`, parsed into a description of the farm."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from getpass import getuser
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.init.answers import (
     HERE,
     LABS,
@@ -21,6 +22,7 @@ from buildbot_bench.demo.init.answers import (
     check,
     database_url,
 )
+from buildbot_bench.demo.paths import a_path
 
 _ROUTER = "ws://127.0.0.1:8080"
 _SMTP_PORT = 25
@@ -30,7 +32,7 @@ _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,49})=(.+)", re.ASCII | re.DOT
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the questions of a farm; each has an answer that works."""
     parser.add_argument(
-        "directory", type=Path, metavar="DIR", help="of the farm; nothing there is overwritten"
+        "directory", type=a_path, metavar="DIR", help="of the farm; nothing there is overwritten"
     )
     what = parser.add_argument_group("what is measured")
     what.add_argument("--name", help="of the farm, in mails and pages (default: that of DIR)")
@@ -80,7 +82,7 @@ def _add_mail(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--smtp-user", metavar="NAME", help="to log in there; then TLS is a must")
     group.add_argument(
-        "--smtp-password-file", type=Path, metavar="FILE", help="its first line is the password"
+        "--smtp-password-file", type=a_path, metavar="FILE", help="its first line is the password"
     )
 
 
@@ -236,7 +238,7 @@ def _port(text: str) -> int:
         ArgumentTypeError: It is none.
     """
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no port")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""The subcommand `bench-farm init`: from its options to a farm's files, and what to do next."""
+"""`bench-farm init`: write a farm's files and print the next steps."""
 
 from __future__ import annotations
 

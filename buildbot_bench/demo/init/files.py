@@ -1,4 +1,4 @@
-"""What the files of a farm say, by what it is to be; nothing is written here, nor drawn."""
+"""The contents of a new farm's files, by the farm's description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done with a farm that was just written, in order; it does none of it."""
+"""The steps after `bench-farm init`, in order, with the commands to type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the files of a farm where none are, and says what to do next; it prints no secret."""
+"""The writing of a new farm's files, without overwriting any."""
 
 from __future__ import annotations
 

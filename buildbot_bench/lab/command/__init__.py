@@ -1,1 +1,1 @@
-"""What measures a command: settings, one contained run, its value; standard library alone."""
+"""Measurements of a command: settings, one contained run, and its value."""

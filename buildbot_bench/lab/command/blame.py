@@ -1,7 +1,7 @@
-"""Who is to blame for how a command ended: the revision or the lab; it runs nothing.
+"""The blame for how a command ended: the revision's or the lab's.
 
-125 is the revision's, as in `git bisect run`; 126, 127 and a program that is not there are the
-lab's; a run that hangs or fills the disk is the revision's.
+125 is the revision's, as in `git bisect run`; 126, 127 and a program that is missing are the lab's;
+a run that hangs or fills the disk is the revision's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts the instructions of a command: by perf where the machine lets us, else by valgrind."""
+"""The number of instructions that a command executes, by perf or by valgrind."""
 
 from __future__ import annotations
 

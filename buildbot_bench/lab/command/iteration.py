@@ -1,8 +1,7 @@
-"""One iteration of a workload in a directory: what goes before, the run, its value, its cleanup.
+"""One iteration of a command workload: preparation, run, value and cleanup.
 
-Who is to blame for what goes wrong says blame.py. What is the revision's may be luck once: it
-counts when it comes twice, for which `run_surely` asks, and a lab's job (runner.py) does. What says
-by 125 that it cannot be tested is believed at once.
+A failure that is the revision's may be luck once: it counts when it comes twice, for which
+`run_surely` and a lab's job (runner.py) ask. Exit status 125 is believed at once.
 """
 
 from __future__ import annotations

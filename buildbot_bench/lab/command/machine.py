@@ -1,4 +1,4 @@
-"""What a value depends on of the machine that runs commands, and what is amiss with it."""
+"""Facts and findings on the machine that runs commands."""
 
 from __future__ import annotations
 

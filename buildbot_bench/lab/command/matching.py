@@ -1,6 +1,6 @@
-"""Finds a pattern in a text, in a process of its own: some patterns take for ever with some texts.
+"""The search for a regular expression in a text, in a process that a deadline can end.
 
-A line of JSON on stdin has pattern and text, one on stdout what was found.
+A line of JSON on stdin has pattern and text, one on stdout the matches.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from itertools import islice
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 
 _DEADLINE_S = 20.0  # also for a busy machine; a sound pattern takes milliseconds
 _MOST = 3  # matches that are told
@@ -32,11 +33,11 @@ def matches_of(pattern: str, text: str, *, deadline_s: float = _DEADLINE_S) -> l
         )
     except subprocess.TimeoutExpired as error:
         raise InfraError(
-            f"the pattern {pattern!r} takes more than {deadline_s:g} s with this output",
+            f"the pattern {quoted(pattern)} takes more than {deadline_s:g} s with this output",
             hint="write it without one repetition within another",
         ) from error
     except (OSError, subprocess.CalledProcessError) as error:
-        raise InfraError(f"cannot look for the pattern {pattern!r}: {error}") from error
+        raise InfraError(f"cannot look for the pattern {quoted(pattern)}: {error}") from error
     found: list[str] = json.loads(done.stdout)
     return found
 

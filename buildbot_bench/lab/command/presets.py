@@ -1,7 +1,6 @@
-"""Where people's tools print their value: one path or pattern each, its unit and its direction.
+"""The places where known benchmark tools print their value, with unit and direction.
 
-Each is read from a recorded output of the tool in tests/data/command. Of a tool that prints several
-values the first is taken, but of `go test -bench`, of which exactly one must be there.
+Each is read from a recorded output of the tool in tests/data/command.
 """
 
 from __future__ import annotations

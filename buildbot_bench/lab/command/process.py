@@ -1,7 +1,6 @@
-"""One contained run of a command: bounded in time, output and disk, and with nothing left behind.
+"""One contained run of a command: bounded in time, output and disk, with no process left.
 
-A supervisor of its own runs it (supervisor.py). On Linux all that descends from the command ends
-with it; elsewhere its process group does.
+On Linux all that descends from the command ends with it; elsewhere its process group does.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What differs from one iteration to the next on purpose; it runs nothing.
+"""The layout that each iteration draws at random: environment size, address space.
 
-The size of the environment moves the stack and thereby changes a program's speed by some per cent
-(Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009); so
-does the layout of the address space. Where each iteration has another, that is in the noise, which
-is reported, and not in the difference.
+Both change a program's speed by some per cent (Mytkowicz et al., "Producing Wrong Data Without
+Doing Anything Obviously Wrong!", ASPLOS 2009). Drawn anew for each iteration, they are part of the
+reported noise and not of the difference.
 """
 
 from __future__ import annotations

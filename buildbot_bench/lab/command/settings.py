@@ -1,4 +1,4 @@
-"""What a command testbed's tables say: commands, where the value is, limits; it runs nothing."""
+"""The tables of a command testbed in testbeds.toml: commands, values and limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.tables import nearest
@@ -51,9 +52,13 @@ class ValueTable:
                 "value says not one thing", hint="write one of `regex`, `json` and `preset`"
             )
         if self.preset and self.preset not in PRESETS:
-            raise UsageError(f"{self.preset!r} is no preset", hint=nearest(self.preset, PRESETS))
+            raise UsageError(
+                f"{quoted(self.preset)} is no preset", hint=nearest(self.preset, PRESETS)
+            )
         if self.json and not _PATH.fullmatch(self.json):
-            raise UsageError(f"{self.json!r} is no path", hint="write it like results[0].mean")
+            raise UsageError(
+                f"{quoted(self.json)} is no path", hint="write it like results[0].mean"
+            )
         if self.regex:
             _check_pattern(self.regex)
 
@@ -124,7 +129,7 @@ class CommandWorkload:
         known = KNOWN_METRICS.get(metric.unit, metric)
         if (known.higher_is_better, known.noise) != (metric.higher_is_better, metric.noise):
             raise UsageError(
-                f"unit {metric.unit!r} is known, and means something else",
+                f"unit {quoted(metric.unit)} is known, and means something else",
                 hint="choose another word for the unit",
             )
 
@@ -135,11 +140,13 @@ class CommandWorkload:
             )
         for name in self.environment:
             if not name or "=" in name or "\0" in name:
-                raise UsageError(f"environment: {name!r} is no name")
+                raise UsageError(f"environment: {quoted(name)} is no name")
         if self.warm_up > _MOST_WARM_UP:
             raise UsageError(f"warm-up: {self.warm_up} runs are more than {_MOST_WARM_UP}")
         if self.counter not in _COUNTERS:
-            raise UsageError(f"counter: {self.counter!r} is none", hint="write perf or valgrind")
+            raise UsageError(
+                f"counter: {quoted(self.counter)} is none", hint="write perf or valgrind"
+            )
 
     @property
     def metric(self) -> Metric:
@@ -188,7 +195,7 @@ def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
         return tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
-            f"{command!r} cannot be split into words: {error}", hint="write a list of words"
+            f"{quoted(command)} cannot be split into words: {error}", hint="write a list of words"
         ) from error
 
 
@@ -209,16 +216,16 @@ def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
 def _check_value(value: str | ValueTable) -> None:
     known = (*_OWN_VALUES, *PRESETS)
     if isinstance(value, str) and value not in known:
-        raise UsageError(f"value: {value!r} is none", hint=nearest(value, known))
+        raise UsageError(f"value: {quoted(value)} is none", hint=nearest(value, known))
 
 
 def _check_pattern(pattern: str) -> None:
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+        raise UsageError(f"{quoted(pattern)} is no regular expression: {error}") from error
     if compiled.groups != 1:
         raise UsageError(
-            f"{pattern!r} has {compiled.groups} groups, and the value is in one",
+            f"{quoted(pattern)} has {compiled.groups} groups, and the value is in one",
             hint=r"write it like speed: ([\d.]+) MB/s, and (?:…) for what is not the value",
         )

@@ -1,9 +1,8 @@
-"""A process that runs one command, keeps some of what it prints, and ends all that it started.
+"""The process that runs one command, keeps head and tail of its output, and ends its children.
 
-It stands between us and the command, so that every orphan becomes its child (on Linux), and that
-nothing is left when we are killed: it ends what it runs when its stdin does. It judges nothing.
-
-A line of JSON on stdin says what to run, a line of JSON on stdout what came of it.
+It stands between us and the command, so that every orphan becomes its child (on Linux). It ends
+what it runs when its stdin ends, so nothing is left when we are killed. A line of JSON on stdin
+says what to run, a line of JSON on stdout how that ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The value of a run, read from what the command printed; it runs nothing but a pattern.
-
-What cannot be read is the revision's: UntestableRevision, with the last lines in the message of who
-ran it. A value is a finite number above 0.
-"""
+"""The value of a run, a finite number above 0, read from the command's output."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from stat import S_ISREG
 from typing import Any
 
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.lab.command.matching import matches_of
 from buildbot_bench.lab.command.presets import PRESETS, Preset
@@ -97,23 +93,23 @@ def _parsed(word: str) -> float:
     if "," in word:
         if not _THOUSANDS.fullmatch(word):
             raise UntestableRevision(
-                f"{one_line(word)!r} is no number", hint="print it with a point, as in 3.14"
+                f"{quoted(word)} is no number", hint="print it with a point, as in 3.14"
             )
         word = word.replace(",", "")
     try:
         return float(word)
     except ValueError as error:
-        raise UntestableRevision(f"{one_line(word)!r} is no number") from error
+        raise UntestableRevision(f"{quoted(word)} is no number") from error
 
 
 def _matched(pattern: str, text: str) -> float:
     found = matches_of(pattern, text)
     if not found:
-        raise UntestableRevision(f"it prints nothing that matches {pattern!r}")
+        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}")
     if len(found) > 1:
         shown = ", ".join(one_line(word, columns=20) for word in found)
         raise UntestableRevision(
-            f"what it prints matches {pattern!r} more than once: {shown}",
+            f"what it prints matches {quoted(pattern)} more than once: {shown}",
             hint="write a pattern that matches once, or have it print one value",
         )
     return _parsed(found[0])
@@ -152,7 +148,9 @@ def _number(value: Any, path: str) -> float:
     try:
         return float(value)
     except (ValueError, OverflowError) as error:
-        raise UntestableRevision(f"{path} is {one_line(str(value)[:100])!r}, no number") from error
+        raise UntestableRevision(
+            f"{path} is {quoted(str(value), columns=100)}, no number"
+        ) from error
 
 
 def _scale(preset: Preset | None, document: Any) -> float:
@@ -160,7 +158,7 @@ def _scale(preset: Preset | None, document: Any) -> float:
         return 1.0
     word = _at(document, preset.scale_at)
     if not isinstance(word, str) or word not in preset.scales:
-        raise UntestableRevision(f"{preset.scale_at} is {one_line(str(word)[:100])!r}, no unit")
+        raise UntestableRevision(f"{preset.scale_at} is {quoted(str(word), columns=100)}, no unit")
     return preset.scales[word]
 
 

@@ -1,1 +1,1 @@
-"""One small module per kind of testbed."""
+"""The drivers, one module for each kind of testbed."""

@@ -1,8 +1,4 @@
-"""A process of the embedded testbed, confined and certain to end; it does not say what it runs.
-
-By its limits a kernel under test writes at most a megabyte (unless it may write more),
-dumps no core and dies by itself when its time is over: also when nobody is left to kill it.
-"""
+"""A confined process of the embedded testbed, with limits on output, core files and time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A testbed that runs a command: each iteration unpacks its artefact afresh, and is one run.
-
-What is run, and how its value is read, stands in lab/command/; a boot is a fresh directory.
-"""
+"""The driver of testbeds that run a command; a boot is a freshly unpacked artefact."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A testbed of processes: the kernel is a packet forwarder, a boot is a fresh start of it.
+"""The driver of a testbed of processes: the kernel is a packet forwarder, a boot its start.
 
-Sender and receiver are one program, as on the archive's two-machine labs, and the cables are UDP
-on the loopback interface. Everything runs on one processor. The kernel takes turns with the
-control, a forwarder that never changes, and the primary value is what it does per second of its
-own processor time, on a scale on which the control does `control_rate`: on a machine that other
-programs slow down by a third and more, this holds still within one or two per cent.
+Sender and receiver are one program, and the cables are UDP on the loopback interface, all on one
+processor. The kernel takes turns with the control, a forwarder that never changes, and the primary
+value is the kernel's rate per second of its own processor time, on a scale on which the control has
+`control_rate`: that holds within one or two per cent on a machine that other programs slow down by
+a third and more.
 """
 
 from __future__ import annotations

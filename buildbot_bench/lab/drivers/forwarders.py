@@ -1,8 +1,4 @@
-"""The programs of one boot of the embedded testbed, all on one processor; it judges none of them.
-
-Kernel and control forward to one receiving socket; sender and receiver are one program. Names are
-"kernel", CONTROL and PKTBLAST.
-"""
+"""The programs of one boot of the embedded testbed, all on one processor."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""A testbed in a virtual machine: kernels that boot, panic, hang, and forward between two NICs.
+"""The driver of a testbed in a virtual machine, whose kernels forward between two NICs.
 
 DUT is a QEMU process, its power and its console included; sender and receiver are this process, at
-the other ends of the DUT's wires. Nothing needs a privilege. What is booted, and how, is said by
-the testbed's system. A kernel that prints `build-id: ` and the linker's build ID is known by it.
-
-A fault is the kernel's only when a kernel that is known to work then does what the other did not.
+the other ends of the DUT's wires. A fault is the kernel's only when the known-good kernel then does
+what the kernel under test did not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What was recorded of a lab, read from a file; what a boot would give that was not recorded.
+"""Recorded measurements of a lab, read from a file, and values drawn from their residuals.
 
-A recorded kernel is known by the archive's name of it, r299288+D8526, and, where `patch` names the
-file of its patch (relative to the recording), by what a builder says that it built: the patch's
-SHA-256, r299288+patch:5ad1….
+A recorded kernel has the archive's name (r299288+D8526) and, where `patch` names the file of its
+patch (relative to the recording), the name with the patch's SHA-256 (r299288+patch:5ad1…).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.files import sha256
 
 _PLAIN = re.compile(r"r?(\d{1,9})")
@@ -82,7 +82,8 @@ def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Reco
         known.update(points)
     if not series:
         raise UsageError(
-            f"{path}: no series of DUT {dut!r}, label {label!r}", hint="see the names in that file"
+            f"{path}: no series of DUT {quoted(dut)}, label {quoted(label)}",
+            hint="see the names in that file",
         )
     return dict(series)
 

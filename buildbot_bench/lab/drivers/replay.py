@@ -1,12 +1,10 @@
-"""A testbed that answers with recorded measurements; it needs no process, socket or kernel.
+"""The driver of a testbed that answers with recorded measurements.
 
-The artefact is a text file whose first line names what was built: r311849, or r317849+VIMAGE for
-a variant. Further lines may say what its builder added: `options VIMAGE`, or a patch's SHA-256. A
-recorded kernel answers its first boots with the recorded iterations, in their order, and the first
-boots of each sample anew. Any further boot, and any revision between recorded ones, gets the level
-of the newest recorded revision that is not later, with noise drawn from that one's own residuals.
-The draw depends on kernel, digest, workload and boot count alone: the same boots give the same
-values. Each boot says which of this it is. A variant that was not recorded is refused.
+The artefact is a text file whose first line names the variant: r311849, or r317849+VIMAGE; further
+lines may add options (`options VIMAGE`) or a patch's SHA-256. The first boots of a recorded kernel
+get the recorded iterations in order, and again for each sample. Further boots, and revisions
+between recorded ones, get the level of the newest earlier recorded revision with noise drawn from
+its residuals. The draw depends on kernel, digest, workload and boot count alone.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile import Profile, parse_pmc_graph
 from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
@@ -117,7 +116,7 @@ class ReplayDriver:
         label = canonical_label(first)
         if label is None:
             raise UntestableRevision(
-                f"the artefact's first line is {first[:60]!r}, which names no revision",
+                f"the artefact's first line is {quoted(first)}, which names no revision",
                 hint="a replayed kernel is a text file that says r311849",
             )
         self._revision = "+".join([label, *filter(None, map(_change, others))])

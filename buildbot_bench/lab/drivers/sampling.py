@@ -1,4 +1,4 @@
-"""Makes a capture of what sampler.c noted: reads its file and gives addresses names.
+"""Captures of the embedded testbed, read from the samples that sampler.c wrote.
 
 Call chains come from the C library's backtrace(3), names from nm(1): a function that the compiler
 put into its caller has none of its own.

@@ -1,7 +1,7 @@
-"""A testbed of real machines behind ssh: the verbs of a driver, each left to those who know how.
+"""The driver of a testbed of real machines behind ssh.
 
-A fault that looks like the kernel's is the kernel's only when the known-good kernel then does what
-the other did not: boots, is ready, passes traffic. Otherwise the lab is at fault.
+A fault that looks like the kernel's is the kernel's only when the known-good kernel then boots, is
+ready and passes traffic. Otherwise the lab is at fault.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A testbed's own programs, compiled where they run; it does not say what they do."""
+"""The C programs of a testbed, compiled on the machine that runs them."""
 
 from __future__ import annotations
 

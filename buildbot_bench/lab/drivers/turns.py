@@ -1,8 +1,7 @@
-"""What the turns of DUT and control say of the DUT's efficiency; pure arithmetic.
+"""The DUT's efficiency relative to the control's, from their turns of traffic.
 
-A pair of turns lies within a few milliseconds, in which the machine's speed is one and the same,
-however much it changes within a second. The ratio of the two costs per packet is therefore the
-DUT's own. The median over all pairs leaves out those in which something cut in.
+A pair of turns lies within a few milliseconds, during which the machine's speed is constant: the
+ratio of both costs per packet is the DUT's own. The median over all pairs drops disturbed ones.
 """
 
 from __future__ import annotations

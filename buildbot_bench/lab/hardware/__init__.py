@@ -1,1 +1,1 @@
-"""Testbeds of real machines that are reached by ssh: what they are made of, and how they live."""
+"""Testbeds of real machines that are reached by ssh: parts and operation."""

@@ -1,8 +1,8 @@
-"""One look at a machine that answers: what runs, and on which boot; it looks at nothing itself.
+"""One look at a machine that answers: its boot, and what runs on it.
 
 kern.boottime alone tells boots apart badly: it moves with each step of the clock, and a board
-without a clock of its own begins with the same one at each boot. How long the machine is up is the
-time of day less kern.boottime, and a step moves both alike.
+without a clock begins with the same one at each boot. The time of day less kern.boottime is the
+uptime, since a step moves both alike.
 """
 
 from __future__ import annotations

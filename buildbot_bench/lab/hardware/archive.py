@@ -1,8 +1,6 @@
-"""What a kernel archive holds, read on the lab controller; it reaches no machine.
+"""A kernel archive, read on the lab controller and repacked for the DUT.
 
-A kernel's archive is a tar file, compressed or not, with a file `kernel` and its modules beside
-it, in any directory. It is packed anew: plain files alone, under plain names, so that what
-is unpacked on the DUT cannot leave its directory.
+Only plain files under plain names are packed, so that unpacking on the DUT stays in its directory.
 """
 
 from __future__ import annotations

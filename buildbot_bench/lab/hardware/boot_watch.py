@@ -1,4 +1,4 @@
-"""How far a reboot has come, judged from what was seen of the machine; it looks at nothing itself.
+"""The progress of a reboot, judged from looks at the machine and from its console.
 
     off ──▶ loader ──▶ booted(kernel) ──▶ ready
              │            ├── another kernel: fell back

@@ -1,8 +1,7 @@
-"""One capture of where the DUT's cycles go, by pmcstat(8); it judges neither kernel nor capture.
+"""One capture of the DUT's cycles, by pmcstat(8).
 
-The archive's own captures began to sample before there was traffic, and 53 of its 61 of an APU2
-show little but the idle loop. Here pmcstat starts when the receiver counts packets, and the senders
-have more to send than it samples.
+pmcstat starts once the receiver counts packets: of the archive's captures of an APU2, 53 of 61
+began before the traffic and show little but the idle loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The check-up of a hardware testbed: each machine is asked, none is rebooted or loaded."""
+"""The check-up of a hardware testbed, which asks each machine and reboots none."""
 
 from __future__ import annotations
 

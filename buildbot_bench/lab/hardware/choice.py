@@ -1,8 +1,4 @@
-"""How it is said which kernel a machine boots next, and seen which one runs; it reboots nothing.
-
-Either way the choice is heeded once: after a panic, a hang or a power cycle the machine falls back
-to what is known to be good.
-"""
+"""The choice of the kernel that a machine boots once, and the check of the one that runs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Puts a workload's configuration set on a machine, whole, and takes it off again; it reboots none.
+"""A workload's configuration set on a machine: put on as a whole, and taken off again.
 
-What is put on is written down on the machine before anything changes, with the files that were
-there before: after the death of any job, the next one finds it and undoes it first. tar(1) is given
-no directory: as root it would give one that exists the mode that it has on the lab controller.
+The machine's record of the set and of the files before it is written before anything changes: after
+the death of any job, the next job finds the record and undoes the set first. tar(1) is given no
+directory: as root it would give an existing directory the mode of the lab controller's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import Limits
 
@@ -128,7 +129,9 @@ def _pack(configs: Path, scratch: Path) -> tuple[Path, Sequence[str], Sequence[s
         for path in _below(configs):
             name = str(path.relative_to(configs))
             if not name.isprintable():
-                raise InfraError(f"{configs}: {name!r} is no name for a file", hint="rename it")
+                raise InfraError(
+                    f"{configs}: {quoted(name)} is no name for a file", hint="rename it"
+                )
             if path.is_dir() and not path.is_symlink():
                 directories.append(name)
                 continue

@@ -1,7 +1,7 @@
-"""Which configuration set is on which machine of a testbed, and kept there; it reboots none.
+"""The configuration sets of a testbed's machines, kept in step with the workload.
 
-A workload without a set must not run on the settings of the one before it: what an earlier job put
-on is taken off first, also from a machine that the testbed no longer names.
+A workload without a set must not run on the settings of the one before it: the set of an earlier
+job is taken off first, also from a machine that the testbed no longer names.
 """
 
 from __future__ import annotations

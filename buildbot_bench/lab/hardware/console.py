@@ -1,4 +1,4 @@
-"""What the DUT's serial console said since a boot began; it does not say what that means."""
+"""The output of the DUT's serial console since a boot began."""
 
 from __future__ import annotations
 

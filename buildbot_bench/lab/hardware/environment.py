@@ -1,8 +1,4 @@
-"""A ZFS boot environment for the kernel under test, a clone of the known-good one; see bectl(8).
-
-The loader boots it once; after a panic, a hang or a power cycle it boots the known-good one, which
-nothing is written to but a workload's configuration set.
-"""
+"""A ZFS boot environment (bectl(8)) for the kernel under test, a clone of the known-good one."""
 
 from __future__ import annotations
 

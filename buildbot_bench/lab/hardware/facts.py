@@ -1,8 +1,4 @@
-"""What a measurement depends on besides the kernel, as the machines say; it compares nothing.
-
-What the DUT's running kernel reports is asked of the kernel under test, with the workload's
-settings on: before its boot it would be that of the job before.
-"""
+"""Facts of the machines that a measurement depends on besides the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many packets the rules of a DUT's firewall have counted; it sets no rule.
+"""The number of packets that the rules of a DUT's firewall have counted.
 
 What the programs print: sbin/pfctl/pfctl.c, sbin/ipfw/ipfw2.c, sbin/ipf/ipfstat/ipfstat.c.
 """

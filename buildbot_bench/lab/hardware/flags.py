@@ -1,9 +1,8 @@
-"""Whether the pkt-gen of a host takes the options that it is to be given; it sends no packet.
+"""The check that a host's pkt-gen takes the options of its command line.
 
-pkt-gen reads its options in their order and prints its usage at `-h`, before it opens a port; at
-one that it does not know it prints its usage and fails. Source: tools/tools/netmap/pkt-gen.c. One
-that does not even know `-h` has taken all that stands before it. An option that lacks its value
-takes `-h` for that; then `-:` ends it, which no program can know.
+pkt-gen reads its options in their order and prints its usage at `-h`, before it opens a port, or at
+an unknown option, where it fails (tools/tools/netmap/pkt-gen.c). An option that lacks its value
+takes `-h` for that; then `-:`, which no program knows, ends it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The traffic of a workload and pkt-gen's command lines for it; it starts nothing.
+"""The traffic of a workload, and pkt-gen's command lines for it.
 
 Addresses are those of RFC 2544 and RFC 5180: 198.18/16 and 2001:2::/49 on the sender's side,
 198.19/16 and 2001:2:0:8000::/49 on the receiver's. pkt-gen takes a frame without its CRC.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 # How many addresses send and how many receive; a flow is a pair of them.
 PRESETS: Mapping[str, tuple[int, int]] = {"1": (1, 1), "2k": (20, 100), "5k": (71, 70)}
@@ -52,16 +53,18 @@ class PktgenTraffic:
 
     def __post_init__(self) -> None:
         if self.flows not in PRESETS:
-            raise UsageError(f"flows: {self.flows!r} is none of {', '.join(PRESETS)}")
+            raise UsageError(f"flows: {quoted(self.flows)} is none of {', '.join(PRESETS)}")
         if self.family not in _FAMILIES:
-            raise UsageError(f"family: {self.family!r} is none of {', '.join(_FAMILIES)}")
+            raise UsageError(f"family: {quoted(self.family)} is none of {', '.join(_FAMILIES)}")
         if self.frame_bytes not in range(64, 9019):
             raise UsageError(f"frame_bytes: {self.frame_bytes} is not in 64..9018")
         if bool(self.sources) != bool(self.destinations):
             raise UsageError("sources and destinations go together")
         for text in (self.sources, self.destinations):
             if text and not _RANGE.fullmatch(text):
-                raise UsageError(f"{text[:60]!r} is no range", hint="see pkt-gen(8), -s and -d")
+                raise UsageError(
+                    f"{quoted(text, columns=60)} is no range", hint="see pkt-gen(8), -s and -d"
+                )
 
     @property
     def line_rate_pps(self) -> float:

@@ -1,4 +1,4 @@
-"""What testbeds.toml does not say yet of a hardware testbed; it asks no machine."""
+"""The settings that a hardware testbed still lacks in testbeds.toml."""
 
 from __future__ import annotations
 

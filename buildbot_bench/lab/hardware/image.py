@@ -1,4 +1,4 @@
-"""Whole images of nanobsd, written by a command of the DUT's to the slice that does not run."""
+"""Whole images of nanobsd, written to the DUT's idle slice by a command of the DUT."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.files import check_digest
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import DutSettings, Limits
@@ -95,7 +96,7 @@ def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage)
         )
     if dut.upgrade_log and _completed(remote, dut) <= before:
         raise InfraError(
-            f"{remote.address}: its log does not say {dut.upgrade_log!r}",
+            f"{remote.address}: its log does not say {quoted(dut.upgrade_log)}",
             hint="see /var/log/messages there",
         )
 

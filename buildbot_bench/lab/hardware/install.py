@@ -1,4 +1,4 @@
-"""Puts a kernel on a machine; it reboots nothing.
+"""The installation of a kernel on a machine.
 
 On nanobsd the root is mounted read-write for as long as that takes, and never left so: the next
 boot would panic on /entropy.

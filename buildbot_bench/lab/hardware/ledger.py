@@ -1,8 +1,4 @@
-"""Which configuration sets lie on which machines, as the lab controller remembers it.
-
-A machine has a record of its own of what lies on it. This one tells of machines that a testbed no
-longer names, as a reference endpoint that was taken out of testbeds.toml with its set still on.
-"""
+"""The lab controller's ledger of configuration sets on machines, former ones included."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The DUT's life: boots a kernel once, sees that it is ready, and brings back the known-good one.
-
-What is booted is chosen for once: after a panic, a hang or a power cycle the DUT falls back to its
-known-good kernel by itself. What cannot be the lab's fault until
-proven otherwise is a KernelFault; the catcher must see the known-good kernel boot before
-the revision is blamed.
-"""
+"""The DUT's life: one boot of the kernel under test, and the return to the known-good one."""
 
 from __future__ import annotations
 

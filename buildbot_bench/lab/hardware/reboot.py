@@ -1,7 +1,4 @@
-"""One reboot of a machine, from the order to go down until it is ready; it installs no kernel.
-
-Nothing is waited for without a deadline, and a machine from which nothing comes is power-cycled.
-"""
+"""One reboot of a machine, from the order to go down until it is ready."""
 
 from __future__ import annotations
 

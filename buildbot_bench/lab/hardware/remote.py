@@ -1,4 +1,4 @@
-"""One host behind ssh: commands with a deadline, and uploads; it does not say what the host is for.
+"""One host behind ssh: commands with a deadline, and uploads.
 
 A command is a list of words, quoted for the host's shell here and nowhere else. OpenSSH itself
 watches the connection (ConnectTimeout, ServerAliveInterval); a deadline of our own stands behind.

@@ -1,4 +1,4 @@
-"""Which part of a workload's configuration set is for which machine; it reaches none of them.
+"""The parts of a workload's configuration set, one for each machine.
 
 A set is a directory that is copied over the DUT's root. One that concerns two machines, as that of
 a tunnel, holds `dut/` and `reference/` instead; bench-lab.sh calls the latter `refendpoint/`.

@@ -1,8 +1,4 @@
-"""What a testbed of hardware consists of, as testbeds.toml says it; it reaches no machine.
-
-Nearly everything has a default, so that a half-written testbed can be read, and checked by
-`bench-lab check`: `gaps` says what is missing before one can measure.
-"""
+"""The settings of a hardware testbed in testbeds.toml."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.power import Power
 from buildbot_bench.lab.tables import LocalCommand
@@ -190,7 +187,7 @@ class WorkloadSettings:
     def __post_init__(self) -> None:
         if self.firewall and self.firewall not in FIREWALLS:
             known = ", ".join(FIREWALLS)
-            raise UsageError(f"firewall: {self.firewall[:40]!r} is none of {known}")
+            raise UsageError(f"firewall: {quoted(self.firewall, columns=40)} is none of {known}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -282,7 +279,9 @@ class SshSettings:
 
 def _check(pattern: re.Pattern[str], key: str, text: str) -> None:
     if text and not pattern.fullmatch(text):
-        raise UsageError(f"{key}: {text[:60]!r} cannot be one", hint=f"it is like {_LIKE[key]}")
+        raise UsageError(
+            f"{key}: {quoted(text, columns=60)} cannot be one", hint=f"it is like {_LIKE[key]}"
+        )
 
 
 _LIKE = {

@@ -1,4 +1,4 @@
-"""All hosts of one testbed, and their shared connections; it sends no command itself."""
+"""The hosts of one testbed, and their shared ssh connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel variables of a FreeBSD host, several in one go; it does not say what they mean."""
+"""Kernel variables of a FreeBSD host, several read by one command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of traffic: receiver first, then the senders, all stopped; it judges no figures."""
+"""One run of traffic: the receiver first, then the senders, all stopped at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes sure that the kernel that runs is the one that was asked for; it boots nothing.
+"""The check that the running kernel is the requested one.
 
 The archive's labels came from file names, and 43 of its 991 results belong to another kernel.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.archive import KernelArchive
 from buildbot_bench.lab.hardware.image import SliceImage
 from buildbot_bench.lab.hardware.remote import Remote
@@ -79,5 +80,5 @@ def _compare_descriptions(
         if not artefact.holds(values.get(name, "")):
             line = values[name].splitlines()[0]
             raise AnotherKernelError(
-                remote, f"says of itself {line[:120]!r}, which is not in the kernel"
+                remote, f"says of itself {quoted(line, columns=120)}, which is not in the kernel"
             )

@@ -1,4 +1,4 @@
-"""One small module per way to take the power from a machine and give it back."""
+"""The power switches of machines, one module for each way to switch."""
 
 from buildbot_bench.lab.power.command import CommandPower
 from buildbot_bench.lab.power.ipmi import IpmiPower

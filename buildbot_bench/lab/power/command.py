@@ -1,4 +1,4 @@
-"""Power by commands of the lab controller: a PDU's, a relay's, a colleague's script."""
+"""Power by commands of the lab controller, such as those of a PDU or a relay."""
 
 from __future__ import annotations
 

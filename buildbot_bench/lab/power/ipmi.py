@@ -1,4 +1,4 @@
-"""Power by a machine's own management controller, through ipmitool(1)."""
+"""Power by a machine's management controller, through ipmitool(1)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.power.command import run
 from buildbot_bench.lab.tables import Program
 
@@ -29,7 +30,7 @@ class IpmiPower:
     def __post_init__(self) -> None:
         for key, text in (("host", self.host), ("user", self.user)):
             if not text or text.startswith("-"):
-                raise UsageError(f"{key}: {text[:60]!r} cannot be one")
+                raise UsageError(f"{key}: {quoted(text, columns=60)} cannot be one")
 
     def cycle(self) -> None:
         """Take the power away and give it back, or switch on what is off."""

@@ -1,1 +1,1 @@
-"""A DUT that is a virtual machine: its process, its wires, its console, and what it executed."""
+"""A DUT in a virtual machine: process, wires, console, and executed instructions."""

@@ -1,4 +1,4 @@
-"""Waits for a virtual DUT to forward, and says in a clause what became of it instead."""
+"""The wait for a virtual DUT to forward packets, and the reason when it does not."""
 
 from __future__ import annotations
 

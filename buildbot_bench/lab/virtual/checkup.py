@@ -1,4 +1,4 @@
-"""The check-up of a testbed in a virtual machine; it measures nothing."""
+"""The check-up of a testbed in a virtual machine."""
 
 from __future__ import annotations
 

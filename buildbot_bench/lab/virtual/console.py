@@ -1,4 +1,4 @@
-"""What a kernel's console says of its fate; it reads no file."""
+"""The build ID and the last words of a kernel, found in its console's text."""
 
 from __future__ import annotations
 

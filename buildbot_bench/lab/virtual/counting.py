@@ -1,4 +1,4 @@
-"""How fast a virtual DUT forwards; it looks into no kernel."""
+"""The packet rate of a virtual DUT."""
 
 from __future__ import annotations
 

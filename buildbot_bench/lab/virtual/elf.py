@@ -1,8 +1,7 @@
-"""What a kernel's file says of itself: its functions and its build ID; it runs nothing.
+"""The functions and the build ID of a kernel's ELF file.
 
-The format is that of the System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), 32
-or 64 bits, little-endian. A damaged file is like one that says nothing. The lab has the standard
-library alone, which costs what reads symbols and notes here; pyelftools would read them too.
+The format is that of the System V ABI, chapters 4 and 5, 32 or 64 bits, little-endian. The lab has
+the standard library alone; pyelftools would read this too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many instructions a virtual DUT executes for a packet, and which; it needs no kernel."""
+"""The number of instructions that a virtual DUT executes for a packet, by address."""
 
 from __future__ import annotations
 

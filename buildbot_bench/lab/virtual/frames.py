@@ -1,4 +1,4 @@
-"""The frames that a virtual testbed sends, and how they must come out; it sends none.
+"""The frames that a virtual testbed sends, and the check of the frames that come back.
 
 The smallest UDP packets, between the networks that RFC 2544 (IPv4) and RFC 5180 (IPv6) set aside
 for benchmarks. On the wire of QEMU's `stream` network each frame follows its length, four bytes,

@@ -1,4 +1,4 @@
-"""What kind of file an artefact is, by its first bytes; it judges no kernel."""
+"""The kind of file that an artefact is, by its first bytes."""
 
 from __future__ import annotations
 

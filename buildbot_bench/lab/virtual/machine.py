@@ -1,8 +1,8 @@
-"""One boot of a virtual DUT: QEMU's process, which is its power, and all that leads into it.
+"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console.
 
-Nothing has a name that others could use: wires and monitor are sockets that only this process and
-QEMU hold, and the console's pipe is its owner's alone. A machine that is ordered to reset itself
-ends instead, so that a panic and a boot loop are seen, and each boot reads the kernel anew.
+Wires and monitor are nameless sockets that only this process and QEMU hold; the console's pipe is
+its owner's alone. A machine that resets itself ends instead, so that a panic and a boot loop are
+seen, and each boot reads the kernel anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands to a running QEMU by its machine protocol, QMP; it defines none of them."""
+"""Commands to a running QEMU by its machine protocol, QMP."""
 
 from __future__ import annotations
 

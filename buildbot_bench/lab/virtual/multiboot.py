@@ -1,4 +1,4 @@
-"""Kernels that QEMU itself boots: a Multiboot program, a Linux image; it starts no machine."""
+"""Kernels that QEMU itself boots: a Multiboot program or a Linux image."""
 
 from __future__ import annotations
 

@@ -1,15 +1,13 @@
-"""What bursts of the same packets usually execute, which is the packets' work; it runs nothing.
+"""The instructions that bursts of equal packets usually execute, by phase of the burst.
 
-A kernel with a clock does other work besides: interrupts, callouts, threads in the background. It
-comes in few bursts, at any time, and may also move work from where it is done otherwise. What an
-instruction's count is in most bursts is therefore the packets' own: the median. (The least count
-over all bursts is not: it lacks what was moved, the more the more bursts there are. Of FreeBSD 13.1
-three boots differed by 0.05 % then, by vtnet, and by nothing in the median.)
+Interrupts, callouts and background threads of a kernel add or move work in few bursts. The median
+count over bursts is therefore the packets' own. (The least count lacks moved work, the more the
+more bursts there are: three boots of FreeBSD 13.1 differed by 0.05 % by it, by vtnet, and by
+nothing in the median.)
 
-But bursts are not all alike. A ring of descriptors comes to its end in some of them: its work comes
-once in so many bursts, the period. Bursts that lie a period apart are of one phase and do the same;
-each phase has its own medians, and a packet's instructions are the mean over the phases of a
-period. A round is one burst of each phase.
+A ring of descriptors wraps once in so many bursts, the period. Bursts a period apart are of one
+phase and do the same work; each phase has its own medians, and a packet's instructions are the mean
+over the phases. A round is one burst of each phase.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Asks an outside program in which file and line functions begin; it parses no DWARF itself.
-
-Without such a program, without line tables, and after any other failure, there are no places: a
-capture is worth as much without them.
-"""
+"""The source file and line at which each function begins, asked of an outside program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The plugin of QEMU's that counts each instruction: compiled, loaded, read; it sends no packet.
-
-tracer/tracer.c is its other side, and says how the two share their memory.
-"""
+"""The QEMU plugin (tracer/tracer.c) that counts each instruction: compiled, loaded and read."""
 
 from __future__ import annotations
 

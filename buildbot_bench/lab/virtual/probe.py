@@ -1,7 +1,7 @@
-"""Whether QEMU boots anything here, and by KVM; it needs no kernel.
+"""The test whether QEMU boots a machine here, and whether KVM works.
 
-A KVM device that opens is not enough: on some machines guests then hang in the firmware, or crawl
-through it. So a boot sector of our own is started, which says something and stops.
+On some machines a KVM device opens, but guests hang in the firmware or crawl through it. So a boot
+sector of our own is started, which prints a word and stops.
 """
 
 from __future__ import annotations

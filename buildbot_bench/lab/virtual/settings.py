@@ -1,4 +1,4 @@
-"""What testbeds.toml may say of a testbed in a virtual machine; it starts nothing."""
+"""The settings of a virtual testbed in testbeds.toml."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.tables import Program
 
 PPS = "pps"
@@ -89,7 +90,7 @@ class QemuSettings:
                 "instructions are counted by QEMU's translator alone", hint='accelerator = "tcg"'
             )
         if not _ICOUNT.fullmatch(self.clock):
-            raise UsageError(f"icount is {self.clock!r}", hint='write "shift=4,sleep=on"')
+            raise UsageError(f"icount is {quoted(self.clock)}", hint='write "shift=4,sleep=on"')
         self._check_freebsd()
 
     @property
@@ -138,9 +139,9 @@ class QemuSettings:
             for text in texts:
                 if not form.fullmatch(text):
                     wanted = "a module's name" if form is _MODULE else "NAME=VALUE"
-                    raise UsageError(f"{key}: {text[:120]!r}", hint=f"write {wanted}")
+                    raise UsageError(f"{key}: {quoted(text, columns=120)}", hint=f"write {wanted}")
 
 
 def _require_one_of(key: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise UsageError(f"{key} is {value!r}", hint=f"it may be {' or '.join(known)}")
+        raise UsageError(f"{key} is {quoted(value)}", hint=f"it may be {' or '.join(known)}")

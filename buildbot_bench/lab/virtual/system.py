@@ -1,4 +1,4 @@
-"""What a kind of system must be able to do to be a DUT in a virtual machine; it contains none."""
+"""The interface of systems that can be the DUT in a virtual machine."""
 
 from __future__ import annotations
 

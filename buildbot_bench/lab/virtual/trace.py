@@ -1,9 +1,9 @@
-"""Which instructions a guest executed, by function; it reads QEMU's log and starts nothing.
+"""The instructions that a guest executed, by function, read from QEMU's log.
 
-QEMU logs each block of instructions before it runs it (`-d exec,nochain`); set to put one
-instruction into each block, that is each instruction. A block that was not run after all, or that
-was wound back to run anew (as accesses to devices are, under -icount), is logged as such. A
-repeated string instruction counts once for each repetition, and once more for its end.
+QEMU logs each block of instructions before it runs it (`-d exec,nochain`), here blocks of one
+instruction. Blocks that were not run, or were wound back to run anew (accesses to devices under
+-icount), are logged as such. A repeated string instruction counts once for each repetition, and
+once more for its end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The two ways of seeing each instruction that a DUT executes: a plugin of QEMU's, and its log.
+"""The two ways to count a DUT's instructions: QEMU's plugin and QEMU's log.
 
-They count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 0.5 s or more, but a
+Both count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 0.5 s or more, but a
 QEMU may lack plugins, and a lab a compiler.
 """
 

@@ -1,7 +1,7 @@
-"""Sends bursts into a virtual DUT and takes them out on its other side; it judges no kernel.
+"""The exchange of bursts with a virtual DUT: sent on one side, received on the other.
 
-Sender and receiver go in lock-step: a burst is sent when the one before it is back. QEMU takes a
-burst from its socket in one gulp, so that the guest, which sleeps meanwhile, finds all of it.
+Sender and receiver go in lock-step: a burst is sent when the one before it is back. QEMU reads a
+burst from its socket at once, so that the guest, which sleeps meanwhile, finds all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What virtual testbeds can be asked to forward: traffic, and what the DUT is set up with for it.
-
-Each is registered as an entry point of `buildbot_bench.virtual_workloads`, by its name.
-"""
+"""The workloads of virtual testbeds: traffic, and the DUT's set-up for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels, named by their digests, and the places where they lie."""
+"""Kernel artefacts, named by their digests, and the places that store them."""
 
 from buildbot_bench.plugin.artefacts.place import (
     BLOCK_BYTES,

@@ -1,4 +1,4 @@
-"""Artefacts on a server that takes PUT, GET, HEAD and DELETE; it signs nothing itself."""
+"""Artefacts on a server that takes PUT, GET, HEAD and DELETE."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kernels, named by their digests, on the master's disk and in a place elsewhere.
+"""Artefacts, named by their digests, on the master's disk and in a place elsewhere.
 
-What lies in a place is known from the tables, so a place need not list it: any server that takes
-PUT, GET, HEAD and DELETE will do. It needs no build and no table.
+The tables know the artefacts of a place, so a place need not list them: any server that takes PUT,
+GET, HEAD and DELETE will do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What lets our requests through at a server of artefacts: a bearer token, or S3's signature.
+"""The authorization of requests to artefact servers: bearer tokens and S3 signatures.
 
 The signature is "AWS Signature Version 4", as Amazon S3's API reference gives it under
 "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".

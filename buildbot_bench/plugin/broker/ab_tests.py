@@ -1,7 +1,4 @@
-"""How comparisons advance: all variants are built, then booted in turns until all is measured.
-
-Then further images of them, as long as the verdict needs some: `core.ab_test.further` says which.
-"""
+"""The advance of running comparisons: builds, boots in turn, further images, and the end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The search for an alarm: one that is known, one of a related series that it joins, or a new one.
+"""The search for an alarm: a known one, one of a related series that it joins, or a new one.
 
-Alarms of related series are one incident and one search, on the series where a second of the lab
-gives most information: when a later alarm shows a better one, a search that has hardly begun moves
-there.
+Alarms of related series are one incident with one search, on the series that gives most information
+per second of the lab. A search that has hardly begun moves to a later, better series.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How images and boots are asked for, who goes first, and what builders have room for.
-
-What is asked for is decided elsewhere.
-"""
+"""Requests for images and boots, their priorities, and the room that builders have."""
 
 from __future__ import annotations
 

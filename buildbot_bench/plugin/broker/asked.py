@@ -1,9 +1,4 @@
-"""What the broker remembers of which commits were asked for; it asks for none.
-
-A farm of a hundred series and ten thousand commits has a million answers to that, of which few are
-new in a cycle. What is remembered says where to look, and is looked up anew when the tables say
-that it is no longer so: a branch was rewritten, or a request gave nothing.
-"""
+"""Memory of the commits that were requested or need no request, by branch and series."""
 
 from __future__ import annotations
 

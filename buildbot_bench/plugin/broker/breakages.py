@@ -1,8 +1,4 @@
-"""How a branch that stopped building or booting is searched: begun, carried on, ended, closed.
-
-The farm begins such a search by itself. What is tried next and what the answer is, core.incident
-says; here builds and boots are asked for. Nothing is booted on a testbed in quarantine.
-"""
+"""Searches for the commit that broke building or booting: start, trials, answer and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which build Buildbot starts next: that of the claimant whose turn it is; it asks for none."""
+"""The choice of the build that Buildbot starts next, by the claimants' shares."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""How both sides of a proven step come to be sampled, before its mail is written or beside it.
-
-A search that ends with a culprit is a reason to see where the cycles went, and so is a comparison
-that a person asks for. The mail waits for that
-as long as the testbed's `profile` in bench.yml says, and no longer: no report fails over a capture.
-"""
+"""Requests for captures of both sides of a proven step, and of comparisons."""
 
 from __future__ import annotations
 

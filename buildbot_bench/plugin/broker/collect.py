@@ -1,7 +1,4 @@
-"""What became of the requests that were issued; their results were written by the steps.
-
-A request may be one that a dead master still claims: Buildbot 4.3 forgets to release those.
-"""
+"""The collection of requests that ended, and the repetition of lost ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Which commits are measured next, testbed by testbed: the newest first, the rest when idle.
-
-Branches take turns. Behind a gate the newest commit is the newest that the gate lets through.
-"""
+"""The choice of the commit that each series measures next: the newest, or, when idle, others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Brings the tables up to the tip of each watched branch; it measures nothing.
+"""The update of the tables to the tip of each watched branch.
 
-Commits come into the tables from our own mirror, not from Buildbot's changes: a poller that is
-killed in the middle of a push forgets the rest of it; the mirror does not.
+Commits come from our own mirror, not from Buildbot's changes: a poller that is killed in the middle
+of a push forgets the rest of the push.
 """
 
 from __future__ import annotations

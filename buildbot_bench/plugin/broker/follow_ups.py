@@ -1,4 +1,4 @@
-"""What follows from an alarm, and from a person's doubt: a search, or fresh boots of both sides."""
+"""Consequences of alarms and of people's doubts: searches, or fresh boots of both sides."""
 
 from __future__ import annotations
 

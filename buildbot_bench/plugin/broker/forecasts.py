@@ -1,4 +1,4 @@
-"""What the searches that people started will cost, kept when it is worked out; nothing waits."""
+"""Forecasts of the searches that people started, stored once they are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How further images of a comparison's variants are asked for; which ones, `core` says."""
+"""Requests for further images of a comparison's variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches for improvements: one at a time, when the lab has nothing else to do."""
+"""Searches for improvements, one at a time while the lab is idle."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Confirms the step of an incident on its other series, or gives a series a search of its own.
-
-What is measured next, and when it is enough, is core.incident's to say.
-"""
+"""The confirmation of an incident's step on its other series, or separate searches there."""
 
 from __future__ import annotations
 

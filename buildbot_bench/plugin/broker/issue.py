@@ -1,7 +1,4 @@
-"""How wanted images and new probes become Buildbot's requests, each once; it wants nothing.
-
-Commits that change nothing of the kernel cost no boot: what their predecessor gave is theirs.
-"""
+"""The submission of wanted images and new probes to Buildbot, each once."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.evidence import is_alike
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
@@ -64,8 +62,8 @@ class NoOps:
         alike = first is not None and is_alike(image, first)
         if alike:
             reason = (
-                f"image {image.ordinal} of {image.label} is its first one again: "
-                f"the job {self._farm.workflow.build_job_of(image.repository).name!r} cannot relink"
+                f"image {image.ordinal} of {image.label} is its first one again: the job"
+                f" {quoted(self._farm.workflow.build_job_of(image.repository).name)} cannot relink"
             )
             _LOG.warn(
                 "bench: {reason}; see BENCH_IMAGE in docs/how-to/kernels.md",

@@ -1,4 +1,4 @@
-"""What a new sample means: judged against its history, confirmed by fresh boots, then searched."""
+"""The judging of new samples, with fresh boots for suspicions and searches for alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows when people say what a change was: it is judged anew, and what is open ends."""
+"""Consequences of people's marks: verdicts judged anew, open searches and boots ended."""
 
 from __future__ import annotations
 

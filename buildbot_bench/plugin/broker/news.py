@@ -1,8 +1,4 @@
-"""Whether anything happened on which a search that waits for a boot could act; it acts on nothing.
-
-A hundred searches wait most of the time. What such a one could do meanwhile, build ahead or boot
-existing images, depends on what is known here; while that is the same, it need not be thought over.
-"""
+"""Memory of the state at the last look, which tells whether a waiting search could act."""
 
 from __future__ import annotations
 

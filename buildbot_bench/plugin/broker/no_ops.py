@@ -1,8 +1,4 @@
-"""Which commits are presumed to be no-op changes: they touch nothing that a kernel is built from.
-
-They are not built or measured for their own sake. People, searches and comparisons may ask for them
-all the same; and a list of files that comes later may take the presumption back.
-"""
+"""Commits presumed to be no-op changes, as they touch no file that the kernel is built from."""
 
 from __future__ import annotations
 

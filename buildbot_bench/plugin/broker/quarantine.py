@@ -1,8 +1,4 @@
-"""When a control image is measured, and when a testbed goes into quarantine and out of it.
-
-A testbed in quarantine measures nothing but its control image: what it says of a kernel, by
-captures too, is not to be believed.
-"""
+"""The measurement of control images, and the start and end of quarantines."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent
 from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow
@@ -77,7 +74,7 @@ async def release(farm: Farm, testbed: str, *, by: str, false_alarm: bool) -> No
     """
     if testbed not in farm.workflow.testbeds:
         known = ", ".join(sorted(farm.workflow.testbeds))
-        raise UsageError(f"there is no testbed {testbed!r}", hint=f"this farm has {known}")
+        raise UsageError(f"there is no testbed {quoted(testbed)}", hint=f"this farm has {known}")
     lasting = await farm.store.quarantines(testbed, open_only=True)
     if not lasting:
         raise UsageError(f"{testbed} is not in quarantine")

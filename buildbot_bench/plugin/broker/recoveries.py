@@ -1,8 +1,4 @@
-"""How an incident closes by itself: the branch builds or boots again, or the level is back.
-
-An incident of several series closes by the level of the series that was searched: the others are
-held to have the same cause.
-"""
+"""The end of incidents: the branch builds or boots, or the searched series' level is back."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""How what runs ends when bench.yml loses its testbed or workload; what was measured it leaves.
+"""The end of requests for testbeds and workloads that bench.yml no longer has.
 
-A request for what is removed would wait for ever: its builder is removed, too. And Buildbot 4.3
-forgets a build whose builder a reconfiguration removes: its step never hears of its end, so the
-job goes on in the lab, and the build for ever. While the builder is there, the build can be
-stopped, and then ends its job itself.
+Buildbot 4.3 forgets a build whose builder a reconfiguration removes: its step never hears of its
+end, so the job goes on in the lab, and the build for ever. Builds are therefore stopped while their
+builder is there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""When built kernels and the logs of boots are deleted, and which must not be.
-
-The list of the files that a build read goes with its kernel, unless new commits are held against
-it, a search needs it, or a report stands on it.
-"""
+"""The deletion of built kernels and boot logs, and the kernels that must be kept."""
 
 from __future__ import annotations
 

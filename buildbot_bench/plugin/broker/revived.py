@@ -1,4 +1,4 @@
-"""Makes a kernel testable again that was built once and later taken for untestable."""
+"""The return to testable of an image that was built once and later taken for untestable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the broker runs a cycle, at start, on events, on a timer; what a cycle does, in order."""
+"""The broker's cycle: the events and timers that start it, and its steps in order."""
 
 from __future__ import annotations
 

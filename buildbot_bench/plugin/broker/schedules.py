@@ -1,4 +1,4 @@
-"""When the tip of a branch is measured because the time has come; it watches no push."""
+"""Requests for fresh boots of a branch's tip at the times of `on.schedule`."""
 
 from __future__ import annotations
 

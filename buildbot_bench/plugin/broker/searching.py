@@ -1,4 +1,4 @@
-"""How searches go on: it asks for what `plan` says, and stores its answer; it decides nothing."""
+"""The next probe of each running search, or its answer, as `plan` gives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores the figures of a search that has ended, before anybody hears of it; it sends nothing."""
+"""The storage of an ended search's figures, before any mail or page shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the database learns how large its tables are; what of it it uses, it knows itself."""
+"""The daily update of the database's statistics on its tables."""
 
 from __future__ import annotations
 

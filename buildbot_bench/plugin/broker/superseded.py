@@ -1,4 +1,4 @@
-"""What earlier pushes wait for when a later one is all that counts; it stops nothing that runs."""
+"""The cancellation of earlier pushes' requests, for `concurrency.cancel-in-progress`."""
 
 from __future__ import annotations
 

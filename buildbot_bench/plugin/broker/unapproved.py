@@ -1,4 +1,4 @@
-"""When patches that nobody approves are given up: their comparisons end, and they are deleted."""
+"""The expiry of patches without approval, and the end of their comparisons."""
 
 from __future__ import annotations
 

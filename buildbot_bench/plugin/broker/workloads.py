@@ -1,8 +1,7 @@
-"""What follows from a workload that is broken, or in doubt: boots that tell, and nothing blamed.
+"""Consequences of a broken or doubted workload: test boots, and retries once it works.
 
-While a workload is in doubt, or broken, its series measures nothing but a kernel of good standing.
-What was taken for untestable meanwhile is so no longer, and what failed is measured again when the
-workload works: the tables hold what was measured before, and searches go on from there.
+Until the workload works again, its series boots only kernels of good standing, and failures under
+it blame no kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes a Buildbot configuration of a workflow."""
+"""The Buildbot configuration that follows from a workflow."""
 
 from buildbot_bench.plugin.configurator.configuration import BenchConfigurator
 

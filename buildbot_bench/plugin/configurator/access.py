@@ -1,7 +1,4 @@
-"""What a configuration may not say of who is let in; it lets nobody in itself.
-
-Buildbot reports its mistakes, all at once, and a master with one does not start.
-"""
+"""Checks of a master's configuration for unsafe log-ins and connections."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from buildbot.www.auth import RemoteUserAuth
 from buildbot.www.authz.roles import RolesFromUsername
 from twisted.logger import Logger
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.listening import listening
 from buildbot_bench.plugin.operations.ports import kind_of, worker_ports
 from buildbot_bench.plugin.rest.access import BenchAuth
@@ -51,7 +49,7 @@ def _check_proxy(www: Mapping[str, Any]) -> None:
     if not listening(www.get("port")).is_local:
         error(
             "www: RemoteUserAuth trusts a header that anybody can send to"
-            f" {www.get('port')!r}: let the port be 'unix:…', or listen on 127.0.0.1 alone"
+            f" {quoted(www.get('port'))}: let the port be 'unix:…', or listen on 127.0.0.1 alone"
             " ('tcp:8010:interface=127.0.0.1'), and the proxy remove that header from requests"
         )
 

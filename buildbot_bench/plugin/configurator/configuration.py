@@ -1,4 +1,4 @@
-"""How a workflow becomes a Buildbot configuration; it runs nothing itself."""
+"""The Buildbot configuration of a workflow: workers, builders, poller and services."""
 
 from __future__ import annotations
 

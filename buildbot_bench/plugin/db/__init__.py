@@ -1,1 +1,1 @@
-"""The bench_* tables, their migrations and their queries."""
+"""The bench_* tables: schema, rows, migrations and queries."""

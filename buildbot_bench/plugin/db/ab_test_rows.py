@@ -1,7 +1,4 @@
-"""A row of a comparison of variants, with its variants and images; it needs no SQL.
-
-Field names, times and `version` are those of rows.
-"""
+"""Rows of comparisons, with their variants and further images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries on comparisons of variants and what they measured; decides nothing."""
+"""Queries on comparisons, their images and their boots."""
 
 from __future__ import annotations
 

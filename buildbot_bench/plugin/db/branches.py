@@ -1,7 +1,7 @@
-"""Queries on the branches of a farm: where each parts from which, and what is on its line.
+"""Queries on branches: the trunk that each parts from, and the commits on its line.
 
 The line of a branch is its own commits and, up to where it parts from its trunk, the trunk's line:
-what branches share is stored, measured and judged once. It needs no git.
+commits that branches share are stored, measured and judged once.
 """
 
 from __future__ import annotations

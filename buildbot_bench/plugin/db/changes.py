@@ -1,8 +1,4 @@
-"""Queries on what changed since somebody looked, for many series or searches at once.
-
-Each cycle of the broker asks them, so what each reads is what changed, or little. They judge
-nothing.
-"""
+"""Queries of each broker cycle on changes since the last look, for many series or searches."""
 
 from __future__ import annotations
 

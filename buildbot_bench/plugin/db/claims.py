@@ -1,7 +1,4 @@
-"""Queries on what waits for a testbed or is done there, on whose account, and what that had so far.
-
-They order nothing.
-"""
+"""Queries on claims on testbeds, and on the share that each claimant had."""
 
 from __future__ import annotations
 

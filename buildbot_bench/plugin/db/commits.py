@@ -1,4 +1,4 @@
-"""Queries on the commits of each branch; needs no git and no probe beyond its existence."""
+"""Queries on the commits of each branch."""
 
 from __future__ import annotations
 

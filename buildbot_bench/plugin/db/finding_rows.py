@@ -1,7 +1,4 @@
-"""A row of what follows from measurements: judgements, searches, mails, and opinions.
-
-Field names, times and `version` are those of rows; the rows need no SQL and take no decision.
-"""
+"""Rows of findings: judgements, searches, mails, marks, notices and quarantines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Outlives a PostgreSQL that hangs up, or that is away for some minutes, as at its restart.
+"""Reconnection to a PostgreSQL server that hangs up or is away for some minutes.
 
-Buildbot 4.3 takes such an error for the end of what it does: a build that begins or ends at that
-moment never ends, and its worker gets no other one until the master starts again. For MySQL it asks
-again for up to a day; so do we here, for `PATIENCE_S`.
+Buildbot 4.3 takes such an error for the end of its work: a build that begins or ends at that moment
+never ends, and its worker gets no other build until the master restarts. For MySQL Buildbot asks
+again for up to a day; the engine here asks again for `PATIENCE_S`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries on images and on where their kernels lie; builds and reads none of them."""
+"""Queries on images and on the artefacts of their kernels."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""How incidents are kept: how a breakage and an incident ended, and the series that joined it.
-
-An incident is its search: the search's row names it, and its mail is the incident's. What it came
-to is kept in that row; alarms of other series that it is to explain are rows of their own. Field
-names, times and `version` are those of rows. It needs no SQL.
-"""
+"""Rows of incidents: their ends, which the search's row keeps, and the series that joined."""
 
 from __future__ import annotations
 

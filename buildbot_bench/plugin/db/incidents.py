@@ -1,4 +1,4 @@
-"""Queries on the series of incidents; decides nothing."""
+"""Queries on the series of incidents."""
 
 from __future__ import annotations
 

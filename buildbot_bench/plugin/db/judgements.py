@@ -1,4 +1,4 @@
-"""Queries on what was made of samples; judges nothing."""
+"""Queries on judgements of samples."""
 
 from __future__ import annotations
 

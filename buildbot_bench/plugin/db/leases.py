@@ -1,9 +1,8 @@
-"""Who of several masters may do what, for how long; the database's clock decides, nobody else's.
+"""Leases by which several masters divide their work, timed by the database's clock.
 
-A lease has a name and belongs to the token of its holder. One that has run out, or that an earlier
-process of the same master held, may be taken, by a new token. From then on the old token is worth
-nothing: who checks it in the transaction of a change (`must_hold`) changes nothing after the loss,
-however long its process stood still.
+A lease belongs to the token of its holder. A lease that ran out, or that an earlier process of the
+same master held, may be taken with a new token. A transaction that checks the old token
+(`must_hold`) then fails, however long its process stood still.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.db.schema import LEASE
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
 
@@ -90,7 +90,7 @@ def must_hold(conn: sa.Connection, name: str, *, token: str) -> None:
         conn.execute(sa.select(sa.func.set_config(setting, str(IDLE_MS), True)))
     query = sa.select(LEASE.c.id).where(LEASE.c.name == name, LEASE.c.token == token)
     if conn.execute(query.with_for_update(read=True)).first() is None:
-        raise LeaseLostError(f"another master has taken the lease {name!r}")
+        raise LeaseLostError(f"another master has taken the lease {quoted(name)}")
 
 
 def confirm(conn: sa.Connection) -> None:

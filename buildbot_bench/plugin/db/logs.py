@@ -1,4 +1,4 @@
-"""Queries on the logs of boots: which are old, and that they are deleted; values stay."""
+"""Queries on old logs of boots, and the deletion of these logs."""
 
 from __future__ import annotations
 

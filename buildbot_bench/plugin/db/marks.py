@@ -1,4 +1,4 @@
-"""Queries on what people say of reports and verdicts; judges nothing."""
+"""Queries on marks that people put on reports and verdicts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What queries gave, for as long as no table changes that they read; it asks nothing itself.
+"""Memory of query results, each valid until a table that its query read changes.
 
-The numbers of changes are read before what is remembered with them: what changes in between is
-read once more than needed, and nothing stale is ever kept beyond the next look.
+Numbers of changes are read before the results that are kept with them: a concurrent change costs
+one read more, and no stale result outlives the next look.
 """
 
 from __future__ import annotations

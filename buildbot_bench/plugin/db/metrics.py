@@ -1,7 +1,4 @@
-"""Queries on what the units of workloads mean: which way is better, and how they repeat.
-
-A unit of this package's own drivers is known by its name; of others the lab says it with each job.
-"""
+"""Queries on the units of workloads: the better direction, and how values repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries on mails and on notices, each written once; delivers none."""
+"""Queries on mails and notices, each stored once and then delivered."""
 
 from __future__ import annotations
 
@@ -91,37 +91,50 @@ def report_of_search(conn: sa.Connection, search_id: int) -> ReportRow | None:
 
 def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
     """Searches for a level that found something or failed and have no mail yet, oldest first."""
-    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+    return _searches(conn, is_unreported())
+
+
+def is_unreported() -> sa.ColumnElement[bool]:
+    """The condition for those searches."""
     ended = (SearchState.FOUND, SearchState.SLOPE, SearchState.FAILED)
-    query = sa.select(SEARCH).where(
-        SEARCH.c.state.in_(ended), SEARCH.c.kind == SearchKind.EFFECT, ~written.exists()
+    return sa.and_(
+        SEARCH.c.state.in_(ended), SEARCH.c.kind == SearchKind.EFFECT, ~_written().exists()
     )
-    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
 
 
 def undecided_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
     """Searches for an alarm's change that ended since then without one, and have no report."""
-    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
-    query = sa.select(SEARCH).where(
+    is_undecided = sa.and_(
         SEARCH.c.state.in_([SearchState.INCONCLUSIVE, SearchState.NOT_REPRODUCED]),
         SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.reason == SearchReason.ALARM,
         SEARCH.c.ended_at >= ended_since,
-        ~written.exists(),
+        ~_written().exists(),
     )
-    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+    return _searches(conn, is_undecided)
 
 
 def untold_breakages(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
     """Breakages found, or left without a culprit, since then, untold as yet; oldest first."""
-    written = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
-    query = sa.select(SEARCH).where(
+    return _searches(conn, is_untold_breakage(ended_since))
+
+
+def is_untold_breakage(ended_since: float) -> sa.ColumnElement[bool]:
+    """The condition for those breakages."""
+    return sa.and_(
         SEARCH.c.state.in_((SearchState.FOUND, SearchState.INCONCLUSIVE)),
         SEARCH.c.kind != SearchKind.EFFECT,
         SEARCH.c.ended_at >= ended_since,
-        ~written.exists(),
+        ~_written().exists(),
     )
-    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+
+
+def _written() -> sa.Select[tuple[int]]:
+    return sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
+
+
+def _searches(conn: sa.Connection, condition: sa.ColumnElement[bool]) -> list[SearchRow]:
+    return fetch_all(conn, sa.select(SEARCH).where(condition).order_by(SEARCH.c.id), SearchRow)
 
 
 # How the keys of the mails that close an incident begin.
@@ -130,16 +143,16 @@ RECOVERY_KEY = "recovery:"
 
 def untold_recoveries(conn: sa.Connection) -> list[SearchRow]:
     """Incidents that have ended, that people heard of, and whose end nobody heard of."""
+    return _searches(conn, is_untold_recovery())
+
+
+def is_untold_recovery() -> sa.ColumnElement[bool]:
+    """The condition for those incidents."""
     told = (ReportState.NEW, ReportState.SENDING, ReportState.SENT)
-    begun = sa.select(REPORT.c.id).where(
-        REPORT.c.search_id == SEARCH.c.id, REPORT.c.state.in_(told)
-    )
+    begun = _written().where(REPORT.c.state.in_(told))
     key = sa.literal(RECOVERY_KEY) + sa.cast(SEARCH.c.id, sa.Text)
     written = sa.select(REPORT.c.id).where(REPORT.c.key == key)
-    query = sa.select(SEARCH).where(
-        SEARCH.c.recovery.is_not(None), begun.exists(), ~written.exists()
-    )
-    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
+    return sa.and_(SEARCH.c.recovery.is_not(None), begun.exists(), ~written.exists())
 
 
 def withheld_reports(conn: sa.Connection) -> list[ReportRow]:

@@ -1,4 +1,4 @@
-"""Queries of the overview: what was found and is open, and what was measured last; bounded."""
+"""Queries of the overview page: open findings, last marks and newest values."""
 
 from __future__ import annotations
 

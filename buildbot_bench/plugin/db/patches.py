@@ -1,4 +1,4 @@
-"""Queries on patches: what is kept, for whom, and what nobody needs any more; it reads none."""
+"""Queries on patches: storage, size by person, and deletion."""
 
 from __future__ import annotations
 

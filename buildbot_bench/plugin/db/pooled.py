@@ -1,4 +1,4 @@
-"""How a query becomes an asynchronous method: one call, one transaction.
+"""Asynchronous methods made of queries: one call, one transaction.
 
 Buildbot's pool hands out a connection in a thread and commits nothing by itself. It repeats a call
 for which SQLite said "database is locked", which is safe because a call is a transaction.

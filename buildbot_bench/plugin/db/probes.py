@@ -1,4 +1,4 @@
-"""Queries on what the lab is asked for, iterations and captures, and on captures; asks nothing."""
+"""Queries on requests to the lab for iterations and captures, and on captures."""
 
 from __future__ import annotations
 
@@ -221,12 +221,11 @@ def add_capture(
     """Keep a capture's folded stacks and what is known beside them; the same ones are kept once."""
     text = folded.encode("utf-8", "surrogatepass")
     located = json.dumps(places, sort_keys=True).encode() if places else b""
-    beside = b"\0%d\0%s" % (packets, located) if packets or located else b""
     return ensure(
         conn,
         CAPTURE,
         CaptureRow,
-        {"digest": hashlib.sha256(text + beside).hexdigest()},
+        {"digest": capture_digest(text, packets, located)},
         {
             "counter": counter,
             "taken_at": taken_at,
@@ -235,6 +234,12 @@ def add_capture(
             "places": gzip.compress(located, mtime=0) if located else None,
         },
     )
+
+
+def capture_digest(stacks: bytes, packets: int, places: bytes) -> str:
+    """Return the SHA-256 of folded stacks and of what is known beside them."""
+    beside = b"\0%d\0%s" % (packets, places) if packets or places else b""
+    return hashlib.sha256(stacks + beside).hexdigest()
 
 
 def capture(conn: sa.Connection, digest: str) -> CaptureRow | None:

@@ -1,4 +1,4 @@
-"""Queries on measurements of control images and on quarantines; judges no testbed."""
+"""Queries on quarantines and on iterations of control images."""
 
 from __future__ import annotations
 

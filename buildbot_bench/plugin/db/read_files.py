@@ -1,4 +1,4 @@
-"""Queries on which files builds read, and on the commits that touch none; it compares no names."""
+"""Queries on lists of files that builds read, and on commits presumed to be no-ops."""
 
 from __future__ import annotations
 

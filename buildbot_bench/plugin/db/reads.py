@@ -1,8 +1,4 @@
-"""Which tables a statement reads, by its expressions; None for one of which nobody can tell.
-
-Only what is known to read rows of tables, and nothing else, counts: a clock, a sequence, a
-function of the database's own and a piece of SQL that may name a table do not.
-"""
+"""The tables that a SQL statement reads, found from its expressions."""
 
 from __future__ import annotations
 

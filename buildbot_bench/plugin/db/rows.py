@@ -1,8 +1,8 @@
-"""A row of what is built and measured: commits, images, requests to the lab, what each boot gave.
+"""Rows of commits, images, requests to the lab, iterations and captures.
 
 Field names are column names. Times are seconds since the epoch, given by the caller. `version`
-counts a row's changes: a change names the row that it saw and is refused when that is no longer
-the row (compare-and-swap). The rows need no SQL and take no decision.
+counts a row's changes: a change names the row that was read and is refused when the stored row is
+no longer that one (compare-and-swap).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries on iterations, and on the samples that they make; judges none."""
+"""Queries on iterations, and on samples made of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
@@ -85,7 +86,7 @@ def _refuse_what_is_too_long(unit: str, epoch: str) -> None:
     for name, text, most in (("unit", unit, LONGEST_UNIT), ("epoch", epoch, LONGEST_EPOCH)):
         if len(text) > most:
             raise InfraError(
-                f"the {name} {text[:40]!r}… is longer than {most} characters",
+                f"the {name} {quoted(text, columns=40)}… is longer than {most} characters",
                 hint="shorten it in the lab's testbeds.toml, or in the driver that reports it",
             )
 

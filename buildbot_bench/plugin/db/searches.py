@@ -1,4 +1,4 @@
-"""Queries on searches; decides nothing."""
+"""Queries on searches."""
 
 from __future__ import annotations
 

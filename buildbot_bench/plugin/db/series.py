@@ -1,4 +1,4 @@
-"""Queries that put whole histories into few rows, for charts and exports; they judge nothing."""
+"""Queries that condense whole histories of series into few rows, for charts and exports."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The statements that all queries share, locks, and the upgrade of the tables.
-
-The migrations lie in migrations/, which is a part of the installed package. Their version table
-is our own: Buildbot's is left alone. It needs no query, no table and no single migration.
-"""
+"""SQL statements that all queries share, locks, and the upgrade of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states and reasons that rows of the bench_* tables pass through; needs no table."""
+"""The states and reasons that rows of the bench_* tables pass through."""
 
 from __future__ import annotations
 

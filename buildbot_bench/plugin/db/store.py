@@ -1,7 +1,4 @@
-"""All that can be asked of the bench_* tables, as asynchronous methods over a pool.
-
-What a method takes, does and gives is said where its query stands. A method is one transaction.
-"""
+"""The asynchronous methods, one transaction each, by which the plugin uses the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells the log when a row gets into another state; it decides on none and changes none."""
+"""Log entries for changes of a row's state."""
 
 from __future__ import annotations
 

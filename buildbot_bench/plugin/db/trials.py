@@ -1,7 +1,4 @@
-"""Queries on what building and booting revisions gave, without logs and manifests; judges none.
-
-They are asked in every cycle of the broker, so they read few columns of few rows.
-"""
+"""Queries of each broker cycle on which revisions built and booted."""
 
 from __future__ import annotations
 

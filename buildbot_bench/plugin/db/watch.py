@@ -1,12 +1,12 @@
-"""How often each bench_* table was changed, by any program; it does not know what changed.
+"""Counters of the changes of each bench_* table, kept by triggers.
 
-Triggers count, so that a master of an earlier release, an import and a person with an SQL prompt
-are counted, too. A table's number grows in the transaction that changes it: it is seen together
-with the change, by all masters.
+Triggers also count the changes by a master of an earlier release, an import or a person with an SQL
+prompt. A table's number grows in the transaction that changes the table, so all masters see both
+together.
 
-SQLite, where one transaction at a time writes, counts a row up. On PostgreSQL that would have all
-transactions wait for one another, and some in a circle: there each statement adds a row, and
-`squeeze` makes one of many. The sum grows with each change, no matter what is squeezed meanwhile.
+SQLite, where one transaction at a time writes, counts a row up. On PostgreSQL that would make all
+transactions wait for one another, some in a circle: there each statement adds a row, and `squeeze`
+makes one of many. The sum grows with each change, no matter what is squeezed meanwhile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all rooms of the plugin share: the farm, its series, and how failures are tried again."""
+"""The farm that all rooms of the plugin share, with its series and retry rules."""
 
 from buildbot_bench.plugin.farm.farm import (
     SERVICE_NAME,

@@ -1,7 +1,4 @@
-"""Which branches a farm watches, and which of them a commit is of; it fetches nothing.
-
-What branches share is of the one that was watched first, so that it is measured and judged once.
-"""
+"""The branches that a farm watches, and the branch that a commit, image or judgement is of."""
 
 from __future__ import annotations
 

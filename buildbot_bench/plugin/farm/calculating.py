@@ -1,9 +1,7 @@
-"""Has functions calculated and drawn in processes beside the master, which answers meanwhile.
+"""Calculations in processes beside the master, which answers meanwhile.
 
-No thread of a master may do so: who holds the interpreter holds up all pages, and a fork beside a
-library's threads may never return. What is handed over is a function of a module and its
-arguments, which are copied. There are two processes, begun when there is work: one for what pages
-and the broker wait for, one for what takes long.
+Threads would hold the interpreter and with it all pages, and a fork beside a library's threads may
+never return. One process serves pages and the broker, a second one long calculations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The parts that the whole plugin shares: the workflow, the tables, the mirror, the artefacts.
-
-Names by which the plugin's parts know one another in Buildbot stand here, too, and how what fails
-is tried again: a row, a job of the lab, a delivery. It decides nothing and asks for nothing.
-"""
+"""The farm's shared parts: workflow, tables, mirror, artefacts, names and retry rules."""
 
 from __future__ import annotations
 
@@ -19,6 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.core.errors import NotYetError
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, mirror_path
@@ -194,8 +191,15 @@ def profile_builder(testbed: str) -> str:
 
 
 def farm_of(master: Any) -> Farm:
-    """The farm of a master that is configured with BenchConfigurator."""
-    farm: Farm = master.service_manager.namedServices[SERVICE_NAME].farm
+    """Return the farm of a master that is configured with BenchConfigurator.
+
+    Raises:
+        NotYetError: The master starts: Buildbot listens before it has configured its services.
+    """
+    service = master.service_manager.namedServices.get(SERVICE_NAME)
+    farm: Farm | None = None if service is None else service.farm
+    if farm is None:
+        raise NotYetError("the farm is starting", hint="try again in some seconds")
     return farm
 
 
@@ -244,6 +248,8 @@ async def for_each(rows: Iterable[Row], work: Callable[[Row], Awaitable[None]], 
             )
 
 
+# When a browser or a program asks again: the header of an answer 503.
+RETRY_AFTER = b"5"
 RETRY_FIRST_S = 60.0
 RETRY_MOST_S = 3600.0
 

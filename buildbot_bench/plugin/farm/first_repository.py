@@ -1,7 +1,7 @@
-"""Refuses a bench.yml whose first repository is another one than the tables know.
+"""The check that a bench.yml keeps its first repository.
 
-What was measured of the first one has no name in front. Were another put in its place, the farm
-would take its commits for a branch that was replaced, and mix what both measured.
+Branches of the first repository are stored without a name in front. Another repository in its place
+would pass for a rewritten branch, and the measurements of both would mix.
 """
 
 from __future__ import annotations

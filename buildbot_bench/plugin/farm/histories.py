@@ -1,7 +1,7 @@
-"""The histories of a farm's repositories as one: which mirror is asked, what branches are called.
+"""The histories of a farm's repositories as one history.
 
-What git knows of a commit follows from its hash, so that any mirror that has it may be asked; what
-a name or a branch means is the matter of one repository. It fetches nothing.
+Facts of a commit follow from its hash, so that any mirror with the commit may be asked; names and
+branches belong to one repository.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from buildbot_bench.core.branches import (
     repository_of,
 )
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
@@ -58,7 +59,7 @@ class FarmHistory:
         """
         if name in self._names:
             return self._names[name]
-        raise UsageError(f"there is no repository {name[:80]!r}", hint=self._known())
+        raise UsageError(f"there is no repository {quoted(name)}", hint=self._known())
 
     def resolve(self, written: str, repository: str = "") -> Revision:
         """The revision that a person named; UsageError when there is none, or more than one.
@@ -153,7 +154,7 @@ class FarmHistory:
     def _in(self, repository: str) -> MirrorHistory:
         if repository in self._all:
             return self._all[repository]
-        raise UsageError(f"there is no repository {repository[:80]!r}", hint=self._known())
+        raise UsageError(f"there is no repository {quoted(repository)}", hint=self._known())
 
     def _known(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""What was made for a page, kept while what it shows is the same; it makes nothing itself."""
+"""A cache of pages, each kept while the fingerprint of its content stays the same."""
 
 from __future__ import annotations
 

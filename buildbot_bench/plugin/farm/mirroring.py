@@ -1,4 +1,4 @@
-"""When the mirror is brought up to date, how far that is, and who waits; it reads no commit."""
+"""The mirrors of a farm's repositories: fetches, their progress, and callers that wait."""
 
 from __future__ import annotations
 

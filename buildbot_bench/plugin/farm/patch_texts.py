@@ -1,7 +1,4 @@
-"""What people read of patches that await approval: made once, off the reactor; it reads no table.
-
-Anybody may ask for them, as often as they like.
-"""
+"""The readable text of patches that await approval, made once for each digest."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Which workloads are measured on which testbeds, which no longer, and where a search runs.
+"""The series that a workflow measures, the removed ones, and the testbed for a search.
 
-The tables outlive every bench.yml, so all that read a testbed's or a workload's name from them
-looks it up here, and not in the workflow's own mappings. It measures and ends nothing.
-
-A search stands on one machine from its first boot to its last: what two machines of one kind
-measure differs by more than what a search looks for, and by how much is not known beforehand.
+The tables outlive every bench.yml, so names of testbeds and workloads that come from tables are
+looked up here. A search stands on one machine from its first boot to its last: two machines of one
+kind differ by more than the effect that a search looks for.
 """
 
 from __future__ import annotations

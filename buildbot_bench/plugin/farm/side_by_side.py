@@ -1,4 +1,4 @@
-"""Work for several repositories at once: one that does not answer keeps none of the others back."""
+"""Concurrent work for several repositories, in which a slow one delays no other."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A lab's past from a netbenches tree: read, held against itself, and kept in the farm's tables."""
+"""The import of a lab's past from a netbenches tree into the farm's tables."""

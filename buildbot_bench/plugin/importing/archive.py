@@ -1,6 +1,4 @@
-"""Reads the result directories of a netbenches tree, and keeps each group, once.
-
-It needs no farm and no git.
+"""The reader of netbenches result directories, and the storage of each group.
 
 Source of the shapes: the netbenches archive (Olivier Cochard-Labbé, BSD-2-Clause). A group is what
 was measured of one image with one configuration; beside each other, at times in RAW/, lie
@@ -24,6 +22,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
@@ -115,7 +114,7 @@ def _group(root: Path, info: Path) -> Group | Refused:
     image, uname = known.get("IMAGE", ""), known.get("UNAME", "")
     plain, booted = _PLAIN.fullmatch(image), _BOOTED.search(uname)
     if plain is None:
-        named = f"{image!r:.60} is a variant or a release" if image else "no image is named"
+        named = f"{quoted(image)} is a variant or a release" if image else "no image is named"
         return Refused(place=place, reason=f"{named}, not a plain revision", inconsistent=False)
     revision = _named(plain)
     if booted is not None and _named(booted) != revision:
@@ -177,7 +176,7 @@ def _values(listed: Path) -> list[float] | str:
         for word in line.split():
             if not _VALUE.fullmatch(word) or not math.isfinite(float(word)):
                 return (
-                    f"{listed.name}:{number}: {word[:40]!r} is no number of packets a second;"
+                    f"{listed.name}:{number}: {quoted(word)} is no number of packets a second;"
                     " make the file anew from its logs, or take the line out"
                 )
             values.append(float(word))

@@ -1,4 +1,4 @@
-"""The command bench-import: reads its command line, then imports what keeps an archive."""
+"""`bench-import`: read the command line, then import the modules that do the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads samples that a farm gave as comma-separated values, as its History page exports them."""
+"""The reader of samples that a farm's History page exported as comma-separated values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.importing.archive import ArchivedBoot, Group, Refused
 
 _IMAGE = ("label", "sha", "image", "workload", "epoch", "unit")
@@ -25,7 +26,7 @@ def read_exported(file: Path) -> Iterator[Group | Refused]:
         lines = csv.DictReader(text)
         missing = [name for name in _NEEDED if name not in (lines.fieldnames or ())]
         if missing:
-            reason = f"there is no column {missing[0]!r}; export the series anew"
+            reason = f"there is no column {quoted(missing[0])}; export the series anew"
             yield Refused(place=file.name, reason=reason, inconsistent=True)
             return
         images = defaultdict[tuple[str, ...], list[ArchivedBoot]](list)
@@ -61,7 +62,7 @@ def _boot(line: dict[str, str]) -> ArchivedBoot | None:
         ValueError: The line is cut or holds another thing.
     """
     if not _SHA.fullmatch(line["sha"]) or not _COUNT.fullmatch(line["image"]):
-        raise ValueError(f"{line['sha']!r:.60}, {line['image']!r:.20} names no image")
+        raise ValueError(f"{quoted(line['sha'])}, {quoted(line['image'])} names no image")
     if not line["value"] or line["in_doubt"] == "True":
         return None
     value, at_s, duration_s = (_number(line[name]) for name in ("value", "at_s", "duration_s"))
@@ -70,7 +71,7 @@ def _boot(line: dict[str, str]) -> ArchivedBoot | None:
 
 def _number(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text!r:.40} is no number")
+        raise ValueError(f"{quoted(text)} is no number")
     return number
 
 

@@ -1,4 +1,4 @@
-"""What bench-import does: a netbenches tree or an exported series becomes the past of a testbed."""
+"""`bench-import`: store a netbenches tree or an exported series as a testbed's past."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.legible import long_line, quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.branches import branches
@@ -193,7 +193,7 @@ def _repository(workflow: Workflow, name: str | None) -> WatchedRepository:
     known = {one.name: one for one in workflow.watches if one.name}
     if name not in known:
         names = ", ".join(known) or "one alone: leave --repository out"
-        raise UsageError(f"there is no repository {name[:80]!r}", hint=f"this farm has {names}")
+        raise UsageError(f"there is no repository {quoted(name)}", hint=f"this farm has {names}")
     return known[name]
 
 
@@ -206,7 +206,7 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
     if not any(options.testbed in job.testbeds for job in workflow.bench_jobs):
         known_names = ", ".join(sorted(workflow.testbeds))
         raise UsageError(
-            f"{options.testbed!r} is no testbed of this farm", hint=f"it has {known_names}"
+            f"{quoted(options.testbed)} is no testbed of this farm", hint=f"it has {known_names}"
         )
     known = set(workflow.workloads_on(options.testbed))
     pairs = {name: name for name in known} | {
@@ -216,7 +216,9 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
         configuration, equals, workload = text.partition("=")
         if not equals or workload not in known:
             names = ", ".join(sorted(known))
-            raise UsageError(f"{text!r} is not CFG=WORKLOAD", hint=f"the workloads are {names}")
+            raise UsageError(
+                f"{quoted(text)} is not CFG=WORKLOAD", hint=f"the workloads are {names}"
+            )
         pairs[configuration] = workload
     return pairs
 
@@ -233,7 +235,7 @@ def _database(options: argparse.Namespace) -> Iterator[sa.Engine]:
     try:
         named = sa.make_url(url)
     except sa.exc.ArgumentError as error:
-        raise UsageError(f"--db {url!r} is no database", hint="as in BENCH_DB") from error
+        raise UsageError(f"--db {quoted(url)} is no database", hint="as in BENCH_DB") from error
     if named.get_backend_name() == "sqlite" and not Path(named.database or "").is_file():
         raise UsageError(f"there is no {named.database}", hint=wanted)
     engine = sa.create_engine(named)

@@ -1,4 +1,4 @@
-"""What several masters of one farm share: who runs the broker, who is gone, who is heard."""
+"""The division of work among several masters: leases, dead masters, the WAMP router."""
 
 from buildbot_bench.plugin.masters.gone import put_back_own
 from buildbot_bench.plugin.masters.membership import Membership, membership_of

@@ -1,7 +1,7 @@
-"""Puts back what a master had begun when it went; who is gone is decided by leases alone.
+"""The release of builds and claims that a dead master left, as its lease shows.
 
 Buildbot's own housekeeping waits ten minutes, by the masters' clocks, and then leaves the claims on
-requests where they are: it releases those of the master that cleans up.
+requests in place: it releases those of the master that cleans up.
 """
 
 from __future__ import annotations

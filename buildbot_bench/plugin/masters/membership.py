@@ -1,7 +1,4 @@
-"""One of several masters: it shows that it lives, and one of all runs the broker.
-
-A farm with one master has none of this: it goes by Buildbot's own claims.
-"""
+"""The leases of one master among several: its sign of life, and the right to run the broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a master hears the others: its connection to the WAMP router.
+"""The watch over a master's connection to the WAMP router, which links the masters.
 
 Buildbot 4.3 tries to connect once, when it starts, and says nothing when the router is not there;
 it stops all its services, but not its process, when the connection is lost.

@@ -1,1 +1,1 @@
-"""A farm's tables as its operator asks for them, with or without a master: checks and copies."""
+"""Checks and copies of a farm's tables for its operator, with or without a master."""

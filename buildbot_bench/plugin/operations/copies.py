@@ -1,4 +1,4 @@
-"""A copy of a farm's whole database while it is used, and the way back; it needs no table.
+"""Copies of a farm's whole database while it is in use, and their restoration.
 
 SQLite copies itself by its backup API, PostgreSQL by pg_dump and pg_restore. A password goes to
 these by the environment: an argument list can be read by every user of the machine.
@@ -10,19 +10,22 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.legible import long_line
-from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.plugin.db.sql import take_write_lock, upgrade, version_of
 from buildbot_bench.plugin.operations.database import engine_of
 
 _PATIENCE_S = 60.0
 # An hour for a farm of years; a server that is silent for longer is gone.
 _DUMP_S = 3600.0
+_OTHER_BACKUP = "take another backup: this one is damaged"
+_ROOM = "is the disk full? Nothing of it was kept: try again"
 
 
 def copy_database(url: sa.URL, file: Path) -> None:
@@ -55,10 +58,13 @@ def copy_database(url: sa.URL, file: Path) -> None:
         )
 
 
-def load_database(file: Path, url: sa.URL) -> None:
+def load_database(file: Path, url: sa.URL, tables: str) -> None:
     """Fill an empty database from a copy, and bring its tables up to date.
 
-    UsageError when the database is not empty, InfraError when it does not take the copy.
+    `tables` is the revision that the copy's tables have. Whatever fails leaves the database empty.
+
+    Raises:
+        InfraError: The database does not take the copy.
     """
     must_be_empty(url)
     if url.get_backend_name() == "postgresql":
@@ -66,18 +72,67 @@ def load_database(file: Path, url: sa.URL) -> None:
             "pg_restore", url, "--exit-on-error", "--single-transaction", "--no-owner",
             "--no-privileges", str(file),
         )  # fmt: skip
-    else:
-        target = Path(url.database or "")
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target.touch(mode=0o600)
-        shutil.copyfile(file, target)
+    try:
+        if url.get_backend_name() == "sqlite":
+            _copy_whole(file, Path(url.database or ""))
+        _migrate(file, url, tables)
+    except sa.exc.DatabaseError as error:
+        empty(url)
+        raise InfraError(
+            f"the database does not take the copy: {one_line(str(error.orig))}", hint=_ROOM
+        ) from error
+    except BaseException:
+        empty(url)
+        raise
+
+
+def _copy_whole(file: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target.touch(mode=0o600)
+    shutil.copyfile(file, target)
+    try:
+        with closing(sqlite3.connect(target)) as conn:
+            (answer,) = conn.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.DatabaseError as error:
+        answer = str(error)
+    if answer != "ok":
+        raise UsageError(f"{file} is damaged: {one_line(answer)}", hint=_OTHER_BACKUP)
+
+
+def _migrate(file: Path, url: sa.URL, tables: str) -> None:
+    with changing(url) as conn:
+        if version_of(conn) != tables:
+            raise UsageError(f"{file} has not the tables of its manifest", hint=_OTHER_BACKUP)
+        upgrade(conn)
+
+
+@contextmanager
+def changing(url: sa.URL) -> Iterator[sa.Connection]:
+    """One transaction on a database that nobody else uses."""
     engine = engine_of(url)
     try:
         with engine.begin() as conn:
             take_write_lock(conn)
-            upgrade(conn)
+            yield conn
     finally:
         engine.dispose()
+
+
+def empty(url: sa.URL) -> None:
+    """Take everything out of a database that was empty before, so that it can be filled again."""
+    if url.get_backend_name() == "sqlite":
+        for file in _files_of(url):
+            file.unlink(missing_ok=True)
+        return
+    with changing(url) as conn:
+        there = sa.MetaData()
+        there.reflect(conn)
+        there.drop_all(conn)
+        conn.exec_driver_sql("DROP FUNCTION IF EXISTS bench_watch()")
+
+
+def _files_of(url: sa.URL) -> list[Path]:
+    return [Path(f"{url.database}{suffix}") for suffix in ("", "-journal", "-wal", "-shm")]
 
 
 def must_be_empty(url: sa.URL) -> None:
@@ -88,10 +143,9 @@ def must_be_empty(url: sa.URL) -> None:
         InfraError: It does not answer.
     """
     if url.get_backend_name() == "sqlite":
-        if Path(url.database or "").exists():
-            raise UsageError(
-                f"{url.database} is there already", hint="restore into a new directory"
-            )
+        for file in _files_of(url):
+            if os.path.lexists(file):
+                raise UsageError(f"{file} is there already", hint="restore into a new directory")
         return
     engine = engine_of(url)
     try:

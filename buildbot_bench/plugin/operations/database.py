@@ -1,4 +1,4 @@
-"""How a farm's database is found and opened beside its master; it needs no table."""
+"""The address of a farm's database, and connections to it beside the master."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.db.sql import is_current
 
 _PATIENCE_S = 30
@@ -20,20 +21,17 @@ def url_of(text: str, master: Path) -> sa.URL:
     Raises:
         UsageError: It names no database that the tables can be kept in.
     """
+    hint = "name an sqlite:///… or a postgresql+psycopg://… database"
     try:
         url = sa.make_url(text)
-    except sa.exc.ArgumentError:
-        raise UsageError("--db names no database", hint="as in BENCH_DB: sqlite:///…") from None
-    match url.get_backend_name():
-        case "sqlite":
-            return url.set(database=str(master / (url.database or "")))
-        case "postgresql":
-            return url
-        case other:
-            raise UsageError(
-                f"the bench tables are not kept in {other}",
-                hint="name an sqlite:///… or a postgresql+psycopg://… database",
-            )
+        if (kind := url.get_backend_name()) not in {"sqlite", "postgresql"}:
+            raise UsageError(f"the bench tables are not kept in {quoted(kind)}", hint=hint)
+        url.get_dialect().import_dbapi()
+    except (sa.exc.ArgumentError, ValueError):
+        raise UsageError("--db names no database", hint=hint) from None
+    except ImportError as error:
+        raise UsageError(f"--db needs {quoted(error.name)}, which is not here", hint=hint) from None
+    return url.set(database=str(master / (url.database or ""))) if kind == "sqlite" else url
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How well a farm is, as far as its tables know; it judges nothing."""
+"""The health of a farm in its tables: masters, workers, boots, clocks, messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ports a master listens on, as it wrote down for `bench-farm doctor`; it opens none."""
+"""The ports that a master listens on, written down for `bench-farm doctor`."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""The rows that invariants are about, read as the core's records; it judges nothing.
-
-A farm of years has millions of iterations: they are counted by the database, and read one by one
-only for the few jobs whose directories are still there.
-"""
+"""Rows of the tables as the records that the core's invariants check."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
+from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.incident import Ending, Standing
 from buildbot_bench.core.operations import (
     ArtefactFacts,
     BootFacts,
@@ -20,11 +20,15 @@ from buildbot_bench.core.operations import (
     MessageFacts,
     ProbeFacts,
     SearchFacts,
+    UntoldFacts,
 )
+from buildbot_bench.plugin.db.outbox import is_unreported, is_untold_breakage, is_untold_recovery
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,
     IMAGE,
+    INCIDENT_SERIES,
     ITERATION,
+    JUDGEMENT,
     NOTICE,
     PROBE,
     PROFILE,
@@ -35,6 +39,8 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
     ImageState,
+    JudgementState,
+    ProbeReason,
     ProbeState,
     ReportState,
     SearchKind,
@@ -44,11 +50,16 @@ from buildbot_bench.plugin.db.states import (
 _AT_ONCE = 500
 _RUNNING = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
 _FOUND = frozenset({SearchState.FOUND, SearchState.SLOPE})
-# Of these a mail is written (db/outbox.py, unreported_searches).
-_TOLD = _FOUND | {SearchState.FAILED}
 # Who cancels a search need not say why.
 _NEEDS_NO_REASON = frozenset({SearchState.CANCELLED})
 _WAITING = frozenset({ReportState.NEW, ReportState.SENDING})
+# A breakage that ended longer ago is no news to anybody (plugin/outbox/farm_mail.py, NEWS_S).
+_NEWS_S = 24 * 3600.0
+
+
+def _words(*columns: sa.Column[Any]) -> list[sa.ColumnElement[Any]]:
+    """The columns as text, whatever words they hold."""
+    return [sa.type_coerce(column, sa.String).label(column.name) for column in columns]
 
 
 def requests(conn: sa.Connection) -> dict[int, BuildRequest]:
@@ -71,6 +82,12 @@ def requests(conn: sa.Connection) -> dict[int, BuildRequest]:
     }
 
 
+_PROBE = (
+    *("id", "token", "iterations", "failure", "failure_kind"),
+    *("brid", "issued_at", "ended_at"),
+)
+
+
 def probes(conn: sa.Connection) -> Iterator[ProbeFacts]:
     """All probes, with counts of their boots."""
     boots = (
@@ -90,7 +107,12 @@ def probes(conn: sa.Connection) -> Iterator[ProbeFacts]:
         .subquery()
     )
     query = (
-        sa.select(PROBE, boots.c.recorded, boots.c.first, boots.c.last, primaries.c.primaries)
+        sa.select(
+            *_words(PROBE.c.state),
+            *(PROBE.c[name] for name in _PROBE),
+            *(boots.c[name] for name in ("recorded", "first", "last")),
+            primaries.c.primaries,
+        )
         .outerjoin(boots, boots.c.probe_id == PROBE.c.id)
         .outerjoin(primaries, primaries.c.probe_id == PROBE.c.id)
         .order_by(PROBE.c.id)
@@ -137,7 +159,7 @@ def owners(conn: sa.Connection, tokens: Collection[str]) -> dict[str, JobOwner]:
     names = sorted(tokens)
     for start in range(0, len(names), _AT_ONCE):
         some = names[start : start + _AT_ONCE]
-        captures = sa.select(PROFILE).where(PROFILE.c.token.in_(some))
+        captures = _states_of(PROFILE).where(PROFILE.c.token.in_(some))
         for row in conn.execute(captures):
             found[row.token] = JobOwner(
                 row=f"capture {row.id}",
@@ -146,7 +168,7 @@ def owners(conn: sa.Connection, tokens: Collection[str]) -> dict[str, JobOwner]:
                 measures=False,
             )
         boots = _boots(conn, some)
-        for row in conn.execute(sa.select(PROBE).where(PROBE.c.token.in_(some))):
+        for row in conn.execute(_states_of(PROBE).where(PROBE.c.token.in_(some))):
             found[row.token] = JobOwner(
                 row=f"probe {row.id}",
                 is_open=row.state in OPEN_PROBES,
@@ -155,6 +177,10 @@ def owners(conn: sa.Connection, tokens: Collection[str]) -> dict[str, JobOwner]:
                 boots=boots.get(row.id, ()),
             )
     return found
+
+
+def _states_of(table: sa.Table) -> sa.Select[Any]:
+    return sa.select(table.c.id, table.c.token, table.c.ended_at, *_words(table.c.state))
 
 
 def _boots(conn: sa.Connection, tokens: list[str]) -> dict[int, tuple[BootFacts, ...]]:
@@ -172,7 +198,11 @@ def _boots(conn: sa.Connection, tokens: list[str]) -> dict[int, tuple[BootFacts,
 def images(conn: sa.Connection) -> Iterator[ImageFacts]:
     """The images that are built or being built."""
     query = (
-        sa.select(IMAGE, ARTEFACT.c.id.label("artefact"))
+        sa.select(
+            *(IMAGE.c[name] for name in ("id", "label", "digest", "brid", "changed_at")),
+            *_words(IMAGE.c.state),
+            ARTEFACT.c.id.label("artefact"),
+        )
         .outerjoin(ARTEFACT, ARTEFACT.c.digest == IMAGE.c.digest)
         .where(IMAGE.c.state.in_((ImageState.BUILT, ImageState.BUILDING)))
         .order_by(IMAGE.c.id)
@@ -202,38 +232,102 @@ def artefacts(conn: sa.Connection) -> Iterator[ArtefactFacts]:
 
 def searches(conn: sa.Connection) -> Iterator[SearchFacts]:
     """All searches, without what their answers say."""
-    mailed = sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
-    query = sa.select(SEARCH, mailed.exists().label("mailed")).order_by(SEARCH.c.id)
-    for row in conn.execute(query.execution_options(yield_per=_AT_ONCE)):
+    query = sa.select(
+        SEARCH.c.id,
+        SEARCH.c.detail,
+        SEARCH.c.ended_at,
+        *_words(SEARCH.c.state, SEARCH.c.kind),
+        SEARCH.c.answer.is_not(None).label("has_answer"),
+        SEARCH.c.breakage.is_not(None).label("has_breakage"),
+    )
+    for row in conn.execute(query.order_by(SEARCH.c.id).execution_options(yield_per=_AT_ONCE)):
         of_level = row.kind == SearchKind.EFFECT
         yield SearchFacts(
             id=row.id,
-            state=str(row.state),
+            state=row.state,
             is_open=row.state in _RUNNING,
             found=row.state in _FOUND,
-            to_mail=of_level and row.state in _TOLD,
-            has_answer=(row.answer if of_level else row.breakage) is not None,
+            has_answer=bool(row.has_answer if of_level else row.has_breakage),
             has_reason=bool(row.detail) or row.state in _NEEDS_NO_REASON,
-            mailed=bool(row.mailed),
             ended_at_s=row.ended_at,
         )
 
 
+def worked_until_s(conn: sa.Connection) -> float | None:
+    """When a master was last seen to live: Buildbot's tell of themselves every minute."""
+    masters = sa.table("masters", sa.column("last_active"))
+    return conn.execute(sa.select(sa.func.max(masters.c.last_active))).scalar()
+
+
+def untold(conn: sa.Connection, now_s: float) -> Iterator[UntoldFacts]:
+    """Searches and ends of incidents that lack their mail, by the outbox's own rules."""
+    for condition, problem in (
+        (is_unreported(), "is {}"),
+        (is_untold_breakage(now_s - _NEWS_S), "is {}"),
+        (is_untold_recovery(), "is an incident that has ended"),
+    ):
+        columns = (SEARCH.c.id, SEARCH.c.ended_at, *_words(SEARCH.c.state))
+        ending = sa.type_coerce(SEARCH.c.breakage, sa.String).label("breakage")
+        query = sa.select(*columns, ending).where(condition, SEARCH.c.ended_at.is_not(None))
+        for row in conn.execute(query.order_by(SEARCH.c.id)):
+            if _ending(row.breakage) != Ending.MENDED:  # which is nothing to tell
+                yield UntoldFacts(
+                    row=f"search {row.id}",
+                    problem=problem.format(row.state),
+                    since_s=row.ended_at,
+                    settled_at_s=_settled_at_s(conn, row.id, row.ended_at),
+                )
+
+
+def _ending(breakage: str | None) -> str | None:
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(breakage or "{}").get("ending"))
+    return None
+
+
+def _settled_at_s(conn: sa.Connection, search_id: int, ended_at: float) -> float | None:
+    """When the last thing ended that the mail of a search may wait for; None while one goes on.
+
+    It waits for captures of its own and for the other series of its incident: whether their first
+    boots, suspicions or confirmations are about its commit is not asked here.
+    """
+    captures = PROFILE.c.search_id == search_id
+    waits = (
+        sa.select(PROFILE.c.id).where(captures, PROFILE.c.state.in_(OPEN_PROFILES)),
+        sa.select(PROBE.c.id).where(
+            PROBE.c.state.in_(OPEN_PROBES), PROBE.c.reason == ProbeReason.COMMIT
+        ),
+        sa.select(JUDGEMENT.c.id).where(JUDGEMENT.c.state == JudgementState.SUSPICION),
+        sa.select(INCIDENT_SERIES.c.id).where(
+            INCIDENT_SERIES.c.search_id == search_id, INCIDENT_SERIES.c.standing == Standing.WAITING
+        ),
+    )
+    if any(conn.execute(sa.select(one.exists())).scalar() for one in waits):
+        return None
+    ends = (
+        sa.select(sa.func.max(PROFILE.c.ended_at)).where(captures),
+        sa.select(sa.func.max(PROBE.c.ended_at)),
+        sa.select(sa.func.max(JUDGEMENT.c.changed_at)),
+        sa.select(sa.func.max(INCIDENT_SERIES.c.ended_at)),
+    )
+    return max(ended_at, *(conn.execute(one).scalar() or 0.0 for one in ends))
+
+
 def messages(conn: sa.Connection) -> Iterator[MessageFacts]:
     """All mails and notices that are sent or to be sent, without their text."""
-    mails = sa.select(REPORT.c.id, REPORT.c.message_id, REPORT.c.state, REPORT.c.sent_at)
+    mails = sa.select(REPORT.c.id, REPORT.c.message_id, REPORT.c.sent_at, *_words(REPORT.c.state))
     for row in conn.execute(mails.order_by(REPORT.c.id)):
         yield _message(f"mail {row.id}", row.message_id, row.state, row.sent_at)
     notices = sa.select(
-        NOTICE.c.id, NOTICE.c.search_id, NOTICE.c.kind, NOTICE.c.target, NOTICE.c.state,
-        NOTICE.c.sent_at,
+        NOTICE.c.id, NOTICE.c.search_id, NOTICE.c.kind, NOTICE.c.target, NOTICE.c.sent_at,
+        *_words(NOTICE.c.state),
     )  # fmt: skip
     for row in conn.execute(notices.order_by(NOTICE.c.id)):
         about = f"{row.kind} of search {row.search_id} to {row.target}"
         yield _message(f"notice {row.id}", about, row.state, row.sent_at)
 
 
-def _message(row: str, message_id: str, state: ReportState, sent_at: float | None) -> MessageFacts:
+def _message(row: str, message_id: str, state: str, sent_at: float | None) -> MessageFacts:
     return MessageFacts(
         row=row,
         message_id=message_id,

@@ -1,4 +1,4 @@
-"""Which rows name rows that are not there, of all tables; SQLite itself does not look."""
+"""Rows of any table that name missing rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What leaves the farm: mails, and notices on other sites, each written once."""
+"""Mails, and notices on other sites, each written once and sent until accepted."""

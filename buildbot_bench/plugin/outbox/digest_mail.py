@@ -1,4 +1,4 @@
-"""The digest: one mail a week of what became better, and of what was left undecided; or none."""
+"""The weekly digest mail of improvements and of undecided searches."""
 
 from __future__ import annotations
 

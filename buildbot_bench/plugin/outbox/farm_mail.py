@@ -1,4 +1,4 @@
-"""The mails about no search: each quarantine, and once a week that the farm is alive."""
+"""Mails on the farm itself: each quarantine, and a weekly sign of life."""
 
 from __future__ import annotations
 

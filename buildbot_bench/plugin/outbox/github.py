@@ -1,4 +1,4 @@
-"""GitHub, and what speaks its REST API: the status of a culprit's commit, and a comment on it."""
+"""Notices of culprits on GitHub: the status of a commit, and a comment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The mails of a breakage and of the end of an incident: to whom, in which thread; written once.
-
-Who got a mail of the beginning gets one of the end, in the same thread.
-"""
+"""The mails of a breakage and of the end of an incident, in one thread, to one audience."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The outbox of mails: which are to be written, and how one is handed to an SMTP server.
+"""The outbox of mails, and the hand-over of one mail to an SMTP server.
 
-Who calls `send` keeps the message's bytes and its recipients until a `SmtpOutcome` tells that each
-of them was taken or refused for good. An attempt that dies after the last byte may have been
-delivered all the same: sending the same bytes again keeps the Message-ID, by which receivers drop
-doubles.
+Callers of `send` keep the message's bytes and recipients until a `SmtpOutcome` says that each was
+accepted or refused for good. An attempt that dies after the last byte may have been delivered:
+sending the same bytes again keeps the Message-ID, by which receivers drop doubles.
 """
 
 from __future__ import annotations

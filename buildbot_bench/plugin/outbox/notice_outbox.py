@@ -1,4 +1,4 @@
-"""What other sites hear of a culprit: written once, beside the mail, and said until taken."""
+"""The outbox of notices of culprits for other sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what was written is delivered, once each, until it is taken; it needs no mail and no site.
+"""The delivery of stored rows, each once and retried until accepted.
 
 A row is claimed before an attempt, so that two masters do not deliver it twice. A master that finds
 it `sending` after its claim has run out knows that this attempt has died.

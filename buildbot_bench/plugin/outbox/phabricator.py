@@ -1,4 +1,4 @@
-"""Phabricator: a comment on each review that a culprit's message names."""
+"""Notices of culprits on Phabricator: comments on the reviews that a message names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The mail of a search that found a culprit or failed: to whom it goes, its pictures; written once.
-
-Recipients are whom bench.yml names, itself or by what the commit says.
-"""
+"""The mail of a search that found a culprit or failed: recipients, pictures and text."""
 
 from __future__ import annotations
 

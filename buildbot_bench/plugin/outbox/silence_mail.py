@@ -1,4 +1,4 @@
-"""The mail about a testbed on which no boot ended for a day although requests wait for it."""
+"""The mail on a testbed that ended no boot for a day although requests wait for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site that hears of a culprit: what one must be able to do, and how it is called over HTTP.
+"""The interface of sites that hear of culprits, and the HTTP calls to them.
 
 Buildbot's own GitHubStatusPush and GitHubCommentPush report builds; a culprit is found by a search,
 whose commit was often built weeks before, so that no build of theirs stands for it.
@@ -17,7 +17,7 @@ from twisted.web.client import ResponseFailed
 from twisted.web.http_headers import Headers
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 
 TIMEOUT_S = 30.0
 
@@ -177,5 +177,5 @@ def _words(text: str) -> str:
 def no_token(name: str) -> SiteDenial:
     """What to say when the secret that bench.yml names is not there."""
     return SiteDenial(
-        f"there is no secret {name!r}", hint="write the token into that file in secrets/"
+        f"there is no secret {quoted(name)}", hint="write the token into that file in secrets/"
     )

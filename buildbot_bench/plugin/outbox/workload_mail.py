@@ -1,4 +1,4 @@
-"""The mail about a workload that is broken on a testbed: one an outage, to the lab's owner."""
+"""The mail to the lab's owner on a workload that is broken on a testbed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What Buildbot's web pages show of the farm: views of the tables, and the files of the browser."""
+"""Buildbot's web pages of the farm: their data, and the files of the browser."""

@@ -1,7 +1,6 @@
-"""Buildbot's www plugin `bench`: the browser's files, pictures and metrics; it only reads.
+"""Buildbot's www plugin `bench`: the browser's files, pictures and metrics, read-only.
 
-Buildbot's authorisation does not reach what lies under /plugins/, so nothing here changes anything:
-the pages act through the actions of REST.
+Buildbot's authorisation does not reach paths under /plugins/; pages act through REST.
 """
 
 from __future__ import annotations

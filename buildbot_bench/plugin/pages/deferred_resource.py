@@ -1,4 +1,4 @@
-"""How what is made for a request is sent, or its failure, and made once for many who ask."""
+"""Web resources whose body is made on request, once for all clients that wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any, Generic, TypeVar
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 from twisted.web import server
+from twisted.web.http import SERVICE_UNAVAILABLE
 from twisted.web.resource import Resource
+
+from buildbot_bench.core.errors import NotYetError
+from buildbot_bench.plugin.farm.farm import RETRY_AFTER
 
 _LOG = Logger()
 
@@ -69,7 +73,12 @@ class DeferredResource(Resource):
         return int(server.NOT_DONE_YET)
 
     def _failed(self, failure: Any, request: Any) -> bytes:
-        """Say that it failed; why stands in the master's log alone."""
+        """Say that it failed; why stands in the master's log alone, unless it succeeds later."""
+        if failure.check(NotYetError):
+            request.setResponseCode(SERVICE_UNAVAILABLE)
+            request.setHeader(b"retry-after", RETRY_AFTER)
+            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+            return f"{failure.value}\n".encode()
         _LOG.failure("while {page} was made", failure=failure, page=type(self).__name__)
         request.setResponseCode(500)
         return b""

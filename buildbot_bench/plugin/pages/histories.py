@@ -1,8 +1,6 @@
-"""Series as the pages get them, read and written out before somebody asks; it draws nothing.
+"""Series as compressed JSON for the pages, read before a client asks.
 
-Ten thousand revisions take the database a quarter of a second, and many look while the lab
-measures once in a minute. What is kept of a series is its compressed text: some 15 bytes for each
-of its revisions.
+Ten thousand revisions take the database a quarter of a second, the text some 15 bytes a revision.
 """
 
 from __future__ import annotations
@@ -182,9 +180,9 @@ class _SeriesText(DeferredResource):
         self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        branch = request.args.get(b"branch", [None])[0]
+        farm, branch = farm_of(self.master), request.args.get(b"branch", [None])[0]
         kept = await histories_of(self.master).read(
-            farm_of(self.master),
+            farm,
             *self._series,
             None if branch is None else branch.decode("utf-8", "replace"),
         )

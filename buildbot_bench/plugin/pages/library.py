@@ -1,8 +1,7 @@
-"""The charting library, as a module for the browser; it needs no page.
+"""The charting library uPlot as a module for the browser, served from its Python package.
 
-uPlot comes in a Python package, as the script and the style sheet that its authors build. It is
-served out of there: under a name with a digest of what it holds, which browsers may keep for ever,
-and under one that stays, which says where that is.
+The library has a digest in its name, so that browsers may keep it for ever; `chart.js` keeps its
+name and says where the library is.
 """
 
 from __future__ import annotations

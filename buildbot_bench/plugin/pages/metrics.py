@@ -1,4 +1,4 @@
-"""The farm's state in Prometheus' text format; what is worth an alert is for who scrapes it."""
+"""The farm's state in Prometheus' text format."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What a browser may do with what the master serves: the headers of each answer.
+"""The security headers of each answer of the master's web server.
 
-Buildbot sends none of them, and writes into its page, unescaped, what the user's name is at the
-site of the login. No script runs that is not a file of the master's own, or known here by its
-digest.
+Buildbot sends none, and writes the user's name as the login site gives it into its page, unescaped.
+The only scripts that run are files of the master's own, or known here by their digest.
 """
 
 from __future__ import annotations

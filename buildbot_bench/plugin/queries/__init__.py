@@ -1,1 +1,1 @@
-"""What is known: views of the tables and the mirror, in the words of the core and of people."""
+"""Views of the tables and the mirror, in the terms of the core and of readers."""

@@ -1,4 +1,4 @@
-"""What is shown of a breakage and of the end of an incident, to people and programs alike."""
+"""Breakages and ends of incidents, as reports, pages and REST show them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What building and booting a branch's revisions gave, as two-valued evidence; it decides nothing.
+"""The works/broken evidence of a branch's revisions, from their builds and boots.
 
-A boot that ended while its testbed was not to be believed is no evidence, nor is one with a tunable
-set. That a kernel was built says that the revision builds, no matter what became of its boots.
+Boots of a testbed in quarantine and boots with a tunable set are left out. A built kernel proves
+that its revision builds, no matter how its boots ended.
 """
 
 from __future__ import annotations

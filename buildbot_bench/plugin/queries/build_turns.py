@@ -1,8 +1,4 @@
-"""Whose kernel the builders build next, as the tables have it; it builds nothing.
-
-A kernel that several wait for counts for the one whose share is the largest. What nobody waits for
-as yet, built ahead of a search, is built when nothing else is wanted.
-"""
+"""The fair queue of kernels to build, by the claimants that wait for them."""
 
 from __future__ import annotations
 

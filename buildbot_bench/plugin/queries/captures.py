@@ -1,4 +1,4 @@
-"""Captures as a report, a page and a link know them: read from the tables, drawn by nobody here."""
+"""Captures with their flame graphs and facts, for reports, pages and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one commit gave on each series, beside what was measured before it; it judges nothing."""
+"""One commit's samples on each series, beside its predecessor's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reviews the message of a commit names; it makes no address."""
+"""The reviews that the message of a suspected commit names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the commits of a series were made; it reads each commit once and judges nothing."""
+"""The commit times of a series, each read from git once."""
 
 from __future__ import annotations
 

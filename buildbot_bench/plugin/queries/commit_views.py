@@ -1,4 +1,4 @@
-"""One commit of a series, and what its images gave; it judges nothing."""
+"""One commit of a series with the values of its images, for the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured for comparisons of variants, by series, variant and image; it judges none."""
+"""The boots that count for a comparison, by series, variant and image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which images of its variants a comparison has, wants and cannot have; it asks for none."""
+"""The images that a comparison has, wants, or cannot have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from buildbot_bench.core.ab_test import ImageBoots, SeriesValues, VariantPlan, why_one_image
 from buildbot_bench.core.evidence import cannot_relink, is_alike
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
@@ -64,7 +65,9 @@ class KnownImages:
     def _why_none(self, values: SeriesValues) -> str:
         said = values.facts.get(ONE_IMAGE, "")
         if not said and cannot_relink(self.images):
-            said = f"the job {self.job!r} cannot relink, a further image came out as the first"
+            said = (
+                f"the job {quoted(self.job)} cannot relink, a further image came out as the first"
+            )
         return why_one_image(values.metric, most=self.ab_test.images, otherwise=said)
 
     def _why_no_more(self, place: int, values: SeriesValues) -> str:

@@ -1,4 +1,4 @@
-"""How comparisons of variants stand, and what their boots reported; it changes nothing."""
+"""The state, values and report of comparisons, for pages, REST and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables know around an answer: other series, the tip, the lab's facts, the course."""
+"""Evidence around a search's answer: other series, the tip, the lab's facts, the course."""
 
 from __future__ import annotations
 

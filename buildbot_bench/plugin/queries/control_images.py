@@ -1,4 +1,4 @@
-"""How a testbed stands by its control image, and how the Lab page and the metrics show that."""
+"""The state of a testbed by its control image, for the broker, the Lab page and metrics."""
 
 from __future__ import annotations
 

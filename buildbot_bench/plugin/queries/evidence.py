@@ -1,8 +1,4 @@
-"""What the tables and the mirror have of a search's range, in the core's words.
-
-Here is also which images count for a search that carries a fix along, and which further images of
-a revision can be made: the same code, linked in another order. It asks for none.
-"""
+"""The evidence and samples of a search's range, read from the tables and the mirror."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a step is likelier than elsewhere, by what other testbeds counted; it measures nothing."""
+"""The prior of a search by figures that exact testbeds counted."""
 
 from __future__ import annotations
 

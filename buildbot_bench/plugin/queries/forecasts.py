@@ -1,4 +1,4 @@
-"""What a search is expected to cost, as REST shows it; a wide range's takes some seconds."""
+"""The forecast of a search's cost, as REST shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A series' history in compact arrays, for a chart, and each of its commits; it draws nothing."""
+"""A series' history in compact arrays for a chart, with noise bands and marks."""
 
 from __future__ import annotations
 

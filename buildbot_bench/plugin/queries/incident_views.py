@@ -1,4 +1,4 @@
-"""How the series of an incident are shown to people and programs; it changes nothing."""
+"""The series of an incident, as REST shows them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Incidents as the tables have them: which search may explain an alarm, and what is still awaited.
-
-An incident is named by its search: the search's own series, and those that joined it.
-"""
+"""Incidents in the tables: the search that may explain an alarm, and open confirmations."""
 
 from __future__ import annotations
 

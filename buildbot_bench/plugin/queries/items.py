@@ -1,4 +1,4 @@
-"""What the farm's testbeds measure, kernels or commands, by the facts of their boots."""
+"""The item that testbeds measure, a kernel or a command, by the facts of their boots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was made of samples, what people say of it, and the record so far; it judges nothing."""
+"""Judgements, people's marks and the track record of culprits, as pages and REST show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lab does now, testbed by testbed, and what waits for it; it orders nothing."""
+"""Each testbed's state and queue, and the images that wait for a builder, for the Lab page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A series' settled changes, and what people said of them, for the judge; it measures nothing."""
+"""A series' settled changes with people's marks, for the judge."""
 
 from __future__ import annotations
 

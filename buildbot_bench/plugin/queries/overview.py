@@ -1,4 +1,4 @@
-"""How a farm stands, on one page: what is open, the lab's health, what runs, what came last."""
+"""The overview page: open findings, the lab's health, running searches, newest jobs."""
 
 from __future__ import annotations
 

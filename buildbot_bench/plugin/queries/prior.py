@@ -1,4 +1,4 @@
-"""The prior of a search by what its commits touch, of tables and mirror; it decides nothing."""
+"""The prior of a search by the files that its commits touch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a search as its page shows it; it words nothing."""
+"""The report of an ended search as HTML for its page."""
 
 from __future__ import annotations
 

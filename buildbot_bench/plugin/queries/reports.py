@@ -1,4 +1,4 @@
-"""The report of a search that has ended, composed from the tables and the mirror when asked for."""
+"""The report of an ended search, composed from the tables and the mirror on demand."""
 
 from __future__ import annotations
 

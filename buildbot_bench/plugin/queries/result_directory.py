@@ -1,4 +1,4 @@
-"""The result directory of a comparison: texts, graphs and captures; it writes none of it."""
+"""The files of a comparison's result directory: texts, graphs and captures."""
 
 from __future__ import annotations
 

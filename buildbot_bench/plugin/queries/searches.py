@@ -1,4 +1,4 @@
-"""How searches and their probes are shown to people and programs; it changes nothing."""
+"""Searches and their probes, as pages, REST and commands show them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What each lab worker does and what it does next, as the tables have it; it asks for nothing.
-
-The broker serves by this order, and pages show it.
-"""
+"""The fair queue of each lab worker: its present request, and the order of the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each open request waits for, in words, for pages and commands; it changes no order."""
+"""The reason why each open request waits, in words."""
 
 from __future__ import annotations
 

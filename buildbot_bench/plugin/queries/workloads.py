@@ -1,7 +1,4 @@
-"""Which workloads are broken, or in doubt, by what their last boots gave; it asks for no boot.
-
-It is worked out anew each time, from the jobs of each series of which some failed.
-"""
+"""Broken and doubted workloads, judged from the newest jobs of each series."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people ask of the farm, carried out by the broker; it speaks no HTTP."""
+"""People's requests to the farm, checked and stored for the broker."""

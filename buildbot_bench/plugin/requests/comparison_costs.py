@@ -1,4 +1,4 @@
-"""What is answered to who asks for a comparison: what it takes, as far as that is known."""
+"""The announcement of a new comparison's cost: boots, hours and images."""
 
 from __future__ import annotations
 

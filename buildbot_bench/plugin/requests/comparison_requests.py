@@ -1,4 +1,4 @@
-"""What people may ask of comparisons: start, extend, cancel, decide; the broker carries it out."""
+"""People's requests on comparisons: start, extend, cancel, approve and reject."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from buildbot_bench.core.ab_test import (
 )
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
@@ -274,7 +275,7 @@ class ComparisonRequests:
         ):
             if strange := sorted(set(named) - there):
                 raise UsageError(
-                    f"this farm has no {what} {strange[0]!r}",
+                    f"this farm has no {what} {quoted(strange[0])}",
                     hint=f"it has {', '.join(sorted(there))}",
                 )
         fitting = [

@@ -1,4 +1,4 @@
-"""Refuses to put boots of two epochs of a testbed into one comparison; it changes nothing."""
+"""The check that all boots of a comparison fall into one epoch of a testbed."""
 
 from __future__ import annotations
 

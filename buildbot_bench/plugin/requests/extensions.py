@@ -1,4 +1,4 @@
-"""What an existing comparison may be given more; it asks for nothing."""
+"""Checks of an extension of a comparison: more boots, images or variants."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What people say of reports and judgements is taken here; it measures nothing."""
+"""People's marks on searches, incidents and verdicts, checked and stored."""
 
 from __future__ import annotations
 
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import MarkKind, SearchKind
@@ -131,7 +132,7 @@ class MarkRequests:
         """
         if kind != MarkKind.FIXED:
             if fixed_by:
-                raise UsageError(f"{kind!r} takes no revision; 'fixed' does")
+                raise UsageError(f"{quoted(kind)} takes no revision; 'fixed' does")
             return None
         if not fixed_by:
             raise UsageError(
@@ -154,4 +155,4 @@ def _kind(kind: str) -> MarkKind:
         return MarkKind(kind)
     except ValueError:
         known = ", ".join(MarkKind)
-        raise UsageError(f"{kind!r:.80} is no mark", hint=f"one of: {known}") from None
+        raise UsageError(f"{quoted(kind)} is no mark", hint=f"one of: {known}") from None

@@ -1,4 +1,4 @@
-"""What people may have on the farm who may not approve; it looks at no patch."""
+"""Limits on patches, comparisons and boots of people without the role `approve`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fetches the patch of a review from its site; it keeps nothing.
+"""The download of a review's patch from its site.
 
-What a site answers is anybody's: it has a budget of bytes and of seconds, and leads us nowhere that
-only this machine can reach.
+A site's answer is hostile: its bytes and seconds are bounded, and addresses that only this machine
+can reach are refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people ask about searches: forecast, start, cancel, and boot one revision more often."""
+"""People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit, image and tunables a person means by a variant; it has patches kept."""
+"""The commit, image and tunables that a written variant means, with its patches stored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The resources under /api/v2/bench: what a path and its JSON mean."""
+"""The resources under /api/v2/bench: paths, parameters and JSON."""

@@ -1,8 +1,7 @@
-"""Who may log in, and what of the farm's own is allowed to whom.
+"""Log-in by password files, and the roles that the farm's own resources demand.
 
-Who has a password file may log in; the files may change while the farm runs. A patch is code that
-runs on the builders and on the DUT: those without the role `approve` may have one built only when
-somebody with it has approved.
+Password files may change while the farm runs. A patch is code that runs on builders and DUTs: a
+patch of somebody without the role `approve` is built only after approval.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key, sign_sessions
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
@@ -118,10 +117,9 @@ class BenchAuth(CustomAuth):
         if has_room and self.check_credentials(cred.username, cred.password):
             del self._wrong[user]
             return succeed(cred.username)
-        name = one_line(cred.username.decode("utf-8", "replace"), columns=50)
         _LOG.warn(
-            "bench: a log-in as {user!r} from {address} was refused",
-            user=name,
+            "bench: a log-in as {user} from {address} was refused",
+            user=quoted(cred.username.decode("utf-8", "replace"), columns=50),
             address=cred.address,
         )
         if not has_room:
@@ -214,7 +212,7 @@ def priority_of(args: Mapping[Any, Any]) -> PersonPriority:
     if value not in tuple(PersonPriority):
         raise UsageError(
             f"the parameter 'priority' must be one of {', '.join(PersonPriority)},"
-            f" not {value!r:.80}"
+            f" not {quoted(value)}"
         )
     if value == PersonPriority.HIGH:
         require(args, CONTROL)

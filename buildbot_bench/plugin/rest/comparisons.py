@@ -1,4 +1,4 @@
-"""The REST face of comparisons under /api/v2/bench/comparisons: what a path and its JSON mean."""
+"""The REST resources of comparisons, under /api/v2/bench/comparisons."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Takes the directories of a farm's machines out of what everybody may read.
+"""The removal of machines' directories from REST answers and events.
 
-Buildbot 4.3 tells where each build ran, where each master and worker lies, and with what each
-command was started: in properties, names, logs and events. Whoever needs it has the machine.
+Buildbot 4.3 publishes the directories of builds, masters and workers, and the words of commands, in
+properties, names, logs and events.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _roots(master: Any) -> re.Pattern[str]:
 
 
 def _hidden(roots: re.Pattern[str], value: Any) -> Any:
-    """A copy of what a resource told, without directories."""
+    """Return a copy of an answer, without directories."""
     match value:
         case str():
             return roots.sub(HIDDEN, value) if "/" in value else value

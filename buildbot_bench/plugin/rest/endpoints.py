@@ -1,18 +1,17 @@
-"""What all our REST resources refuse, how parameters are read and errors are answered.
+"""The reading of parameters, checks and error answers that all our REST resources share.
 
-It needs no resource. Buildbot 4.3 answers 500, as if the master were at fault, when a path or a
-query is no UTF-8 or names an empty field. And it looks at a query's words only; a number that no
-row can have would end in the database, and in another way on PostgreSQL than on SQLite.
-
-A function that reads a parameter raises UsageError, which names the one that is wrong and is
-answered by JSON-RPC's "invalid params"; `None` stands for a parameter that is not given.
+Buildbot 4.3 answers 500, as if the master were at fault, when a path or a query is no UTF-8 or
+names an empty field, and passes on numbers that no row can have. A function that reads a parameter
+raises UsageError, which JSON-RPC answers by "invalid params"; `None` stands for a parameter that is
+not given.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from buildbot.data import base
@@ -21,13 +20,15 @@ from buildbot.data.resultspec import Filter
 from buildbot.util import bytes2unicode
 from buildbot.util.twisted import async_to_deferred
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2RootResource
+from twisted.web.http import SERVICE_UNAVAILABLE
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
-from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import LISTED_ROWS
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
+from buildbot_bench.plugin.farm.farm import RETRY_AFTER
 from buildbot_bench.plugin.rest import directories
 from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.rest.sending import ThreadedRequest
@@ -43,7 +44,7 @@ def text(args: Args, name: str) -> str | None:
     """
     value = args.get(name)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"the parameter {name!r} must be text, not {value!r:.80}")
+        raise UsageError(f"the parameter {quoted(name)} must be text, not {quoted(value)}")
     return value
 
 
@@ -55,7 +56,7 @@ def required_text(args: Args, name: str) -> str:
     """
     found = text(args, name)
     if not found:
-        raise UsageError(f"the parameter {name!r} is missing")
+        raise UsageError(f"the parameter {quoted(name)} is missing")
     return found
 
 
@@ -67,7 +68,9 @@ def texts(args: Args, name: str) -> tuple[str, ...]:
     """
     value = args.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"the parameter {name!r} must be a list of names, not {value!r:.80}")
+        raise UsageError(
+            f"the parameter {quoted(name)} must be a list of names, not {quoted(value)}"
+        )
     return tuple(value)
 
 
@@ -79,7 +82,9 @@ def texts_by_name(args: Args, name: str) -> dict[str, str]:
     """
     value = args.get(name) or {}
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise UsageError(f"the parameter {name!r} must hold texts by name, not {value!r:.80}")
+        raise UsageError(
+            f"the parameter {quoted(name)} must hold texts by name, not {quoted(value)}"
+        )
     return dict(value)
 
 
@@ -93,7 +98,9 @@ def fraction(args: Args, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(f"the parameter {name!r} must lie between 0 and 1, not be {value!r:.80}")
+        raise UsageError(
+            f"the parameter {quoted(name)} must lie between 0 and 1, not be {quoted(value)}"
+        )
     return float(value)
 
 
@@ -106,7 +113,8 @@ def number(args: Args, name: str, *, least: int, most: int, default: int, hint: 
     value = args.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
-            f"the parameter {name!r} must lie in {least}..{most}, not be {value!r:.80}", hint=hint
+            f"the parameter {quoted(name)} must lie in {least}..{most}, not be {quoted(value)}",
+            hint=hint,
         )
     return value
 
@@ -119,7 +127,7 @@ def flag(args: Args, name: str) -> bool:
     """
     value = args.get(name, False)
     if not isinstance(value, bool):
-        raise UsageError(f"the parameter {name!r} must be true or false, not {value!r:.80}")
+        raise UsageError(f"the parameter {quoted(name)} must be true or false, not {quoted(value)}")
     return value
 
 
@@ -131,11 +139,11 @@ def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
     """
     value = args.get(name) or {}
     if not isinstance(value, dict) or len(value) > most:
-        raise UsageError(f"the parameter {name!r} must hold at most {most} files")
+        raise UsageError(f"the parameter {quoted(name)} must hold at most {most} files")
     try:
         return {str(file): base64.b64decode(body, validate=True) for file, body in value.items()}
     except (binascii.Error, TypeError, ValueError) as error:
-        raise UsageError(f"the parameter {name!r} must hold files in base64") from error
+        raise UsageError(f"the parameter {quoted(name)} must hold files in base64") from error
 
 
 T = TypeVar("T")
@@ -186,7 +194,22 @@ class ReadableRoot(V2RootResource):
         found, kwargs = await super().getEndpoint(request, method, params)
         return WithoutDirectories(found, hiding(self.master)), kwargs
 
+    @contextmanager
+    def handleErrors(self, writeError: Any) -> Iterator[None]:
+        """As Buildbot answers them; what succeeds later is no fault of the master."""
+
+        def told(words: str | bytes, status: int, code: int) -> None:
+            writeError(hiding(self.master)(bytes2unicode(words)), status, code)
+
+        with super().handleErrors(told):
+            try:
+                yield
+            except NotYetError as error:
+                told(_line(error), SERVICE_UNAVAILABLE, NOT_YET)
+
     def _write_rest_error(self, request: Any, msg: str | bytes, errcode: int = 404) -> None:
+        if errcode == SERVICE_UNAVAILABLE:
+            request.setHeader(b"retry-after", RETRY_AFTER)
         super()._write_rest_error(request, hiding(self.master)(bytes2unicode(msg)), errcode)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who somebody is at GitLab; a module of its own, as Buildbot's OAuth needs a further library."""
+"""Log-in by GitLab; a module of its own, as Buildbot's OAuth needs a further library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The REST face of incidents under /api/v2/bench/incidents: a list, one, and its mark."""
+"""The REST resources of incidents, under /api/v2/bench/incidents."""
 
 from __future__ import annotations
 

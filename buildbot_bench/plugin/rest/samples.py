@@ -1,7 +1,4 @@
-"""A series as a file of comma-separated values, its newest rows first to be given.
-
-It needs no page; what a row has stands with the query.
-"""
+"""The REST resource of a series as comma-separated values."""
 
 from __future__ import annotations
 

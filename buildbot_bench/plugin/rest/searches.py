@@ -1,8 +1,4 @@
-"""What a path and its JSON mean under searches, probes and judgements; requests do the work.
-
-Reading is open to all who may read the farm; what changes something is an action, which
-Buildbot's authorisation guards.
-"""
+"""The REST resources of searches, probes and judgements."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Has an answer sent by the reactor's thread alone; it needs no resource.
+"""The transmission of an answer by the reactor's thread alone.
 
-Buildbot 4.3 encodes an answer in a thread of the pool and writes it from there (its pull request
-8224), piece by piece, while the reactor sends the rest. Twisted's transports allow no second
-thread: now and then a piece is lost, more often on a busy machine, and who asked waits for a minute
-and has half an answer (its issue 9065).
+Buildbot 4.3 writes an answer from a thread of the pool (its pull request 8224) while the reactor
+sends the rest. Twisted's transports allow no second thread: now and then a piece is lost, and the
+client waits for a minute and has half an answer (Twisted's issue 9065).
 """
 
 from __future__ import annotations

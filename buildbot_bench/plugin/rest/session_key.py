@@ -1,8 +1,7 @@
-"""The key that signs sessions, in a file beside the passwords, and the cookies that hold them.
+"""The key that signs sessions, in a file beside the passwords, and guarded cookies.
 
-Buildbot 4.3 makes the key itself and keeps it in its database, where all who may read that, or a
-backup of it, find what lets them in as anybody. Its cookies can be read by scripts and go along
-with requests of other sites.
+Buildbot 4.3 keeps the key in its database, where a reader of it, or of a backup, could log in as
+anybody. Its cookies can be read by scripts and go along with requests of other sites.
 """
 
 from __future__ import annotations

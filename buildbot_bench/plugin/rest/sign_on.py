@@ -1,4 +1,4 @@
-"""Who is let in by others: sites with OAuth, and a reverse proxy, beside the farm's own passwords.
+"""Log-in by OAuth sites and a reverse proxy, beside the farm's own passwords.
 
 Names of several places are kept apart: `ann` has a password here, `ann@github` an account there.
 """

@@ -1,4 +1,4 @@
-"""The REST face of testbeds under /api/v2/bench/testbeds: a look at one, and its release."""
+"""The REST resources of testbeds, under /api/v2/bench/testbeds."""
 
 from __future__ import annotations
 

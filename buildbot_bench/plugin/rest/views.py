@@ -1,10 +1,4 @@
-"""The resources that the web pages read, under /api/v2/bench; all of them only read.
-
-`series` · `commits/REVISION` · `history/TESTBED/WORKLOAD/POSITION` ·
-`samples/TESTBED/WORKLOAD/csv` · `searches/ID/strip` · `searches/ID/commits/OFFSET` ·
-`searches/ID/report` · `lab` · `overview` · `gates` · `noops` · `kernels` · `reports` · `verdicts` ·
-`record` · `mirror`; whole series are the pages' own.
-"""
+"""The read-only REST resources of the web pages, under /api/v2/bench."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The build steps: one file for each job that they make up."""
+"""Buildbot's steps of a kernel job, a lab job and a capture."""

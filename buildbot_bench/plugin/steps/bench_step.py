@@ -1,4 +1,4 @@
-"""What our steps share: the rows that a build is about, and a run that a shutdown does not end."""
+"""The base of our steps: the row that a build is about, and RETRY after a shutdown."""
 
 from __future__ import annotations
 

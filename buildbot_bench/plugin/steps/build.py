@@ -1,7 +1,4 @@
-"""The steps of the kernel job: the checkout, the patches of a variant, and the `run:` steps.
-
-They say what a failure tells of the revision; they judge no patch.
-"""
+"""The steps of the kernel job: the checkout, a variant's patches, the `run:` scripts."""
 
 from __future__ import annotations
 

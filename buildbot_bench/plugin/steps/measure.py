@@ -1,7 +1,4 @@
-"""The lab jobs of a probe and of a capture, watched from the master.
-
-Every iteration is stored as it ends, and so is a capture.
-"""
+"""The steps that follow the lab's jobs for probes and captures, and store each result."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How a job of the lab is followed to its end, and how its events become rows, in their order.
+"""The following of a lab job to its end, and the storage of its events in order.
 
-The job outlives the command that prints it. Only the job's own last event says that it is over;
-until then it may still run, and a request for it again by its name attaches to it. Why a command
-ended is kept as one harmless line, from what it printed beside its events.
+The job outlives the command that prints it: only the job's own last event says that it is over, and
+a repeated request attaches to it by its name.
 """
 
 from __future__ import annotations

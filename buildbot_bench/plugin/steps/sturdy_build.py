@@ -1,4 +1,4 @@
-"""Builds that end when their worker goes, or the database hangs up, before their first step."""
+"""Builds that end when their worker or the database fails before their first step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's way from the builder worker into the master's artefacts, and to the lab worker."""
+"""The steps that carry a kernel from a builder to the artefacts and on to a lab worker."""
 
 from __future__ import annotations
 

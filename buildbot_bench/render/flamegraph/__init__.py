@@ -1,4 +1,4 @@
-"""Flame graphs as SVG, of one capture and of the difference of two."""
+"""Flame graphs as SVG, of one capture or of the difference of two."""
 
 from buildbot_bench.render.flamegraph.picture import flame_difference, flame_graph
 

@@ -1,10 +1,8 @@
-"""Lays the stacks of two captures out as boxes, callers below callees; needs no pixel, no colour.
+"""The layout of two captures' stacks as boxes, callers below callees.
 
-A box is as wide as the mean of its two shares of the busy cycles. So what vanished and what came
-are both there, and the callees of a box never need more room than it has. Where it is known what a
-packet costs on both sides, the new shares are scaled by that, so that what costs the same has the
-same share, beside any other cost. The flame graph of one capture is that of its difference to
-itself.
+A box is as wide as the mean of its two shares of the busy cycles, so that its callees fit above it.
+Where the cost of a packet is known on both sides, the new shares are scaled by it. The flame graph
+of one capture is the difference to itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which class of colour a box has; the colours themselves stand in the template's style sheet."""
+"""The colour class of a flame graph's box, and the legend."""
 
 from __future__ import annotations
 

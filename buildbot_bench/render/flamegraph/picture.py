@@ -1,8 +1,7 @@
-"""Draws flame graphs as SVG that searches and zooms by itself; it needs no capture's format.
+"""Flame graphs as SVG with search and zoom of their own.
 
-A picture is one <svg> element, to be saved as a file or put into an HTML page as it is. It loads
-nothing; without its script it still shows everything, with tool tips. The same profiles give the
-same bytes.
+A picture is one <svg> element for a file or an HTML page that loads nothing and shows everything,
+with tool tips, without its script. The same profiles give the same bytes.
 """
 
 from __future__ import annotations

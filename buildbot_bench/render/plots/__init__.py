@@ -1,4 +1,4 @@
-"""Pictures of measurements for mail and files, as PNG and SVG."""
+"""Plots of measurements for mails and files, as PNG and SVG."""
 
 from buildbot_bench.render.plots.canvas import Format
 from buildbot_bench.render.plots.control import control

@@ -1,7 +1,7 @@
-"""The sheet that every picture is drawn on: size, fonts, colours, file formats; draws no data.
+"""The canvas of all plots: size, fonts, colours and file formats.
 
 matplotlib is imported when the first picture is drawn: a master that mails nothing does not wait
-for it. Its objects are used directly; pyplot, which keeps figures in global state, is not.
+for it. pyplot, which keeps figures in global state, is not used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A control chart: each round's level, how far it may stray, and where it strayed further."""
+"""The plot of a control chart: each round's level, the limits, and rounds beyond them."""
 
 from __future__ import annotations
 

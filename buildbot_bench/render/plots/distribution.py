@@ -1,4 +1,4 @@
-"""How the boots of each revision are spread: a box from least to most, its median, every value."""
+"""The plot of each revision's boots: a box from least to most, the median, every value."""
 
 from __future__ import annotations
 

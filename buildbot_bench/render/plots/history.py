@@ -1,4 +1,4 @@
-"""A series over its revisions: the boots of each, levels with their noise, and what happened."""
+"""The plot of a series over its revisions: boots, levels with their noise, and marks."""
 
 from __future__ import annotations
 

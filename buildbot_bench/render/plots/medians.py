@@ -1,4 +1,4 @@
-"""Medians as boxes from zero, with the least and the most: the graph of a result directory."""
+"""The plot of a result directory: medians as boxes from zero, with least and most."""
 
 from __future__ import annotations
 

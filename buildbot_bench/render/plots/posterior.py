@@ -1,4 +1,4 @@
-"""How a search narrowed down: for each of its measurements, where a step was still suspected."""
+"""The plot of how a search narrowed down: the suspects after each measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vertical axes: a metric on the left, and what it means as traffic on the right."""
+"""The vertical axes of a plot: the metric on the left, its traffic on the right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A farm's processes write into their logs where each of their threads is, when asked to."""
+"""The stacks of a farm's threads, which its processes log on SIGUSR2."""
 
 from __future__ import annotations
 

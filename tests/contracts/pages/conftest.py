@@ -1,4 +1,4 @@
-"""The farms that every page and REST resource is tried on: one on each database, alike."""
+"""The farms on which every page and REST resource is tested, one on each database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody means who asks a farm something: numbers, names, queries and parameters."""
+"""Hostile numbers, names, queries and parameters for a farm."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""All that the plugin answers to, by name: a resource that is not named here fails its suite.
+"""The names of all of the plugin's resources; a resource without a name fails its suite.
 
-`{}` in a path stands for what there is of it: PLACES says how that is asked of the tables.
+`{}` in a path stands for each existing value; PLACES reads these from the tables.
 """
 
 from __future__ import annotations

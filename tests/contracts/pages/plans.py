@@ -1,4 +1,4 @@
-"""What databases say of how they would run queries on tables of a million rows; it runs none."""
+"""Databases' plans of queries on tables of a million rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab that exists only in memory: levels with planted steps, noise, broken revisions."""
+"""A lab in memory: levels with planted steps, noise and broken revisions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from buildbot_bench.core.search.climb import NEGLIGIBLE, Climber
 from buildbot_bench.core.search.densities import Rows
 from buildbot_bench.core.search.far_images import reach
 from buildbot_bench.core.search.level_grid import level_grid, together
-from buildbot_bench.core.search.likelihood import Kept
+from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.noise_model import SearchNoise, ladders
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import PriorModel
@@ -101,7 +101,7 @@ def test_no_hypothesis_that_is_not_negligible_is_left_out(seed, places, noise, t
         ),
         claimed=0.0,
         policy=policy,
-        kept=Kept(readings=readings),
+        kept=SharedTerms(readings=readings),
     )
     rungs = ladders(policy, constants.FAR_SHARE)
     climber = Climber(prior_model=prior_model, readings=readings)

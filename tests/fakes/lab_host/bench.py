@@ -1,4 +1,4 @@
-"""A whole testbed of stand-ins, its settings, and kernels for it."""
+"""A whole testbed of stand-ins, its settings, and kernels for this testbed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DUT's firmware, loader and power supply; how a kernel behaves stands in its own file.
+"""The DUT's firmware, loader and power supply, and the ways in which a kernel behaves.
 
 A kernel's file has a line `way: HANG`, and one `pps: 700000`. The ways:
 

@@ -1,8 +1,7 @@
-"""A lab whose machines have a network each, with a reference endpoint: real frames, a real tunnel.
+"""A lab whose machines have a network namespace each, with a real tunnel between two.
 
-Each machine has a network namespace; ssh reaches it as any stand-in, and what it runs there is in
-that namespace. Forwarding is the host kernel's. How fast a kernel under test is, is what the DUT's
-end of the tunnel lets through.
+ssh reaches each machine as any stand-in and runs its commands in that namespace. Forwarding is the
+host kernel's; the DUT's end of the tunnel limits it to the speed of the kernel under test.
 """
 
 from __future__ import annotations

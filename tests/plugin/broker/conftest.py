@@ -1,4 +1,4 @@
-"""What tests of the broker share that take a testbed out of bench.yml."""
+"""Fixtures of the broker's tests that take a testbed out of bench.yml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store on SQLite and on PostgreSQL: what holds must hold on both."""
+"""A store on SQLite and on PostgreSQL, for tests that must hold on both."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
         probe = await a_probe(token=planted.token, iterations=BOOTS)
         image = await store.image(probe.image_id)
         await store.keep_artefact(digest=DIGEST, size=len(KERNEL), now=4.0)
-        await store.change_image(image, now=4.0, state="built", digest=DIGEST)
+        await store.change_image(image, now=4.0, state="built", digest=DIGEST, kernel_digest=DIGEST)
         for ordinal in range(BOOTS):
             measured = boot(ordinal)
             await store.add_iteration(
@@ -188,7 +188,10 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
 
     asyncio.run(past())
     planted.tell(*(boot(ordinal) for ordinal in range(BOOTS)))
-    requests = "CREATE TABLE buildrequests (id integer, complete integer, complete_at integer)"
-    planted.change(requests)
+    planted.change(
+        "CREATE TABLE buildrequests (id integer, complete integer, complete_at integer)",
+        "CREATE TABLE masters (id integer, name text, active integer, last_active integer)",
+        "INSERT INTO masters VALUES (1, 'one:/m', 1, 100)",
+    )
     yield planted
-    planted.change("DROP TABLE buildrequests")
+    planted.change("DROP TABLE buildrequests", "DROP TABLE masters")

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import resource
 import shutil
 import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.demo.backup import make_backup
 from buildbot_bench.demo.command import main
+from buildbot_bench.demo.manifest import BackupManifest
 from buildbot_bench.demo.processes import Child
 from buildbot_bench.demo.restoring import restore
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.plugin.operations.copies import copy_database, must_be_empty
 from tests.databases import DATABASES, new_database, sqlite_engine
 from tests.fakes.whole_farm import DIGEST, KERNEL, WholeFarm
 
@@ -186,6 +193,12 @@ def without_manifest(backup: Path) -> None:
     (backup / "manifest.json").unlink()
 
 
+def linked_secrets(backup: Path) -> None:
+    elsewhere = backup.with_name("elsewhere")
+    (backup / "secrets").rename(elsewhere)
+    (backup / "secrets").symlink_to(elsewhere)
+
+
 SPOILT = [
     (damaged_file, "is not what was backed up"),
     (missing_file, "the backup lacks"),
@@ -195,8 +208,12 @@ SPOILT = [
     (said_otherwise(database="mysql"), "the backup is of mysql"),
     (said_otherwise(files={"../../etc/passwd": ""}), "names '../../etc/passwd'"),
     (said_otherwise(files={}), "names no database"),
-    (said_otherwise(more=1), "lacks something"),
+    (said_otherwise(more=1), "has 'more'"),
+    (said_otherwise(made_at_s=1e300), "has 1e.300 as its made_at_s"),
+    (said_otherwise(release=["0.1"]), r"has \['0.1'\] as its release"),
+    (said_otherwise(format=True), "cannot be read"),
     (without_manifest, "is no backup"),
+    (linked_secrets, "secrets is a link"),
 ]
 
 
@@ -221,6 +238,102 @@ def test_nothing_is_restored_over_what_is_there(farm, backup, new_url, tmp_path)
         restore(backup, tmp_path / "other", farm.engine.url)
     with pytest.raises(UsageError, match="is not empty"):
         make_backup(farm.place, new, artefacts=False, testbeds=None)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+MANIFEST: dict[str, object] = {
+    "format": 1,
+    "release": "0.1",
+    "tables": "v1",
+    "database": "sqlite",
+    "made_at_s": 1.0,
+    "files": {"database": "ab" * 32, "bench.yml": "cd" * 32},
+}
+
+
+@given(said=JSON | st.dictionaries(st.sampled_from(sorted(MANIFEST)), JSON).map(MANIFEST.__or__))
+@example(said=MANIFEST | {"made_at_s": 10**400})
+@example(said=MANIFEST | {"files": {"database": ["ab"]}})
+def test_any_json_is_a_manifest_or_a_mistake(said):
+    try:
+        manifest = BackupManifest.of(json.loads(json.dumps(said)), Path("backup/manifest.json"))
+    except UsageError as refused:
+        words = str(refused)
+    else:
+        assert asdict(manifest) == said
+        words = datetime.fromtimestamp(manifest.made_at_s, tz=UTC).isoformat()
+    assert len(words) < 300
+    assert words.isprintable()
+
+
+@contextmanager
+def a_disk_that_takes(most: int) -> Iterator[None]:
+    """No file grows beyond so many bytes: what a full disk does to who writes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def everything(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")}
+
+
+@ON_SQLITE
+def test_a_full_disk_leaves_nothing_and_the_next_try_works(backup, new_url, tmp_path):
+    size = (backup / "database").stat().st_size
+    for most in (4, 1000, size - 1, size // 2):
+        before = everything(tmp_path)
+        with a_disk_that_takes(most), pytest.raises(InfraError, match="cannot be made") as refused:
+            restore(backup, tmp_path / "new", new_url())
+        assert "try again" in refused.value.hint
+        assert everything(tmp_path) == before
+    restore(backup, tmp_path / "new", new_url())
+
+
+def database_of_another_program(url: sa.URL, backup: Path) -> None:
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+    with engine.begin() as conn:
+        conn.exec_driver_sql("CREATE TABLE stray (id integer)")
+    engine.dispose()
+    (backup / "database").unlink()
+    copy_database(url, backup / "database")
+
+
+def test_a_database_that_is_not_the_backups_is_refused_and_leaves_nothing(
+    backup, new_url, tmp_path
+):
+    other, url = new_url(), new_url()
+    if other.get_backend_name() == "sqlite":
+        other = sa.make_url(f"sqlite:///{tmp_path}/other.sqlite")
+    whole = (backup / "database").read_bytes()
+    database_of_another_program(other, backup)
+    for content in ((backup / "database").read_bytes(), whole[: len(whole) // 2], b"", b"text"):
+        (backup / "database").write_bytes(content)
+        manifest = json.loads((backup / "manifest.json").read_text())
+        digests = manifest["files"] | {"database": hashlib.sha256(content).hexdigest()}
+        said_otherwise(files=digests)(backup)
+        before = everything(tmp_path)
+        with pytest.raises(BenchError) as refused:
+            restore(backup, tmp_path / "new", url)
+        assert refused.value.hint
+        assert everything(tmp_path) == before
+        must_be_empty(url)
+
+
+@ON_SQLITE
+def test_no_farm_is_made_where_a_file_is(backup, new_url, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="file is no directory"):
+        restore(backup, tmp_path / "file", new_url())
+    with pytest.raises(InfraError, match="cannot be made"):
+        restore(backup, tmp_path / "file" / "new", new_url())
 
 
 @ON_SQLITE

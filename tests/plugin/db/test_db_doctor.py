@@ -20,7 +20,6 @@ from tests.gitrepo import Commit, git, make_repository
 
 # Of Buildbot's tables, what is read of them.
 TABLES = (
-    "CREATE TABLE masters (id integer, name text, active integer, last_active integer)",
     "CREATE TABLE workers (id integer, name text, info text)",
     "CREATE TABLE connected_workers (workerid integer)",
 )
@@ -50,7 +49,7 @@ def farm(whole_farm) -> Iterator[WholeFarm]:
     info = json.dumps({"version": metadata.version("buildbot")})
     whole_farm.change(
         *TABLES,
-        f"INSERT INTO masters VALUES (1, 'one:/m', 1, {now_s:.0f})",
+        f"UPDATE masters SET last_active = {now_s:.0f}",
         f"INSERT INTO workers VALUES (1, 'lab', '{info}'), (2, 'builder', '{info}')",
         "INSERT INTO connected_workers VALUES (1), (2)",
         f"UPDATE bench_probe SET created_at = {now_s - 60}, issued_at = {now_s - 60},"
@@ -58,8 +57,7 @@ def farm(whole_farm) -> Iterator[WholeFarm]:
         f"UPDATE bench_iteration SET at_s = {now_s - 30}",
     )
     yield whole_farm
-    whole_farm.change(*(f"DROP TABLE {name}" for name in ("masters", "workers")))
-    whole_farm.change("DROP TABLE connected_workers")
+    whole_farm.change(*(f"DROP TABLE {name}" for name in ("workers", "connected_workers")))
 
 
 def told(farm: WholeFarm) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -13,11 +14,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 
+from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.lab.locks import take_lock
-from tests.fakes.whole_farm import BOOTS, DIGEST, WholeFarm, boot
+from buildbot_bench.plugin.db import schema
+from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.schema.columns import JsonText, StoredValue
+from tests.fakes.whole_farm import BOOTS, DIGEST, KERNEL, WholeFarm, boot
 
 
 @pytest.fixture
@@ -74,6 +81,141 @@ def test_what_the_tables_contradict_is_found(farm, planted, check, row):
     assert {one for one, _ in found} <= {check, "owners"}
 
 
+# Each column that is read as more than text or a number: a new one is among them.
+READ = [
+    column
+    for table in schema.METADATA.sorted_tables
+    for column in table.columns
+    if isinstance(column.type, sa.Enum | JsonText | StoredValue)
+    and column is not schema.ITERATION.c.facts
+]
+
+
+def test_a_word_that_no_release_writes_is_found_in_each_column(farm):
+    columns = [*READ, schema.PROBE.c.failure_kind]
+    for table in {column.table for column in columns}:
+        names = [column.name for column in columns if column.table is table]
+        farm.add(table, **dict.fromkeys(names, "no such word"))
+    verdict = verify(farm.place, idle=False, wait=lambda _: None)
+    found = [one for one in verdict.violations if one.check == "values"]
+    told = {
+        (one.row, one.problem.partition(" is 'no such word', which is not ")[0]) for one in found
+    }
+    assert told == {(f"{column.table.name} 77", column.name) for column in columns}
+    assert len(told) > 20
+
+
+IMPORTED = "imported"
+
+
+def commit(position: int, **values: object) -> dict[str, object]:
+    known = {"branch": "main", "sha": f"c{position}", "parent_sha": f"c{position - 1}"}
+    return {"id": position, "position": position} | known | values
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        ([(schema.COMMIT, commit(position)) for position in (7, 8, 9)], None),
+        ([(schema.COMMIT, commit(position)) for position in (7, 8, 10, 11)], "bench_commit 10"),
+        (
+            [(schema.COMMIT, commit(7)), (schema.COMMIT, commit(8, parent_sha="x"))],
+            "bench_commit 8",
+        ),
+        (
+            [
+                (schema.COMMIT, commit(7)),
+                (schema.COMMIT, commit(8)),
+                (schema.COMMIT, commit(3, sha=IMPORTED)),
+            ],
+            None,
+        ),
+        ([(schema.AB_TEST_VARIANT, {"ab_test_id": 77, "ordinal": 1})], "bench_ab_test_variant 77"),
+        ([(schema.READ_FILES, {"body": b"sys/a.c"})], "bench_read_files 77"),
+        ([(schema.PATCH, {"body": b"--- a"})], "bench_patch 77"),
+        ([(schema.CAPTURE, {"body": gzip.compress(b"main 1")})], "bench_capture 77"),
+        ([(schema.CAPTURE, {"body": b"no archive"})], "bench_capture 77"),
+    ],
+)
+def test_a_gap_in_numbers_and_a_wrong_digest_are_found(farm, rows, row):
+    if (schema.COMMIT, commit(3, sha=IMPORTED)) in rows:  # alone, as what bench-import adds
+        farm.add(schema.IMAGE, sha=IMPORTED, state="failed")
+        farm.add(schema.PROBE, image_id=77, token="", reason="backfill", state="done")
+    for table, values in rows:
+        farm.add(table, **values)
+    found = [one for check, one in farm.found() if check in {"sequences", "digests"}]
+    assert found == ([] if row is None else [row])
+
+
+def test_an_image_of_another_kernel_than_its_artefact_is_found(farm):
+    farm.change(f"UPDATE bench_image SET kernel_digest = '{'ab' * 32}'")
+    assert farm.found() == [("digests", "image 1")]
+    farm.change("UPDATE bench_image SET kernel_digest = NULL")  # as those of no builder of ours
+    assert farm.found() == []
+
+
+def test_a_kernel_that_its_builders_manifest_tells_is_not_read_again(farm):
+    files = {"boot/kernel/kernel": "12"}
+    told = json.dumps({"files": files})
+    farm.change(
+        f"UPDATE bench_image SET kernel_digest = '{digest_of_files(files.items())}',"
+        f" manifest = '{told.replace(':', chr(92) + ':')}'"
+    )
+    assert farm.found() == []
+
+
+def test_an_artefact_that_is_not_what_its_name_says_is_found(farm):
+    farm.kernel.write_bytes(KERNEL[::-1])
+    assert farm.found() == [("digests", f"artefact {DIGEST[:12]}")]
+
+
+POINT = {"sha": "a", "label": "n1", "position": 1}
+LATER = "UPDATE masters SET last_active = 5000"
+
+
+@pytest.mark.parametrize(
+    ("planted", "is_found"),
+    [
+        ([], False),
+        ([LATER], True),
+        ([LATER, f"UPDATE bench_probe SET ended_at = {5000 - 60}"], False),
+        (["UPDATE masters SET last_active = 90000"], True),
+    ],
+)
+def test_the_mail_of_a_search_is_missed_as_soon_as_nothing_holds_it_up(farm, planted, is_found):
+    farm.change("DELETE FROM bench_report", *planted)
+    assert farm.found() == ([("searches", "search 1")] if is_found else [])
+
+
+def test_a_mail_that_waits_for_a_capture_is_missed_after_a_day(farm):
+    farm.add(schema.PROFILE, search_id=1, image_id=1, ab_test_id=None, state="new", digest=None)
+    farm.change("DELETE FROM bench_report", LATER)
+    assert farm.found() == []
+    farm.change("UPDATE masters SET last_active = 90000")
+    assert farm.found() == [("searches", "search 1")]
+
+
+@pytest.mark.parametrize(("ending", "found"), [("broken", 1), ("mended", 0)])
+def test_the_mail_of_a_breakage_is_missed_unless_it_is_mended(farm, ending, found):
+    breakage = Breakage(ending=Ending(ending), old=0, new=1)
+    since_s = time.time() - 3600
+    farm.change("DELETE FROM bench_report", f"UPDATE masters SET last_active = {since_s + 3000}")
+    with farm.engine.begin() as conn:
+        told = {"kind": "boot", "breakage": breakage, "ended_at": since_s}
+        conn.execute(sa.update(schema.SEARCH).values(**told))
+    assert farm.found() == [("searches", "search 1")] * found
+
+
+def test_the_mail_that_closes_an_incident_is_missed(farm):
+    ends = {f"{side}_{name}": value for side in ("old", "new") for name, value in POINT.items()}
+    with farm.engine.begin() as conn:
+        conn.execute(sa.update(schema.SEARCH).values(recovery=Recovery(at_s=20.0, **ends)))
+    farm.change(LATER)
+    assert farm.found() == [("searches", "search 1")]
+    farm.change("UPDATE bench_report SET key = 'recovery:1' WHERE id = 1")
+    assert farm.found() == []
+
+
 def test_a_mail_that_waits_is_a_violation_of_an_idle_farm_alone(farm):
     farm.change(MAIL.format("'new'", "NULL"))
     assert farm.found() == []
@@ -107,14 +249,6 @@ def test_an_image_that_nothing_builds_is_found(farm):
     farm.change(IMAGE)
     farm.master_runs(time.time() - 3600)
     assert farm.found() == [("images", "image 2")]
-
-
-def test_a_culprit_without_a_mail_is_found_after_a_day(farm):
-    farm.change("DELETE FROM bench_report")
-    farm.master_runs(time.time() - 3600)
-    assert farm.found() == []
-    farm.master_runs(time.time() - 2 * 86400)
-    assert farm.found() == [("searches", "search 1")]
 
 
 def test_two_rows_with_one_job_are_found(farm):

@@ -1,4 +1,4 @@
-"""What a page shows is the same on both databases."""
+"""Pages on both databases, for tests that must hold on both."""
 
 from __future__ import annotations
 

@@ -10,15 +10,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.python.threadable import isInIOThread
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.series import ExportRow
+from buildbot_bench.plugin.farm import SERVICE_NAME
 from buildbot_bench.plugin.pages.application import _Page, badge, glossary, state
 from buildbot_bench.plugin.pages.deferred_resource import KEEP_S
+from buildbot_bench.plugin.pages.histories import _SeriesText
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
 from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
+from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.render.badge import Tone, badge_svg
 from tests.fakes.past import boots
 
@@ -192,3 +196,18 @@ async def test_who_asks_at_once_or_soon_after_gets_one_answer(farm, master):
     made[1].errback(OSError("the database is away"))  # it is tried again, and not kept
     made[2].callback(None)
     assert told[13:] == ["OSError", b"answer 3"]
+
+
+@pytest.mark.parametrize("services", [{}, {SERVICE_NAME: BenchService(workflow=None)}])
+def test_who_asks_while_the_master_starts_is_told_to_ask_again(services):
+    master = SimpleNamespace(
+        service_manager=SimpleNamespace(namedServices=services), reactor=Clock()
+    )
+    page, request = _Page(master, metrics, b"text/plain"), DummyRequest([])
+    page.render_GET(request)
+    assert request.responseCode == 503
+    assert request.responseHeaders.getRawHeaders("retry-after") == ["5"]
+    assert b"".join(request.written) == b"the farm is starting; try again in some seconds\n"
+    history = _SeriesText(master, "apu", "forwarding")
+    history.render_GET(asked := DummyRequest([]))
+    assert asked.responseCode == 503

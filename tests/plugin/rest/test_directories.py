@@ -8,11 +8,15 @@ from types import SimpleNamespace
 import pytest
 from buildbot.data.base import ListResult
 from buildbot.data.logchunks import LogChunkEndpoint, RawLogChunkEndpoint
+from buildbot.www import rest
+from buildbot.www.rest import BadJsonRpc2
 from buildbot.www.sse import Consumer
 from buildbot.www.ws import WsProtocol
 
+from buildbot_bench.core.errors import NotYetError
 from buildbot_bench.plugin.rest import directories
 from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
+from buildbot_bench.plugin.rest.endpoints import NOT_YET, ReadableRoot
 
 BASE, THEIRS = "/srv/farms/net/master", "/var/db/lab7"
 MASTER = {"masterid": 1, "name": f"m1.example.org:{BASE}", "last_active": 3, "active": True}
@@ -86,6 +90,26 @@ async def test_a_log_keeps_its_lines_and_says_where_no_command_ran(master):
 
     told = await WithoutDirectories(Contents(None, master), hiding(master)).get(None, {})
     assert [line[1:] for line in told["content"].splitlines()] == shown.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (OSError(f"no space at {BASE}/x"), "no space at …/x"),
+        (BadJsonRpc2(f"no {THEIRS}/a here", 1), "no …/a here"),
+        (NotYetError("the farm is starting"), "the farm is starting"),
+    ],
+)
+def test_an_error_tells_none_and_says_what_succeeds_later(master, monkeypatch, problem, told):
+    monkeypatch.setattr(rest.log, "err", lambda **_: None)
+    answers: list[tuple[str, int, int]] = []
+    root = ReadableRoot.__new__(ReadableRoot)
+    root.master = master
+    with root.handleErrors(lambda *answer: answers.append(answer)):
+        raise problem
+    ((words, status, code),) = answers
+    assert told in words
+    assert (status == 503) is (code == NOT_YET) is isinstance(problem, NotYetError)
 
 
 def test_events_tell_none_either(master, monkeypatch):

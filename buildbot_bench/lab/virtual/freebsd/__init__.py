@@ -1,1 +1,1 @@
-"""FreeBSD in a virtual machine without a disk: its archive, its loader, its root, its commands."""
+"""FreeBSD in a virtual machine without a disk: archive, loader, root, commands."""

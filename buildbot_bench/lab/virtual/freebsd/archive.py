@@ -1,9 +1,4 @@
-"""Takes a kernel and some modules out of an artefact; it boots nothing.
-
-The artefact is an archive as `bench-build` packs it, a tar file, compressed or not, with a file
-`kernel` and its modules beside it in any directory; or a kernel alone. Of an archive only the
-files that are wanted are written, under names of our own.
-"""
+"""The wanted kernel and modules of an artefact, unpacked under names of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check-up of what boots a FreeBSD: a compiler, the loader, a kernel that it loads."""
+"""The check-up of FreeBSD's boot: compiler, loader, and a kernel that checks the loader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How QEMU is given the loader and the files that it loads; it reads none of them."""
+"""QEMU's arguments for the loader and for the files that it loads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The loader and the init of a FreeBSD under test, compiled on the lab host; it runs none.
-
-And a small kernel, which checks what the loader hands over.
-"""
+"""The loader, the init and a checking kernel of a FreeBSD under test, compiled on the lab host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the init of a FreeBSD under test is asked to do, and what it answers; it boots nothing.
+"""The commands for the init of a FreeBSD under test, and its answers.
 
 Each line is a command that init/init.c knows. One that begins with a dash may fail.
 """

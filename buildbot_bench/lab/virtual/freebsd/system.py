@@ -1,8 +1,8 @@
-"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own; it starts no machine.
+"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own.
 
-A kernel finds itself in memory as FreeBSD's own loader leaves it there: its modules beside it, the
-kenv, and a memory disk that is its root. The only program on that is our init, which does what
-stands in /etc/commands, says that it is ready, and then does what the console says.
+The kernel starts as FreeBSD's own loader leaves it: modules beside it, the kenv, and a memory disk
+as its root. The only program there is our init, which does what stands in /etc/commands, reports
+that it is ready, and then takes commands from the console.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Makes a small file system, UFS2, of a few small files; it does not say what they are for.
+"""A small read-only UFS2 file system, made of a few small files.
 
 One cylinder group of blocks of 4 KiB without fragments, laid out as newfs(8) does it; places and
 meanings of the numbers are those of FreeBSD's ufs/ffs/fs.h, ufs/ufs/dinode.h and ufs/ufs/dir.h.
-It is full, and meant to be mounted read-only.
 """
 
 from __future__ import annotations

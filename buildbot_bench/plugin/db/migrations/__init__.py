@@ -1,1 +1,1 @@
-"""How the bench_* tables came to be what they are."""
+"""The alembic migrations of the bench_* tables."""

@@ -1,7 +1,6 @@
-"""What alembic runs to apply the migrations: on the connection that it is given, or on a URL.
+"""The alembic environment that applies migrations to a given connection or to a URL.
 
-`alembic -x url=sqlite:///scratch.sqlite revision --autogenerate` takes the latter way, so that a
-developer can write the next migration.
+`alembic -x url=sqlite:///scratch.sqlite revision --autogenerate` writes the next migration.
 """
 
 from __future__ import annotations

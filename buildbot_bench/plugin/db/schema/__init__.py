@@ -1,7 +1,4 @@
-"""The bench_* tables as they are now; the migrations say how they came to be so.
-
-What a row means is said in rows.
-"""
+"""The schema of the bench_* tables."""
 
 from buildbot_bench.plugin.db.schema.changes import CHANGE
 from buildbot_bench.plugin.db.schema.columns import DIGEST_LENGTH, METADATA

@@ -1,4 +1,4 @@
-"""The table that tells whether another table changed; triggers write it."""
+"""The table in which triggers count the changes of the other tables."""
 
 from __future__ import annotations
 

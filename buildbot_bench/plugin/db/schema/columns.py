@@ -1,8 +1,8 @@
-"""What the tables share: MetaData, names of constraints, types of columns; needs no table.
+"""The MetaData, constraint names and column types that the tables share.
 
-They have their own MetaData, since Buildbot compares its own with the database. No foreign key
-leads to Buildbot's tables: what was measured outlives the builds that measured it. The types of
-columns read alike on SQLite and PostgreSQL.
+The MetaData is our own, since Buildbot compares its own with the database. No foreign key leads to
+Buildbot's tables: measurements outlive the builds that took them. The types of columns read alike
+on SQLite and PostgreSQL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of what follows from measurements, from judgements to mails and opinions."""
+"""The tables of judgements, searches, series of incidents, mails, notices and marks."""
 
 from __future__ import annotations
 

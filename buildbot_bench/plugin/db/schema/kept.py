@@ -1,4 +1,4 @@
-"""The tables of what is kept by its SHA-256: kernels, lists of read files, patches."""
+"""The tables of content known by its SHA-256: kernels, lists of read files, patches."""
 
 from __future__ import annotations
 

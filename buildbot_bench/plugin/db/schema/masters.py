@@ -1,4 +1,4 @@
-"""The table by which several masters agree; one master alone leaves it empty."""
+"""The table of leases, by which several masters agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of what is built and measured, as they are now."""
+"""The tables of branches, commits, images, comparisons, probes, iterations and captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what share of the testbeds each claimant had; claims says who they are."""
+"""The table of the last span of virtual time that each claimant had of each worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python reads it as it starts: SIGUSR2 has it write down where each of its threads is.
+"""Python's start-up hook that logs the stack of each thread on SIGUSR2.
 
 SIGUSR1 is Buildbot's own.
 """

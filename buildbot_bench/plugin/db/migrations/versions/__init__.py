@@ -1,1 +1,1 @@
-"""One module for each change of the tables, the oldest first by number."""
+"""The migrations, one module for each change of the tables, numbered from the oldest."""
