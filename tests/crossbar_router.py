@@ -76,7 +76,8 @@ def _install(place: Path) -> None:
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     for command in (
         [sys.executable, "-m", "venv", str(place)],
-        [*pip, "--disable-pip-version-check", f"crossbar=={VERSION}"],
+        # Of its 300 packages a router imports few: those are compiled when it starts.
+        [*pip, "--disable-pip-version-check", "--no-compile", f"crossbar=={VERSION}"],
     ):
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=INSTALL_S, check=False

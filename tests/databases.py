@@ -19,7 +19,7 @@ import sqlalchemy as sa
 DEFAULT_POSTGRESQL = "postgresql+psycopg://root@127.0.0.1:5432/test"
 DATABASES = ("sqlite", "postgresql")
 
-_COUNTS = "bench_change"
+COUNTS = "bench_change"
 _FROM_ONE = """\
 SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
 FROM pg_sequences WHERE schemaname = current_schema()"""
@@ -107,7 +107,7 @@ def empty_tables(engine: sa.Engine, tables: sa.MetaData) -> None:
     with engine.begin() as conn:
         behind_others = list(reversed(tables.sorted_tables))
         # Each of the others leaves a row in the last one, which counts changes.
-        for table in sorted(behind_others, key=lambda one: one.name == _COUNTS):
+        for table in sorted(behind_others, key=lambda one: one.name == COUNTS):
             conn.execute(sa.delete(table))
         if engine.dialect.name == "postgresql":
             conn.execute(sa.text(_FROM_ONE))

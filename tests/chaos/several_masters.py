@@ -15,6 +15,7 @@ import httpx
 
 from buildbot_bench.demo.farm import LocalFarm
 from buildbot_bench.demo.processes import Child, answers, free_port
+from tests.asking import ASKED
 from tests.chaos import stacks
 from tests.crossbar_router import Router
 from tests.e2e.replay_farm import API, DEADLINE_S, History, ReplayFarm, Row, Shape, T
@@ -165,7 +166,7 @@ class SeveralMasters(ReplayFarm):
     def get_of(self, name: str, path: str) -> Row:
         """What the REST interface of one master shows at bench/<path>."""
         url = f"{self.masters[name].plan.url}{API}/{path}"
-        answer = httpx.get(url, timeout=60, trust_env=False)
+        answer = httpx.get(url, **ASKED)
         answer.raise_for_status()
         return dict(answer.json())
 

@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.asking import ASKED, pause
+
 Json = dict[str, Any]
 SEARCHES = "/api/v2/bench/searches"
 FINAL = {"cancelled", "found", "not-reproduced", "inconclusive", "failed"}
@@ -43,7 +45,7 @@ class FarmUnderTest:
     @contextmanager
     def stranger(self) -> Iterator[httpx.Client]:
         """Somebody who has not logged in."""
-        with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=self.url, **ASKED) as client:
             yield client
 
     @contextmanager
@@ -53,17 +55,20 @@ class FarmUnderTest:
             if self.user is not None:
                 login = client.get("/auth/login", auth=(self.user, self.password))
                 assert login.status_code < 400
+                for cookie in client.cookies.jar:
+                    cookie.secure = False  # as commands have it, for a farm behind a proxy
             yield client
 
     def wait(self, client: httpx.Client, search_id: int, until: Callable[[Json], bool]) -> Json:
         """Look at a search until it is as it should be; the last look."""
         deadline_s = time.monotonic() + self.deadline_s
         while True:
+            began_s = time.monotonic()
             found: Json = client.get(f"{SEARCHES}/{search_id}").json()["searches"][0]
             if until(found):
                 return found
             assert time.monotonic() < deadline_s, f"still {found['state']}: {found['now']}"
-            time.sleep(0.1)
+            pause(began_s)
 
 
 def post(client: httpx.Client, path: str, method: str, params: Json) -> httpx.Response:

@@ -121,9 +121,13 @@ def test_ends_in_the_wrong_order_are_refused(farm: FarmUnderTest) -> None:
 def test_search_runs_to_its_report(farm: FarmUnderTest) -> None:
     with farm.member() as client:
         search_id = start(farm, client)
-        first = farm.wait(client, search_id, lambda _: True)
+        first = farm.wait(
+            client, search_id, lambda search: search["forecast"] or search["state"] in FINAL
+        )
         assert first["created_at"] > 0
-        assert_forecast(farm, first["forecast"])
+        # A search that ends before its forecast is worked out has none.
+        if first["forecast"]:
+            assert_forecast(farm, first["forecast"])
         last = farm.wait(client, search_id, lambda search: search["state"] in FINAL)
         probes = client.get(f"{SEARCHES}/{search_id}/probes").json()["probes"]
     assert last["state"] == "found"
@@ -177,12 +181,21 @@ def test_cancelled_search_ends_without_an_answer(farm: FarmUnderTest) -> None:
         assert again.json()["result"] == {"state": "cancelled"}
 
 
-def test_report_is_marked_and_the_marks_stay_beside_each_other(farm: FarmUnderTest) -> None:
+@pytest.fixture(scope="module")
+def cancelled(farm: FarmUnderTest) -> int:
+    """A search that was given up, and has a report to be marked."""
     with farm.member() as client:
         search_id = start(farm, client)
-        path = f"{SEARCHES}/{search_id}"
-        post(client, path, "cancel", {})
+        post(client, f"{SEARCHES}/{search_id}", "cancel", {})
         farm.wait(client, search_id, lambda search: search["state"] in FINAL)
+    return search_id
+
+
+def test_report_is_marked_and_the_marks_stay_beside_each_other(
+    farm: FarmUnderTest, cancelled: int
+) -> None:
+    with farm.member() as client:
+        path = f"{SEARCHES}/{cancelled}"
         for params in ({"mark": "noise"}, {"mark": "fixed", "revision": farm.new}):
             kept = post(client, path, "mark", params).json()["result"]
             assert kept["kind"] == params["mark"]
@@ -205,12 +218,11 @@ def test_report_is_marked_and_the_marks_stay_beside_each_other(farm: FarmUnderTe
         {"mark": "noise", "revision": "r311849"},
     ],
 )
-def test_mark_that_makes_no_sense_is_refused(farm: FarmUnderTest, params: Json) -> None:
+def test_mark_that_makes_no_sense_is_refused(
+    farm: FarmUnderTest, cancelled: int, params: Json
+) -> None:
     with farm.member() as client:
-        search_id = start(farm, client)
-        post(client, f"{SEARCHES}/{search_id}", "cancel", {})
-        farm.wait(client, search_id, lambda search: search["state"] in FINAL)
-        answer = post(client, f"{SEARCHES}/{search_id}", "mark", params)
+        answer = post(client, f"{SEARCHES}/{cancelled}", "mark", params)
     assert answer.json()["error"]["code"] == INVALID_PARAMS
 
 
@@ -294,5 +306,8 @@ def test_bench_bisect_finds_the_culprit(farm: FarmUnderTest, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kind"] == "culprit"
     assert "forecast" in done.stderr
+    with farm.stranger() as client:
+        (search,) = client.get(SEARCHES, params={"limit": 1}).json()["searches"]
+        probes = client.get(f"{SEARCHES}/{search['searchid']}/probes").json()["probes"]
     # A farm that measured the range before asks for nothing again.
-    assert "  probe 1  " in done.stderr or "The search reuses " in done.stderr
+    assert ("  probe 1  " in done.stderr) is bool(probes)

@@ -17,9 +17,8 @@ from buildbot_bench.core.judge import (
     Suspicion,
     Verdict,
     judge,
-    noise_marks,
 )
-from buildbot_bench.core.judge.marks import since_expected
+from buildbot_bench.core.judge.marks import noise_marks, since_expected
 from buildbot_bench.core.model import Noise, learn, with_marked_noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from tests.fakes.judged_farm import Farm

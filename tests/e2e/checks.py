@@ -12,6 +12,7 @@ import httpx
 from buildbot_bench.demo.on_disk import lab_states
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.verifying import verify
+from tests.asking import ASKED
 from tests.contracts.pages.named import RESOURCES, places, programs, targets
 from tests.e2e.replay_farm import DEADLINE_S, ReplayFarm
 
@@ -104,7 +105,7 @@ def assert_every_page_answers(farm: ReplayFarm) -> None:
     there = places(farm.database, all_series, positions=[measured])
     pages = [page for pattern in RESOURCES for page in targets(pattern, there)]
     plain = {"Accept-Encoding": "identity"}
-    with httpx.Client(base_url=farm.url, trust_env=False, timeout=60, headers=plain) as client:
+    with httpx.Client(base_url=farm.url, **ASKED, headers=plain) as client:
         answers = {
             page: client.get(page) for page in [*pages, *programs(there), *_buildbots(client)]
         }

@@ -14,6 +14,7 @@ import httpx
 
 from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.processes import answers, free_port, wait_until
+from tests.asking import ASKED
 from tests.e2e.replay_farm import ReplayFarm
 from tests.fakes.oauth_sites import SECRET
 from tests.readme import CHECKOUT
@@ -88,15 +89,13 @@ class GuardedFarm(ReplayFarm):
         """Let the master go by these examples; `way` is what its pages then call the log-in."""
         self.say(examples)
         self.reread()
-        said = httpx.get(f"{self.url}config", timeout=60, trust_env=False).json()["auth"]["name"]
+        said = httpx.get(f"{self.url}config", **ASKED).json()["auth"]["name"]
         assert said == way
 
     @contextmanager
     def browser(self) -> Iterator[httpx.Client]:
         """Somebody who has not logged in, and follows where pages lead."""
-        with httpx.Client(
-            base_url=self.url, timeout=60, trust_env=False, follow_redirects=True
-        ) as client:
+        with httpx.Client(base_url=self.url, **ASKED, follow_redirects=True) as client:
             yield client
 
 

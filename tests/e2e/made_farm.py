@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from buildbot_bench.demo.processes import Child
+from tests.asking import ASKED, pause
 
 DEADLINE_S = 240.0
 MOST_RESTARTS = 10  # of a worker, which ends when no master answers yet
@@ -89,13 +90,14 @@ class MadeFarm:
 
     def get(self, url: str, path: str) -> Any:
         """What the REST interface of a master shows at bench/<path>."""
-        answer = httpx.get(f"{url}api/v2/bench/{path}", timeout=60, trust_env=False)
+        answer = httpx.get(f"{url}api/v2/bench/{path}", **ASKED)
         return answer.raise_for_status().json()
 
     def wait(self, condition: Callable[[], Any], what: str, deadline_s: float = DEADLINE_S) -> Any:
         """The condition's first true value; fails with the ends of the logs if none comes."""
         deadline = time.monotonic() + deadline_s
         while True:
+            began_s = time.monotonic()
             try:
                 if value := condition():
                     return value
@@ -103,7 +105,7 @@ class MadeFarm:
                 pass  # a master that starts has no pages yet
             self._restart()
             assert time.monotonic() < deadline, f"not in time: {what}\n{self.tails()}"
-            time.sleep(0.2)
+            pause(began_s)
 
     def _restart(self) -> None:
         """What has ended is started again, as units say; one that ends time and again fails."""

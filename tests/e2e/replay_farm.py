@@ -27,6 +27,7 @@ from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
 from buildbot_bench.demo.generated_history import publish
 from buildbot_bench.demo.processes import free_port
 from buildbot_bench.lab.job import Job
+from tests.asking import ASKED, pause
 from tests.readme import CHECKOUT
 
 # Long enough for a machine on which many others work; only a failing test waits for it.
@@ -193,7 +194,7 @@ class ReplayFarm:
 
     def get(self, path: str) -> Any:
         """What the REST interface shows at bench/<path>."""
-        answer = httpx.get(f"{self.url}{API}/{path}", timeout=60, trust_env=False)
+        answer = httpx.get(f"{self.url}{API}/{path}", **ASKED)
         answer.raise_for_status()
         return answer.json()
 
@@ -225,13 +226,14 @@ class ReplayFarm:
         deadline = time.monotonic() + deadline_s
         problem = ""
         while True:
+            began_s = time.monotonic()
             try:
                 if value := condition():
                     return value
             except (httpx.HTTPError, sa.exc.OperationalError) as error:
                 problem = f" ({error})"  # a master that starts has no tables and no pages yet
             assert time.monotonic() < deadline, f"not within {deadline_s:.0f} s: {what}{problem}"
-            time.sleep(0.05)
+            pause(began_s)
 
     def wait_for_search(self, search_id: int) -> Row:
         """Wait until a search has ended; what REST shows of it."""
@@ -267,8 +269,11 @@ class ReplayFarm:
     @cached_property
     def database(self) -> sa.Engine:
         """Its tables, beside the master's own connections."""
-        patient = {"timeout": 60} if self._db_url.startswith("sqlite") else {}
-        return sa.create_engine(self._db_url, poolclass=sa.NullPool, connect_args=patient)
+        if self._db_url.startswith("sqlite"):
+            patient = {"timeout": 60}
+            return sa.create_engine(self._db_url, poolclass=sa.NullPool, connect_args=patient)
+        # A server begins a process for each connection; one that it ended is replaced.
+        return sa.create_engine(self._db_url, pool_size=1, pool_pre_ping=True)
 
     def _child(self, name: str) -> Any:
         return self.local.master if name == "master" else self.local.workers[name]

@@ -19,6 +19,7 @@ import pytest
 from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.farm import USER
 from buildbot_bench.plugin.operations.ports import read_ports
+from tests.asking import ASKED
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
 from tests.e2e.browsing import show
@@ -125,7 +126,7 @@ def handshake(farm: GuardedFarm, trust: Path) -> None:
 
 
 def connected(farm: GuardedFarm) -> set[str]:
-    workers = httpx.get(f"{farm.url}api/v2/workers", timeout=60, trust_env=False).json()["workers"]
+    workers = httpx.get(f"{farm.url}api/v2/workers", **ASKED).json()["workers"]
     ours = [worker for worker in workers if not worker["name"].startswith("__")]  # the janitor
     return {worker["name"] for worker in ours if worker["connected_to"]}
 
@@ -269,12 +270,12 @@ def test_the_user_of_a_reverse_proxy_is_believed_and_nobody_elses_header(
         for name, may in (("ann", {"bench", "try"}), ("bob", set())):
             forged = {"X-Remote-User": "ann", "X_Remote_User": "ann"}
             with httpx.Client(
-                base_url=url, auth=(name, "sesame"), headers=forged, timeout=60, trust_env=False
+                base_url=url, auth=(name, "sesame"), headers=forged, **ASKED
             ) as client:
                 assert client.get("/").status_code == 200
                 assert user_of(client)["username"] == f"{name}@proxy"
                 assert roles(client) == may
-        assert httpx.get(url, headers=forged, trust_env=False).status_code == 401
+        assert httpx.get(url, headers=forged, **ASKED).status_code == 401
     with farm.browser() as client:
         assert client.get("/").status_code == 200
         assert user_of(client) == {"anonymous": True}

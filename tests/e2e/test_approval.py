@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.asking import ASKED
 from tests.contracts.subject import post
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
@@ -18,27 +19,33 @@ pytestmark = pytest.mark.e2e
 
 COMPARISONS = "/api/v2/bench/comparisons"
 PATCH = b"--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+evil\n"
-HELD = "SELECT state FROM bench_image WHERE variant LIKE '%+patch:%'"
+# Of the patch that was asked for last.
+HELD = "SELECT state FROM bench_image WHERE variant LIKE '%+patch:%' ORDER BY id DESC"
 UPLOADED = HELD.replace("state", "digest")
 
 
 @contextmanager
 def logged_in(farm: ReplayFarm, user: str, password: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, **ASKED) as client:
         assert client.get("/auth/login", auth=(user, password)).status_code < 400
         yield client
 
 
-def test_a_patch_that_makes_a_link_of_the_kernel_gets_nothing_uploaded(
-    farms: Callable[..., ReplayFarm], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def farm(farms: Callable[..., ReplayFarm]) -> ReplayFarm:
     farm = farms(Shape(tip="r311849", commits=False))
+    farm.wait_for_mirror()
+    return farm
+
+
+def test_a_patch_that_makes_a_link_of_the_kernel_gets_nothing_uploaded(
+    farm: ReplayFarm, tmp_path: Path
+) -> None:
     patch = link_patch(farm, tmp_path / "src")
     question = {
         "variants": ["r311848", "r311848+file:link.patch"],
         "patches": {"link.patch": base64.b64encode(patch).decode()},
     }
-    farm.wait_for_mirror()
     with logged_in(farm, "bench", farm.local.plan.password_file.read_text().strip()) as ann:
         started = post(ann, COMPARISONS, "start", question)
         assert started.status_code == 200, started.text
@@ -63,9 +70,7 @@ def link_patch(farm: ReplayFarm, tree: Path) -> bytes:
     return subprocess.run([*git, "diff", "--cached"], check=True, capture_output=True).stdout
 
 
-def test_a_guests_patch_waits_for_who_may_approve(farms: Callable[..., ReplayFarm]) -> None:
-    farm = farms(Shape(tip="r311849"))
-    farm.wait_for_mirror()
+def test_a_guests_patch_waits_for_who_may_approve(farm: ReplayFarm) -> None:
     plan = farm.local.plan
     (plan.password_file.parent / "guest.login").write_text("come in\n")
     files = {"my.patch": base64.b64encode(PATCH).decode()}

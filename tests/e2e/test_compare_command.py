@@ -25,49 +25,10 @@ PUBLISHED = "AMD_GX-412TC_4Cores/Intel_i210AT/firewalls/results/fbsd12-head.ifli
 BOOTS = 5
 
 
-def test_a_comparison_outlives_its_master(farms: Callable[..., ReplayFarm], tmp_path: Path) -> None:
-    farm = farms(Shape(tip="r311849", blast_s=0.5))
-    place = tmp_path / "result"
-    login = ["--user", "bench", "--password-file", str(farm.local.plan.password_file)]
-    command = [sys.executable, "-m", "buildbot_bench.cli.compare", "--farm", farm.url, *login]
-    asked = subprocess.Popen(
-        [*command, *PAIR, "--json", "--output", str(place)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        for boots in (2, 6):
-            farm.wait(lambda boots=boots: measured(farm) >= boots, f"{boots} boots")
-            farm.kill("master")
-            farm.resume("master")
-        answer, progress = asked.communicate(timeout=300)
-    finally:
-        asked.kill()
-    assert asked.returncode == 0, progress
-    # Who boots first, commit or comparison, has the recorded values; the other redraws from them.
-    (series,) = json.loads(answer)["series"]
-    (change,) = series["changes"]
-    assert change["verdict"] == "worse"
-    assert change["effect"] == pytest.approx(-0.256, abs=0.01)
-    assert measured(farm) == 2 * BOOTS
-    sides = farm.rows(
-        "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
-        " ON p.id = i.probe_id WHERE p.ab_test_id IS NOT NULL GROUP BY i.image_id"
-    )
-    assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
-    assert (place / "README.md").read_text().startswith("r311849 against r311848")
-    assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
-    for name, magic in (
-        ("graph.png", b"\x89PNG"),
-        ("graph.svg", b"<?xml"),
-        ("gnuplot.plt", b"# gnuplot"),
-    ):
-        assert (place / name).read_bytes().startswith(magic)
-    samples = zip(PAIR, series["samples"], strict=True)
-    written = {name: tuple(sample["values"]) for name, sample in samples}
-    read = {group.revision: group for group in read_archive(place) if isinstance(group, Group)}
-    assert {name: tuple(b.value for b in group.boots) for name, group in read.items()} == written
+@pytest.fixture(scope="module")
+def farm(farms: Callable[..., ReplayFarm]) -> ReplayFarm:
+    """Who boots first has the recorded values: here that is a comparison, and not the tip."""
+    return farms(Shape(tip=IFLIB[-1], commits=False))
 
 
 def compare(farm: ReplayFarm, *arguments: str) -> str:
@@ -89,11 +50,7 @@ def compare(farm: ReplayFarm, *arguments: str) -> str:
     return done.stdout
 
 
-def test_iflib_comes_out_as_it_was_published(
-    farms: Callable[..., ReplayFarm], data: Path, tmp_path: Path
-) -> None:
-    # Who boots first has the recorded values: here that is the comparison, and not the tip.
-    farm = farms(Shape(tip=IFLIB[-1], commits=False))
+def test_iflib_comes_out_as_it_was_published(farm: ReplayFarm, data: Path, tmp_path: Path) -> None:
     place = tmp_path / "iflib"
     answer = compare(farm, *IFLIB, "--label", "r313448=last of them", "--output", str(place))
     with gzip.open(data / "ministat" / "blocks.jsonl.gz", "rt", encoding="utf-8") as rows:
@@ -115,6 +72,52 @@ def test_iflib_comes_out_as_it_was_published(
     assert [one["label"] for one in report["variants"]][-2:] == ["last of them", "r311850"]
     assert [len(one["values"]) for one in report["series"][0]["samples"]] == [BOOTS + 1] * 6
     assert any("r311850 was booted" in note for note in report["series"][0]["notes"])
+
+
+def test_a_comparison_outlives_its_master(farm: ReplayFarm, tmp_path: Path) -> None:
+    place, before = tmp_path / "result", measured(farm)
+    farm.let_blasts_last(0.5)
+    login = ["--user", "bench", "--password-file", str(farm.local.plan.password_file)]
+    command = [sys.executable, "-m", "buildbot_bench.cli.compare", "--farm", farm.url, *login]
+    asked = subprocess.Popen(
+        [*command, *PAIR, "--json", "--output", str(place)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for boots in (2, 6):
+            farm.wait(lambda n=boots: measured(farm) >= before + n, f"{boots} boots")
+            farm.kill("master")
+            farm.resume("master")
+        answer, progress = asked.communicate(timeout=300)
+    finally:
+        asked.kill()
+    assert asked.returncode == 0, progress
+    # Another comparison had the recorded values: this one redraws from them.
+    (series,) = json.loads(answer)["series"]
+    (change,) = series["changes"]
+    assert change["verdict"] == "worse"
+    assert change["effect"] == pytest.approx(-0.256, abs=0.01)
+    assert measured(farm) == before + 2 * BOOTS
+    sides = farm.rows(
+        "SELECT i.image_id, count(*) AS boots FROM bench_iteration i JOIN bench_probe p"
+        " ON p.id = i.probe_id WHERE p.ab_test_id = (SELECT max(id) FROM bench_ab_test)"
+        " GROUP BY i.image_id"
+    )
+    assert [side["boots"] for side in sides] == [BOOTS, BOOTS]
+    assert (place / "README.md").read_text().startswith("r311849 against r311848")
+    assert len(list((place / "RAW").glob("*.receiver"))) == 2 * BOOTS
+    for name, magic in (
+        ("graph.png", b"\x89PNG"),
+        ("graph.svg", b"<?xml"),
+        ("gnuplot.plt", b"# gnuplot"),
+    ):
+        assert (place / name).read_bytes().startswith(magic)
+    samples = zip(PAIR, series["samples"], strict=True)
+    written = {name: tuple(sample["values"]) for name, sample in samples}
+    read = {group.revision: group for group in read_archive(place) if isinstance(group, Group)}
+    assert {name: tuple(b.value for b in group.boots) for name, group in read.items()} == written
 
 
 def figures(text: str, variants: int) -> list[str]:

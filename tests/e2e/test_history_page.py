@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from tests.asking import ASKED
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.e2e.browsing import CLIPPED, NARROW, OVERHANG, click, keep, log_in, log_out, show, text
 from tests.e2e.planted import plant
@@ -287,9 +288,7 @@ def test_series_of_a_unit_share_a_chart_and_some_are_left_out(page: Page, farm: 
 
 def rest_levels(farm: ReplayFarm, workload: str) -> dict[str, tuple[float, float, float]]:
     """Mean, lowest and highest boot of each revision, as REST's own file has them."""
-    answer = httpx.get(
-        f"{farm.url}{API}/samples/replay/{workload}/csv", timeout=60, trust_env=False
-    )
+    answer = httpx.get(f"{farm.url}{API}/samples/replay/{workload}/csv", **ASKED)
     rows = sorted(csv.DictReader(io.StringIO(answer.text)), key=itemgetter("label"))
     found = {}
     for label, of in groupby(rows, itemgetter("label")):
@@ -397,7 +396,7 @@ def test_what_a_person_said_stands_beside_the_alarm(page: Page, farm: ReplayFarm
 
 
 def marks(farm: ReplayFarm) -> list[dict[str, str]]:
-    answer = httpx.get(f"{farm.url}plugins/bench/history/replay/forwarding", trust_env=False)
+    answer = httpx.get(f"{farm.url}plugins/bench/history/replay/forwarding", **ASKED)
     return answer.raise_for_status().json()["views"][0]["marks"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.demo.embedded_history import CHANGES
-from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.replay_farm import ReplayFarm, Shape
@@ -83,7 +82,3 @@ def test_a_person_may_ask_for_one_all_the_same(farm) -> None:
     search = farm.wait_for_search(number)
     assert images(farm, LATEST) == 1
     assert search["state"] == "not-reproduced"
-
-
-def test_every_page_answers(farm) -> None:
-    assert_every_page_answers(farm)

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from buildbot_bench.demo.embedded_history import CULPRIT, LABELS, make_embedded_history
-from tests.databases import DATABASES, new_database, postgresql_server
-from tests.e2e.checks import assert_every_page_answers
 from tests.e2e.embedded import embed
 from tests.e2e.farms import module_farms
 from tests.e2e.inbox import Inbox, plain
@@ -29,26 +27,9 @@ PATIENCE_S = 900.0
 MOST_TIMES = 1.9  # the boots of the search alone
 
 
-@pytest.fixture(scope="module", params=DATABASES)
-def database(request) -> Iterator[str | None]:
-    """The URL of a database on PostgreSQL; None: the farm's own SQLite."""
-    if request.param == "sqlite":
-        yield None
-        return
-    with new_database(postgresql_server()) as url:
-        yield url
-
-
 @pytest.fixture(scope="module")
-def inbox(database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inbox]:
-    """That of one database's farm."""
-    with Inbox(tmp_path_factory.mktemp("inbox")) as inbox:
-        yield inbox
-
-
-@pytest.fixture(scope="module")
-def farm(database, inbox: Inbox, tmp_path_factory) -> Iterator[ReplayFarm]:
-    """The farm of `make demo` with a second workload; one ends before the next begins."""
+def farm(inbox: Inbox, tmp_path_factory) -> Iterator[ReplayFarm]:
+    """The farm of `make demo` with a second workload."""
     path = tmp_path_factory.mktemp("history") / "src"
     history = History(path=path, shas=make_embedded_history(path))
     extra = install(tmp_path_factory.mktemp("site"), {"workloads": WORKLOAD}, ENTRY)
@@ -61,7 +42,7 @@ def farm(database, inbox: Inbox, tmp_path_factory) -> Iterator[ReplayFarm]:
         known = os.environ.get("PYTHONPATH")
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(extra), known))))
         with module_farms(tmp_path_factory) as farms:
-            yield farms(Shape(tip=LABELS[0], poll_s=2.0, db_url=database), history, prepare)
+            yield farms(Shape(tip=LABELS[0], poll_s=2.0), history, prepare)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +89,3 @@ def test_the_second_workload_costs_less_than_a_second_search(farm, mail) -> None
     (shown,) = farm.get(f"searches/{search['id']}")["searches"]
     own, other = shown["incident"]
     assert own["boots"] + other["boots"] <= MOST_TIMES * own["boots"], shown["incident"]
-
-
-def test_every_page_answers(farm, mail) -> None:
-    assert_every_page_answers(farm)

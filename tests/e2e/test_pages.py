@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.farm import USER
+from tests.asking import ASKED
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
 from tests.e2e.browsing import (
@@ -141,7 +142,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Page, farm: ReplayFarm) -> N
     assert len([link for link in links if "/flamegraph/" in link]) == 3
     show(page, farm, "reports", "document.querySelector('td a[href*=flamegraph]')")
     routes = {link for link in links if link.startswith(f"{farm.url}#/bench/")}
-    with httpx.Client(timeout=60, trust_env=False) as client:
+    with httpx.Client(**ASKED) as client:
         for link in links - routes:
             assert client.get(link).status_code == 200, link
     for route in routes:
@@ -290,7 +291,7 @@ def test_seven_variants_are_compared_and_each_has_its_row(page: Page, farm: Repl
     variants = [f"r{svn}" for svn in range(OLD, OLD + 7)]
     label = "with perf_netmap and without prefetch"
     question = {"variants": variants, "labels": {variants[-1]: label}, "iterations": 3}
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, **ASKED) as client:
         client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
         started = post(client, "/api/v2/bench/comparisons", "start", question).json()["result"]
     number = started["comparisonid"]
@@ -318,7 +319,7 @@ def test_strangers_patch_is_read_before_it_is_decided_about(page: Page, farm: Re
     patch = f"--- a/kernel\n+++ b/kernel\n@@ -1 +1 @@\n-r{OLD}\n+{HOSTILE}\n"
     files = {"my.patch": base64.b64encode(patch.encode()).decode()}
     question = {"variants": [f"r{OLD}", f"r{OLD}+file:my.patch"], "patches": files}
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as guest:
+    with httpx.Client(base_url=farm.url, **ASKED) as guest:
         guest.get("/auth/login", auth=("guest", "come in"))
         started = post(guest, "/api/v2/bench/comparisons", "start", question).json()["result"]
     log_in(page, farm)
@@ -442,7 +443,7 @@ def test_lab_says_what_waits_before_a_gate_and_why(narrow: Page, farm: ReplayFar
 
 
 def test_programs_read_samples_metrics_and_badge(farm: ReplayFarm) -> None:
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, **ASKED) as client:
         answer = client.get(f"{API}/samples/replay/forwarding/csv")
         rows = list(csv.DictReader(io.StringIO(answer.text)))
         assert {row["label"] for row in rows} >= {"r311848", "r311849"}
@@ -464,7 +465,7 @@ def test_series_is_read_ahead_and_sent_once_while_nothing_is_new(farm: ReplayFar
     log = farm.directory / "master.log"
     farm.wait(lambda: "bench: History is read ahead" in log.read_text(), "the first read")
     path = "plugins/bench/history/replay/forwarding"
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, **ASKED) as client:
         first = client.get(path)
         assert first.headers["content-encoding"] == "gzip"
         assert first.json()["views"][0]["labels"][:2] == ["r311848", "r311849"]
@@ -476,5 +477,5 @@ def test_series_is_read_ahead_and_sent_once_while_nothing_is_new(farm: ReplayFar
 
 def test_nothing_under_plugins_takes_a_post(farm: ReplayFarm) -> None:
     for path in ("", "metrics", "badge.svg", "scripts.js", "history/replay/forwarding"):
-        answer = httpx.post(f"{farm.url}plugins/bench/{path}", timeout=60, trust_env=False)
+        answer = httpx.post(f"{farm.url}plugins/bench/{path}", **ASKED)
         assert answer.status_code in {404, 405}, path

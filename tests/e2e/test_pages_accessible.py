@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.farm import USER
+from tests.asking import ASKED
 from tests.axe import violations
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post
@@ -50,7 +51,7 @@ def farm(farms, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ReplayF
     compared = {"variants": [f"r{OLD}", f"r{OLD + 1}"], "iterations": 3}
     searched = {"old": f"r{OLD}", "new": f"r{NEW}", "workload": "forwarding"}
     farm.wait_for_mirror()
-    with httpx.Client(base_url=farm.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=farm.url, **ASKED) as client:
         client.get("/auth/login", auth=(USER, farm.local.plan.password_file.read_text().strip()))
         for resource, asked in (("comparisons", compared), ("searches", searched)):
             answer = post(client, f"/api/v2/bench/{resource}", "start", asked)

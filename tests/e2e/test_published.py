@@ -21,6 +21,7 @@ import pytest
 
 from buildbot_bench.core.wire import RECORDED_BOOTS
 from buildbot_bench.demo.processes import free_port, wait_until
+from tests.asking import ASKED
 from tests.chromium import CHROMIUM, chromium
 from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, show, text
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in
@@ -178,7 +179,7 @@ def figures(text: str, *, with_relative_error: bool) -> list[str]:
 
 def number_of(farm: Stock, named: str) -> int:
     """The number of the comparison that has a variant of that name."""
-    answer = httpx.get(f"{farm.url}api/v2/bench/comparisons", timeout=60, trust_env=False)
+    answer = httpx.get(f"{farm.url}api/v2/bench/comparisons", **ASKED)
     (found,) = [
         one["comparisonid"]
         for one in answer.raise_for_status().json()["comparisons"]

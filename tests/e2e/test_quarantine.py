@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.asking import ASKED
 from tests.chromium import CHROMIUM, chromium
 from tests.e2e.browsing import NARROW, OVERHANG, keep
 from tests.e2e.histories import numbered_history, record
@@ -118,9 +119,7 @@ def test_it_is_held_its_owner_is_told_once_and_it_comes_back(
 
 def test_what_was_measured_in_doubt_is_kept_and_marked(farm: ReplayFarm) -> None:
     (row,) = farm.wait(lambda: farm.rows(f"{QUARANTINES} WHERE ended_at IS NOT NULL"), "its end")
-    answer = httpx.get(
-        f"{farm.url}{API}/samples/replay/forwarding/csv", timeout=60, trust_env=False
-    )
+    answer = httpx.get(f"{farm.url}{API}/samples/replay/forwarding/csv", **ASKED)
     samples = list(csv.DictReader(io.StringIO(answer.text)))
     marked = {sample["at_s"] for sample in samples if sample["in_doubt"] == "True"}
     expected = {

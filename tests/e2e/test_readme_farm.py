@@ -22,6 +22,7 @@ import pytest
 from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
 from buildbot_bench.demo.generated_history import publish
 from buildbot_bench.demo.processes import free_port
+from tests.asking import ASKED
 from tests.e2e.replay_farm import end_processes_in
 from tests.readme import CHECKOUT, block_with
 
@@ -76,9 +77,7 @@ class Newcomer:
 
     def get(self, path: str) -> Any:
         """What the master answers to a program."""
-        answer = httpx.get(
-            f"http://localhost:{self.www_port}/{path}", timeout=60, trust_env=False
-        ).raise_for_status()
+        answer = httpx.get(f"http://localhost:{self.www_port}/{path}", **ASKED).raise_for_status()
         return answer.json()
 
     def probe_of(self, label: str) -> dict[str, Any]:
@@ -131,7 +130,7 @@ def _installs_nothing(command: str) -> bool:
     return not command.startswith(("python3 -m venv ", f"{INSTALLED}/bin/pip install "))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def newcomer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Newcomer]:
     on_server = request.param == "postgresql"
     database = request.getfixturevalue("database") if on_server else None
@@ -145,6 +144,7 @@ def assert_measured(probe: dict[str, Any]) -> None:
     assert probe["failure"] is None or "the machine is overloaded" in probe["failure"]
 
 
+@pytest.mark.parametrize("newcomer", ["postgresql"], indirect=True)
 def test_a_farm_that_stays_builds_and_measures_what_is_pushed(newcomer: Newcomer) -> None:
     newcomer.type(block_with("create-master") + block_with("buildbot.tac"))
     for label in LABELS[:2]:
@@ -167,7 +167,7 @@ def test_a_forgotten_list_of_testbeds_is_told_and_can_be_brought(newcomer: Newco
     why = newcomer.probe_of(LABELS[0])["failure"]
     assert why == newcomer.trouble()
     assert why.startswith("bench-lab: cannot read the list of testbeds: ")
-    assert f"{newcomer.home}/lab/testbeds.toml" in why
+    assert "'…/testbeds.toml'" in why  # where it is, is nothing for who reads pages
     assert "name it by --testbeds FILE or BENCH_LAB_TESTBEDS" in why
     newcomer.type([forgotten])
     newcomer.wait(lambda: newcomer.probe_of(LABELS[0])["state"] == "done", "the measurement")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from tests.asking import ASKED
 from tests.e2e.checks import steps_of
 from tests.e2e.replay_farm import API, ReplayFarm, Row, Shape
 
@@ -67,9 +68,7 @@ def test_a_testbed_goes_and_comes_back(farm: ReplayFarm) -> None:
     farm.wait(lambda: farm.value(WAITING) == 0, "the end of all requests")
     for path in READ:
         for number in (ended, *running):
-            answer = httpx.get(
-                f"{farm.url}{API}/{path.format(number)}", timeout=60, trust_env=False
-            )
+            answer = httpx.get(f"{farm.url}{API}/{path.format(number)}", **ASKED)
             assert answer.status_code == 200, (path, answer.text)
     assert steps_of(farm.get(f"searches/{ended}")["searches"][0]["report"]) == STEP
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.asking import ASKED
 from tests.e2e.histories import numbered_history, record
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import API, ReplayFarm, Row, Shape
@@ -184,7 +185,7 @@ def pages(farm: ReplayFarm, search_id: int) -> dict[str, bytes]:
     )
     found = {}
     for path in paths:
-        answer = httpx.get(f"{farm.url}{path}", timeout=60, trust_env=False)
+        answer = httpx.get(f"{farm.url}{path}", **ASKED)
         assert answer.status_code == 200, (path, answer.text)
         found[path] = answer.content
     return found

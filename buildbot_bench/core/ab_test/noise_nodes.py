@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
 from buildbot_bench.core.model.image_luck import Floats
@@ -62,7 +62,7 @@ def _scales(sigma: float, df: float, number: int) -> tuple[tuple[float, float], 
 
 def _ends(df: float) -> tuple[float, float]:
     """Between which factors of sigma a standard deviation is looked for."""
-    low, high = np.sqrt(df / stats.chi2.ppf([1 - _TAIL, _TAIL], df)).tolist()
+    low, high = np.sqrt(df / special.chdtri(df, [_TAIL, 1 - _TAIL])).tolist()
     return low, high
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from buildbot_bench.core.health.model import (
     Chart,
@@ -68,7 +68,7 @@ def chart(
     """
     residuals, reference = _residuals(rounds, spread, excluded)
     scores = _scores(residuals, spread.df)
-    reach = float(stats.t.isf(stats.norm.sf(policy.leap), spread.df))
+    reach = -float(stdtrit(spread.df, ndtr(-policy.leap)))
     points, average, shift = [], 0.0, 0.0
     for residual, score in zip(residuals, scores, strict=True):
         if residual.excluded:
@@ -149,7 +149,7 @@ def _residuals(
 def _scores(residuals: Sequence[_Residual], df: float) -> list[float]:
     """The normal score of each residual: 0 for one without a value, or with none before it."""
     ratios = np.array([one.gap / one.sigma if one.gap else 0.0 for one in residuals])
-    scores = stats.norm.isf(stats.t.sf(np.abs(ratios), df))
+    scores = -ndtri(stdtr(df, -np.abs(ratios)))
     return [float(x) for x in np.copysign(np.minimum(scores, _MOST), ratios)]
 
 

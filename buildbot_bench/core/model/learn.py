@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtri
 
 from buildbot_bench.core.figures import size
 from buildbot_bench.core.model import constants
@@ -108,7 +108,7 @@ def _of_counts(run: Spread) -> Noise:
     """
     prior = counted()
     df = run.df + prior.tail_df
-    upper = math.sqrt(df / float(stats.chi2.ppf(_MISSED, df)))
+    upper = math.sqrt(df / float(chdtri(df, 1 - _MISSED)))
     return Noise(
         sigma_run=upper * _blend(run, prior.sigma_run, prior.weight),
         sigma_build=prior.sigma_build,

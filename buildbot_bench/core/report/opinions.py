@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scipy.stats import binomtest
+from scipy.special import ndtri
 
 from buildbot_bench.core.figures import count, whole_percent
 from buildbot_bench.core.json_model import Count, Share, in_json
@@ -65,8 +66,11 @@ class TrackRecord:
         """
         if not self.judged:
             return 0.0, 1.0
-        found = binomtest(self.right, self.judged).proportion_ci(0.95, method="wilson")
-        return float(found.low), float(found.high)
+        n, share, z = self.judged, self.right / self.judged, float(ndtri(0.975))
+        middle = share + z * z / (2 * n)
+        reach = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+        scale = 1 + z * z / n
+        return max((middle - reach) / scale, 0.0), min((middle + reach) / scale, 1.0)
 
 
 NOBODY_SPOKE = TrackRecord()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import (
     Costs,
     Evidence,
+    Forecast,
     Measurement,
     SearchPolicy,
     forecast,
@@ -27,6 +29,12 @@ from buildbot_bench.core.search.timeline import Timeline
 from buildbot_bench.core.search.truths import Truth, truths
 
 POLICY = SearchPolicy(sigma_run=0.005, sigma_build=0.0)
+
+
+@cache
+def of_a_range(n: int, policy: SearchPolicy) -> Forecast:
+    """The forecast of a range of which nothing is known yet; several tests compare with it."""
+    return forecast(n, COSTS, policy)
 
 
 def evidence(*rows: tuple[int, float]) -> Evidence:
@@ -52,12 +60,12 @@ def test_nothing_is_needed_when_the_evidence_answers_already():
 
 
 def test_the_same_question_has_the_same_answer():
-    first, second = (forecast(64, COSTS, replace(POLICY, claimed=-0.05)) for _ in range(2))
-    assert first == second
+    policy = replace(POLICY, claimed=-0.05)
+    assert forecast(64, COSTS, policy) == of_a_range(64, policy)
 
 
 def test_a_small_min_effect_costs_more_than_a_large_one():
-    least, most = (forecast(64, COSTS, replace(POLICY, min_effect=e)) for e in (0.001, 0.5))
+    least, most = (of_a_range(64, replace(POLICY, min_effect=e)) for e in (0.001, 0.5))
     assert least.iterations[0] > 1.3 * most.iterations[0]
     assert least.hours[0] > 1.3 * most.hours[0]
 
@@ -72,13 +80,13 @@ def test_the_forecast_does_not_rise_with_min_effect(n, sigma, noises):
     policy = SearchPolicy(sigma_run=sigma, sigma_build=0.0, min_effect=noises * sigma)
     coarse = replace(policy, min_effect=8 * policy.min_effect)
     # Both are medians of a few drawn searches, each of its own draws.
-    fewer, more = (forecast(n, COSTS, one).iterations[0] for one in (coarse, policy))
+    fewer, more = (of_a_range(n, one).iterations[0] for one in (coarse, policy))
     assert fewer <= 1.05 * more
 
 
 def test_what_was_measured_is_taken_off():
     policy = replace(POLICY, claimed=-0.05)
-    whole = forecast(256, COSTS, policy)
+    whole = of_a_range(256, policy)
     lab = Lab(n=256, steps={100: -0.05}, seed=2)
     rows = [(p, lab.boot(p).value) for p in (0, 256, 0, 256, 128, 64, 96, 112, 104)]
     known = forecast(256, COSTS, policy, evidence(*rows))
@@ -90,22 +98,21 @@ def test_what_was_measured_is_taken_off():
 def test_kernels_that_are_built_save_builds():
     policy = replace(POLICY, claimed=-0.05)
     built = Evidence(built=frozenset(range(0, 257, 4)))
-    assert (
-        forecast(256, COSTS, policy, built).images[0] < forecast(256, COSTS, policy).images[0] - 3
-    )
+    assert forecast(256, COSTS, policy, built).images[0] < of_a_range(256, policy).images[0] - 3
 
 
 def test_more_builders_take_less_time_and_as_many_boots():
     policy = replace(POLICY, claimed=-0.05)
-    one, four = (forecast(1600, replace(COSTS, builders=b), policy) for b in (1, 4))
+    assert COSTS.builders == 1
+    one, four = of_a_range(1600, policy), forecast(1600, replace(COSTS, builders=4), policy)
     assert four.hours[0] < 0.8 * one.hours[0]
     assert four.iterations[0] == pytest.approx(one.iterations[0], rel=0.1)
 
 
 def test_the_forecast_grows_with_the_noise_and_the_range():
-    quiet = forecast(256, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
-    noisy = forecast(256, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.02, sigma_build=0.0))
-    longer = forecast(1600, COSTS, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
+    quiet = of_a_range(256, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
+    noisy = of_a_range(256, SearchPolicy(claimed=-0.05, sigma_run=0.02, sigma_build=0.0))
+    longer = of_a_range(1600, SearchPolicy(claimed=-0.05, sigma_run=0.005, sigma_build=0.0))
     assert quiet.iterations[0] < longer.iterations[0] < noisy.iterations[0]
     assert quiet.images[0] < longer.images[0]
     assert all(median <= p90 for median, p90 in (quiet.images, quiet.iterations, quiet.hours))
@@ -113,8 +120,8 @@ def test_the_forecast_grows_with_the_noise_and_the_range():
 
 def test_without_a_claim_the_forecast_allows_for_small_steps_and_for_several():
     noise = SearchPolicy(sigma_run=0.005, sigma_build=0.01)
-    claimed = forecast(1600, COSTS, replace(noise, claimed=-0.1))
-    unclaimed = forecast(1600, COSTS, noise)
+    claimed = of_a_range(1600, replace(noise, claimed=-0.1))
+    unclaimed = of_a_range(1600, noise)
     assert unclaimed.iterations[0] < 1.5 * claimed.iterations[0]
     assert unclaimed.iterations[1] > 1.15 * claimed.iterations[1]
 
@@ -136,7 +143,7 @@ def test_the_forecast_is_what_searches_take(steps, sigma_build):
     policy = SearchPolicy(claimed=claimed, sigma_run=0.005, sigma_build=sigma_build)
     labs = [Lab(n=64, steps=steps, sigma_build=sigma_build, seed=seed) for seed in range(12)]
     took = [len(search(lab, policy)[1].measurements) for lab in labs]
-    median, nine_of_ten = forecast(64, COSTS, policy).iterations
+    median, nine_of_ten = of_a_range(64, policy).iterations
     assert median == pytest.approx(sorted(took)[6], rel=0.3)
     assert sum(count <= nine_of_ten for count in took) >= 9
 

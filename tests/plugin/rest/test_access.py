@@ -155,6 +155,7 @@ async def readmes_example() -> BenchAuthz:
 TABLE = {
     ("bench/searches", "get"): "ann bob carol dave",
     ("bench/searches", "start"): "ann bob",
+    ("bench/searches", "check"): "ann bob",
     ("bench/searches", "forecast"): "ann bob",
     ("bench/searches/1", "cancel"): "ann bob",
     ("bench/searches/1", "mark"): "ann bob",
