@@ -25,6 +25,7 @@ from benchmarks import (
     why,
 )
 from benchmarks.commands import command as commands
+from benchmarks.recorded import command as recorded
 from benchmarks.worlds import command as worlds
 from benchmarks.worlds import forecasts
 from buildbot_bench.core.errors import BenchError
@@ -38,6 +39,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "comparisons": ("what comparisons call better or worse, and what it took", comparisons.main),
     "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
     "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
+    "recorded": ("searches of --local on runs recorded on a busy machine", recorded.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "why": ("how often a report names the function that got slower", lambda _: why.main()),
@@ -55,6 +57,7 @@ SCALED = (
     "comparisons",
     "sensitivity",
     "commands",
+    "recorded",
 )
 SEEDED = ("search", "worlds", "forecasts", "judge", "comparisons", "sensitivity", "commands")
 

@@ -13,10 +13,10 @@ from buildbot_bench.core.errors import UsageError
 
 
 def algebra(size: int, seed: int) -> int:
-    """A second of what statistics ask of BLAS and LAPACK, and the process that did it."""
+    """A while of what statistics ask of BLAS and LAPACK, and the process that did it."""
     import numpy as np
 
-    end = time.monotonic() + 1.0
+    end = time.monotonic() + 0.25
     matrix = np.random.default_rng(seed).standard_normal((size, size))
     while time.monotonic() < end:
         spread = matrix @ matrix.T + size * np.eye(size)
@@ -25,15 +25,20 @@ def algebra(size: int, seed: int) -> int:
     return os.getpid()
 
 
-def surroundings() -> dict[str, object]:
-    """What a process that calculates has from its master, and what it did not load."""
+def pools() -> list[int]:
+    """How many threads each numeric library of a process has."""
     import scipy.linalg  # noqa: F401  it has a library of its own
     from threadpoolctl import threadpool_info
 
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def surroundings() -> dict[str, object]:
+    """What a process that calculates has from its master, and what it did not load."""
     fds = [int(file.name) for file in Path("/dev/fd").iterdir()]
     return {
         "pid": os.getpid(),
-        "threads": sorted({pool["num_threads"] for pool in threadpool_info()}),
+        "threads": pools(),
         "sockets": [fd for fd in fds if _is_socket(fd)],
         "loaded": sorted({"buildbot", "twisted", "matplotlib"} & sys.modules.keys()),
     }

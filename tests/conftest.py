@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import buildbot_bench  # noqa: F401  our own numeric libraries have one thread, and no more is set
 from tests.fakes.slow_ssh import git_environment
+
+# Of this process alone: what it starts goes by the user's environment.
+sys.dont_write_bytecode = False
 
 # A busy machine is slow at times: that is no failure of the code. Who lands a change is told of
 # what the change broke, so the integration machine tries the same examples each time; people's
@@ -45,7 +49,6 @@ def pytest_configure() -> None:
             signal.signal(number, usual)
     if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and _takes_programs(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-    os.environ.setdefault("AIOSMTPD_CONTROLLER_TIMEOUT", "60")  # a mail server starts within it
 
 
 @pytest.hookimpl(optionalhook=True)

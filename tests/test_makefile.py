@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from buildbot_bench.one_thread import LIMITS
 from tests.readme import CHECKOUT
 
 TEXT = (CHECKOUT / "Makefile").read_text()
@@ -21,6 +22,39 @@ def test_all_that_is_marked_lies_where_make_looks_for_it(mark: str, variable: st
     marked = [path for path in OURS.rglob("*.py") if said.search(path.read_text())]
     assert marked
     assert [path for path in marked if not any(map(path.is_relative_to, places))] == []
+
+
+# What a machine may have set, and no test may set for what it starts: the product runs as users
+# run it. Each place that may name one is a test of it.
+OF_USERS = frozenset(LIMITS) | {
+    "AIOSMTPD_CONTROLLER_TIMEOUT",
+    "MPLBACKEND",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED",
+    "PYTHONOPTIMIZE",
+    "PYTHONPYCACHEPREFIX",
+    "PYTHONWARNINGS",
+}
+TESTS_OF_THEM = {"tests/plugin/farm/test_calculating.py", "tests/test_makefile.py"}
+
+
+def test_nothing_is_set_for_the_product_that_users_do_not_set() -> None:
+    told = [CHECKOUT / "Makefile", *(CHECKOUT / ".ci").iterdir()]
+    for place in ("tests", "benchmarks"):
+        told += [*(CHECKOUT / place).rglob("*.py"), *(CHECKOUT / place).rglob("*.sh")]
+    named = {
+        str(path.relative_to(CHECKOUT))
+        for path in told
+        if any(name in path.read_text(encoding="utf-8") for name in OF_USERS)
+    }
+    assert named == TESTS_OF_THEM
+
+
+def test_no_recipe_of_make_sets_a_variable_of_the_environment() -> None:
+    lines = TEXT.replace("\\\n", " ").splitlines()
+    recipes = [line.lstrip("\t@-") for line in lines if line.startswith("\t")]
+    recipes += [value for line in lines if (value := line.partition(" = ")[2].strip())]
+    assert [one for one in recipes if re.match(r"(env |export )|\w+=", one)] == []
 
 
 def test_the_longest_modules_that_begin_first_are_there() -> None:

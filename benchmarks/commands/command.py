@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.commands.bayesect import installed
+from benchmarks.commands.beside import measure_beside, show_beside
 from benchmarks.commands.planting import COMMITS, plant
 from benchmarks.commands.repository import make_planted
 from benchmarks.commands.table import RELINKED, Outcome, show
@@ -59,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     count = options.histories or options.replicates or (QUICK if options.quick else HISTORIES)
     cases = _cases(options.effects)
     options.out.mkdir(parents=True, exist_ok=True)
+    show_beside(measure_beside())
+    if options.beside:
+        return 0
     log = options.out / "commands.jsonl"
     if options.anew:
         log.unlink(missing_ok=True)
@@ -163,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
         "--effects", default="", metavar="'A;B'", help="; ".join(case.name for case in CASES)
     )
     parser.add_argument("--patience", type=float, default=PATIENCE_S, help="seconds for a search")
+    parser.add_argument("--beside", action="store_true", help="only what a run costs beside it")
     parser.add_argument("--anew", action="store_true", help="forget what was searched")
     parser.add_argument("--venv", type=Path, default=VENV, help="where git_bayesect is installed")
     parser.add_argument("--out", type=Path, default=OUT, help="where the figures go")

@@ -185,7 +185,7 @@ def _run(command: Sequence[str], place: Path, patience_s: float) -> str:
     Raises:
         subprocess.TimeoutExpired: It had not ended by then.
     """
-    own: Mapping[str, str] = {"GIT_CONFIG_GLOBAL": os.devnull, "OPENBLAS_NUM_THREADS": "1"}
+    own: Mapping[str, str] = {"GIT_CONFIG_GLOBAL": os.devnull}
     with subprocess.Popen(  # noqa: S603 - commands of ours
         command,
         cwd=place,

@@ -68,6 +68,7 @@ class RemoteQuestion:
     testbed: str
     workload: str
     warnings: tuple[str, ...] = ()
+    iteration: str = ItemUnderTest.KERNEL.iteration
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,7 @@ from buildbot_bench.cli.comparison_requests import (
 from buildbot_bench.cli.local_arguments import compare_parser
 from buildbot_bench.cli.options import (
     FarmAccess,
+    add_csv,
     add_farm_options,
     add_follow_and_cancel,
     add_min_effect,
@@ -31,6 +32,7 @@ from buildbot_bench.cli.options import (
     begin_with_local,
     command_parser,
     farm_access,
+    form_of,
     in_repository,
     is_local,
     known_number,
@@ -110,7 +112,7 @@ _DEFAULT_ITERATIONS = 5
 class CompareCommand:
     """What is asked of which farm, and in which form to answer.
 
-    `form` is text, markdown or json; `output` a directory for the result, or None.
+    `form` is text, markdown, csv or json; `output` a directory for the result, or None.
     """
 
     request: ComparisonRequest
@@ -127,7 +129,7 @@ def parse_compare(argv: Sequence[str], environ: Mapping[str, str]) -> CompareCom
     request = _request(options)
     return CompareCommand(
         request=request,
-        form="json" if options.json else "markdown" if options.markdown else "text",
+        form=form_of(options),
         output=_output(options.output),
         farm=farm_access(options, environ, starts=isinstance(request, StartComparison)),
     )
@@ -221,6 +223,7 @@ def _add_answer_options(parser: argparse.ArgumentParser) -> None:
     forms = group.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="as one JSON object")
     forms.add_argument("--markdown", action="store_true", help="as a comment for a review")
+    add_csv(forms)
     group.add_argument(
         "--output", metavar="DIR", help="also write a result directory, as netbenches has them"
     )

@@ -12,11 +12,13 @@ from typing import Any
 
 from buildbot_bench.cli.answers import iteration_of, understood
 from buildbot_bench.cli.wording import table_text
+from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, quoted, several_lines
+from buildbot_bench.core.legible import long_line, one_line, quoted, several_lines
 
+_COLUMNS = ("testbed", "workload", "metric", "unit", "variant", "number", "value")
 _OTHER_RELEASE = "install the release of buildbot-bench that the farm runs"
 _PATH = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,200}(?:/(?!\.)[A-Za-z0-9._-]{1,200}){0,2}", re.ASCII)
 
@@ -168,3 +170,24 @@ def comparisons_text(comparisons: Sequence[RemoteComparison]) -> str:
 
 def _cleaned(value: Any) -> str | None:
     return None if value is None else several_lines(value)
+
+
+def comparison_csv(report: Mapping[str, Any]) -> str:
+    """Return the values of a comparison's report, one a line, in the order measured of each.
+
+    Raises InfraError: the report has another shape.
+    """
+    with understood("comparison"):
+        rows = [
+            (
+                *(one_line(str(series[name])) for name in ("testbed", "workload")),
+                *(one_line(str(series["metric"][name])) for name in ("name", "unit")),
+                one_line(str(variant["label"])),
+                number,
+                float(value),
+            )
+            for series in report["series"]
+            for variant, side in zip(report["variants"], series["samples"], strict=True)
+            for number, value in enumerate(side["values"], start=1)
+        ]
+    return csv_text(_COLUMNS, rows)

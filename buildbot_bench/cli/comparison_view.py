@@ -69,7 +69,7 @@ def comparison_view() -> AbstractContextManager[ComparisonWatcher]:
 
 def _table(course: ComparisonCourse) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 2))
-    for heading in ("variant", "runs", "images", f"mean, {course.unit}", "against the first"):
+    for heading in ("variant", "runs", "builds", f"mean, {course.unit}", "against the first"):
         table.add_column(heading, no_wrap=True, overflow="ellipsis")
     base = course.variants[0].values
     level = fmean(base) if base else 0.0

@@ -13,6 +13,7 @@ from buildbot_bench.cli.comparison_answers import (
     RemoteComparison,
     RemoteComparisonState,
     approval_text,
+    comparison_csv,
     comparison_outcome,
     comparisons_text,
     progress_line,
@@ -191,6 +192,8 @@ def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> in
         _write(command, read_files(farm.comparison_files(comparison_id)))
     said = comparison.markdown if command.form == "markdown" else comparison.text
     report = comparison.report or {"kind": str(comparison.state), "comparisonid": comparison_id}
+    if command.form == "csv" and comparison.report is not None:
+        said = comparison_csv(comparison.report)
     _answer(command, said or comparison_outcome(comparison), report)
     return _STATUS[comparison.state]
 

@@ -83,8 +83,8 @@ class LivePicture:
 class LiveDisplay(LivePicture):
     """A search as a picture."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream, "asking the farm")
+    def __init__(self, stream: TextIO, *, first: str = "asking the farm") -> None:
+        super().__init__(stream, first)
 
     def show(self, search: RemoteSearch, probes: Sequence[RemoteProbe]) -> None:
         """Redraw."""

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
 from buildbot_bench.cli.local_options import add_local_options, positive
-from buildbot_bench.cli.options import command_parser
+from buildbot_bench.cli.options import add_csv, command_parser, form_of
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
-from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable, words_of
+from buildbot_bench.lab.command.presets import PRESETS
+from buildbot_bench.lab.command.settings import (
+    CPU,
+    LAST_NUMBER,
+    CommandWorkload,
+    ValueTable,
+    preset_of,
+)
 from buildbot_bench.local.recipe import BuildStep
 
 DEFAULT_MIN_EFFECT, DEFAULT_ERROR = 0.02, 0.01
 _DEFAULT_RUN_S, _DEFAULT_BUILD_S = 600.0, 3600.0
 _DEFAULT_DISK = 4096 * MIB
+# An option, a number, a variable, a redirection; and what only starts the program that is meant.
+_NO_PROGRAM = re.compile(r"-.*|[\d.,:]*|\w+=.*|\d*[<>].*")
+_LAUNCHER = re.compile(
+    r"(?:ba|da|k|z)?sh|python[\d.]*|perl|ruby|node|env|exec|command|time|nice|timeout|taskset"
+)
 _NAME_LENGTH = 24
 UNIT = "units"
 """What a value is in that has no unit of its own, unless --unit says it."""
 # With a workflow its testbed says all this.
 _OF_A_RUN = {
-    "shell": "--shell",
     "value": "--value",
     "unit": "--unit",
     "lower_is_better": "--lower-is-better",
@@ -35,6 +49,7 @@ _OF_A_RUN = {
     "timeout": "--timeout",
     "disk": "--disk",
 }
+_NOT_REPEATED = ("--local", "--keep-builds", "--csv", "--json", "--markdown", "--dry-run", "--")
 _OF_A_WORKFLOW = {
     "workflow": "--workflow",
     "workload": "--workload",
@@ -76,8 +91,10 @@ class WorkflowChoice:
 class LocalOptions:
     """What a person asks for; `typed` are the options that a command to repeat it needs.
 
-    `form` is text, markdown or json; `html` a file to write beside it. With `dry_run` nothing is
-    built or run. `most_bytes` are for kept builds; `ahead` builds are made beside the runs.
+    What failed at the revisions `again` is tried again. With `keep_builds` those of the last
+    command that only built otherwise stay valid. `form` is text, markdown, csv or json; `html` a
+    file to write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept
+    builds; `ahead` builds are made beside the runs.
     """
 
     revisions: tuple[str, ...]
@@ -93,6 +110,8 @@ class LocalOptions:
     iterations: int = 0
     images: int = 0
     dry_run: bool = False
+    again: tuple[str, ...] = ()
+    keep_builds: bool = False
 
 
 def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
@@ -132,6 +151,13 @@ def bisect_parser() -> argparse.ArgumentParser:
         help="do not measure it, or those of A..B; may be repeated",
     )
     group.add_argument(
+        "--again",
+        action="append",
+        default=[],
+        metavar="REV",
+        help="forget that it, or one of A..B, did not build or run; may be repeated",
+    )
+    group.add_argument(
         "--first-parent",
         action="store_true",
         help="merges count as one commit each: so it is always",
@@ -158,7 +184,7 @@ def compare_parser(images: int = DEFAULT_IMAGES) -> argparse.ArgumentParser:
         epilog=COMPARE_EPILOG,
     )
     parser.add_argument("revisions", nargs="*", metavar="REV", help="as git names them")
-    add_local_options(parser)
+    add_csv(add_local_options(parser))
     group = parser.add_argument_group("the comparison")
     group.add_argument(
         "-n",
@@ -187,12 +213,14 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
         skip=tuple(getattr(given, "skip", ())),
         ahead=given.jobs,
         most_bytes=given.cache,
-        form="json" if given.json else "markdown" if given.markdown else "text",
+        form=form_of(given),
         html=given.html,
         typed=_typed(given, argv),
         iterations=getattr(given, "iterations", 0),
         images=getattr(given, "images", 0),
         dry_run=given.dry_run,
+        again=tuple(getattr(given, "again", ())),
+        keep_builds=given.keep_builds,
     )
 
 
@@ -213,7 +241,7 @@ def _task(given: argparse.Namespace) -> LocalTask:
         steps=(BuildStep(script=given.build),) if given.build else (),
         artefacts=tuple(given.artefact),
         workload=workload,
-        name=_name(workload),
+        name=_program(given.run),
         min_effect=given.min_effect or DEFAULT_MIN_EFFECT,
         build_timeout_s=_DEFAULT_BUILD_S if given.build_timeout is None else given.build_timeout,
     )
@@ -243,21 +271,38 @@ def _refuse(given: argparse.Namespace, options: dict[str, str], why: str) -> Non
 
 
 def _workload(given: argparse.Namespace) -> CommandWorkload:
-    value = _value(given.value or "wall")
+    value = _value(given.value or CPU)
+    _check_needs(given.run, value)
     higher = True if given.higher_is_better else False if given.lower_is_better else None
-    own = isinstance(value, str) and value != "last-number"
+    own = isinstance(value, str) and value != LAST_NUMBER
     return CommandWorkload(
         run=given.run,
         value=value,
         unit=given.unit or ("" if own else UNIT),
         higher_is_better=higher,
         exact=True if given.exact else None,
-        shell=given.shell,
         timeout=_DEFAULT_RUN_S if given.timeout is None else given.timeout,
         cpus=given.cpus or (),
         warm_up=given.warm_up or 0,
         disk_mib=max(1, (_DEFAULT_DISK if given.disk is None else given.disk) // MIB),
     )
+
+
+def _check_needs(run: str, value: str | ValueTable) -> None:
+    """See, before a long build, that a tool that is run prints what is to be read.
+
+    Raises:
+        UsageError: It lacks an option for that.
+    """
+    preset = PRESETS.get(preset_of(value))
+    if preset is None or _program(run) != preset_of(value):
+        return
+    option = re.split("[ =]", preset.needs)[0]
+    if option not in run:
+        raise UsageError(
+            f"--value {value}: its value is not in what --run prints without {option}",
+            hint=f"write it as {value} {preset.needs} ...",
+        )
 
 
 def _value(text: str) -> str | ValueTable:
@@ -267,27 +312,32 @@ def _value(text: str) -> str | ValueTable:
     return ValueTable(regex=rest) if colon and kind == "regex" else text
 
 
-def _name(workload: CommandWorkload) -> str:
-    """What a report calls the workload: the program that is run."""
-    words = words_of(workload.run, shell=workload.shell)
-    first = words[-1].split()[0] if workload.shell else words[0]
-    return Path(first).name[:_NAME_LENGTH] or "run"
+def _program(run: str) -> str:
+    """Return what a report calls the workload: the program or script that is run.
+
+    Of a line for sh it is that of the last command, and of a pipe the first one's.
+    """
+    last = re.split(r"&&|\|\||;", run.rstrip("; \t"))[-1]
+    try:
+        words = shlex.split(last.partition("|")[0])
+    except ValueError:
+        words = last.split()
+    names = [Path(word).name for word in words if not _NO_PROGRAM.fullmatch(word)]
+    told = [name for name in names if not _LAUNCHER.fullmatch(name)]
+    return one_line((told or names or ["run"])[0], columns=_NAME_LENGTH)
 
 
 def _typed(given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
-    """The arguments without the revisions, and without what says where the answer goes."""
-    left, skipped = (
-        list(argv),
-        {*given.revisions, "--local", "--json", "--markdown", "--dry-run", "--"},
-    )
+    """The arguments to repeat it: no revisions, nothing of where the answer goes, of this once."""
+    skipped = {*given.revisions, *_NOT_REPEATED}
     kept: list[str] = []
-    words = iter(left)
+    words = iter(argv)
     revisions = list(given.revisions)
     for word in words:
         if word in revisions:
             revisions.remove(word)
-        elif word == "--html":
+        elif word in {"--html", "--again"}:
             next(words, None)
-        elif word not in skipped and not word.startswith("--html="):
+        elif word not in skipped and not word.startswith(("--html=", "--again=")):
             kept.append(word)
     return tuple(kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
@@ -21,12 +22,13 @@ from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report import Report, ReportKind
+from buildbot_bench.core.report.words import count
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, Watcher
 from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.known import known_of
+from buildbot_bench.local.keeping import earlier_than, take_over
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import command_line, report_of
@@ -87,6 +89,7 @@ def _run(options: LocalOptions) -> int:
                 return _expect(options, search, repository)
         with opened(git, most_bytes=options.most_bytes) as repository, _display() as display:
             view = LocalView(display, only_new=isinstance(display, LineDisplay))
+            keep_builds(options, search.campaign, repository, view.notice)
             report = bisect(search, repository, view, build_timeout_s=task.build_timeout_s)
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
@@ -96,9 +99,10 @@ def _run(options: LocalOptions) -> int:
 
 def _expect(options: LocalOptions, search: LocalSearch, repository: Repository) -> int:
     """Tell what the search would take; nothing is built or run."""
+    keep_builds(options, search.campaign, repository, say)
     bench = _bench(search, repository, 0.0)
     try:
-        known = known_of(search, bench.images(), bench.iterations(), is_there=bench.has)
+        known = bench.known(search)
     finally:
         bench.end()
     return search_expected(search, known, as_json=options.form == "json")
@@ -123,7 +127,7 @@ def bisect(
 def _bench(search: LocalSearch, repository: Repository, build_timeout_s: float) -> Bench:
     campaign = search.campaign
     workshop = workshop_of(repository, campaign, build_timeout_s)
-    measurer = CommandMeasurer(campaign.workload)
+    measurer = CommandMeasurer(campaign.workload, search.terms.min_effect)
     return Bench(campaign, repository.store, workshop, measurer, ahead=search.ahead)
 
 
@@ -135,6 +139,28 @@ def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) ->
     return workshop
 
 
+def keep_builds(
+    options: LocalOptions,
+    campaign: Campaign,
+    repository: Repository,
+    tell: Callable[[str], None],
+) -> None:
+    """Take over what the last command built that only built otherwise, or tell how to."""
+    earlier = earlier_than(campaign, repository)
+    if earlier is None:
+        return
+    what = f"{count(len(earlier.builds), 'build')} and {count(earlier.runs, 'run')}"
+    if options.keep_builds:
+        campaign_id = repository.store.campaign(campaign.digest, campaign.told, now=time.time())
+        take_over(earlier, campaign_id, campaign.recipe.digest, repository)
+        tell(f"{what} by another --build or --with are kept")
+    elif not repository.store.images(campaign.recipe.digest):
+        tell(
+            f"{what} by another --build or --with are not used: --keep-builds keeps them, "
+            "where it was changed for revisions that failed"
+        )
+
+
 def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalSearch:
     old, new = options.revisions
     between = revisions.between(old, new)
@@ -144,6 +170,7 @@ def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Loc
         between=between,
         terms=SearchTerms(error=task.error, min_effect=task.min_effect),
         skipped=revisions.named_in(between, options.skip),
+        again=revisions.named_in(between, options.again),
         ahead=options.ahead,
         commands=(
             command_line("bench-bisect", ends, options.typed),
@@ -167,7 +194,9 @@ def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) ->
 
 
 def _display() -> Display:
-    return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
+    if can_redraw(sys.stderr):
+        return LiveDisplay(sys.stderr, first="reading what is known")
+    return LineDisplay(sys.stderr)
 
 
 def _tell(options: LocalOptions, report: Report) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
+from buildbot_bench.cli.comparison_answers import comparison_csv
 from buildbot_bench.cli.comparison_view import comparison_view
 from buildbot_bench.cli.console import answer, say
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_bisect import (
     campaign_of,
+    keep_builds,
     say_with_output,
     told_in_lines,
     workshop_of,
@@ -54,8 +56,9 @@ def _run(options: LocalOptions) -> int:
         check_page(options.html)
     try:
         with opened(git, most_bytes=options.most_bytes) as repository:
+            keep_builds(options, campaign, repository, say)
             workshop = workshop_of(repository, campaign, task.build_timeout_s)
-            measurer = CommandMeasurer(campaign.workload)
+            measurer = CommandMeasurer(campaign.workload, task.min_effect)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
                 if options.dry_run:
@@ -104,8 +107,10 @@ def _tell(options: LocalOptions, report: AbTestReport) -> int:
     if options.html is not None:
         write_page(options.html, report)
         say(f"the report is in {options.html}")
-    said = markdown(report) if options.form == "markdown" else text(report)
-    answer(said, to_json(report), as_json=options.form == "json")
+    value = to_json(report)
+    forms = {"markdown": lambda: markdown(report), "csv": lambda: comparison_csv(value)}
+    said = forms.get(options.form, lambda: text(report))()
+    answer(said, value, as_json=options.form == "json")
     verdicts = [change.verdict for series in report.series for change in series.changes]
     tell_ci(
         CiOutcome(

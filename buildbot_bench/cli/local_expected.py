@@ -14,23 +14,28 @@ from buildbot_bench.core.search import forecast
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.comparing import LocalComparison
-from buildbot_bench.local.known import ASSUMED_BUILD_S, ASSUMED_RUN_S, Known
+from buildbot_bench.local.known import ASSUMED_RUN_S, Known
+from buildbot_bench.local.measuring import coarse_value
 
 _HOUR_S = 3600.0
-_ASSUMED = (
-    f"assumed until there is one: a build takes {ASSUMED_BUILD_S:g} s, a run {ASSUMED_RUN_S:g} s"
-)
 
 
 def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
     """Tell what a search still takes, by what is known of it already."""
+    assumed = (
+        ""
+        if any(one.value is not None for one in known.iterations)
+        else _assumed(known.costs.build_s, known.costs.run_s)
+    )
+    workload, min_effect = search.campaign.workload, search.terms.min_effect
+    coarse = coarse_value(workload, known.iterations, min_effect)
     expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
     told = forecast_of(
         search,
         known,
         expected,
         known_iterations=len(known.iterations),
-        warnings=() if any(one.value is not None for one in known.iterations) else (_ASSUMED,),
+        warnings=tuple(said for said in (assumed, coarse) if said),
     )
     answer(forecast_text(told), asdict(told), as_json=as_json)
     return ExitStatus.ANSWERED
@@ -43,7 +48,7 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
     runs = [one for one in bench.iterations() if one.value is not None and one.image_id in images]
     run_s = median(one.duration_s for one in runs) if runs else ASSUMED_RUN_S
     took = [row.build_s for row in images.values()]
-    build_s = median(took) if took else ASSUMED_BUILD_S
+    build_s = median(took) if took else bench.assumed_build_s()
     built = {row.sha for row in images.values() if not row.ordinal and bench.has(row)}
     done = {
         sha: sum(images[one.image_id].sha == sha and one.epoch == EPOCH for one in runs)
@@ -63,13 +68,20 @@ def comparison_expected(question: LocalComparison, bench: Bench, *, as_json: boo
             f"where the build heeds BENCH_IMAGE, up to {question.limits.images} images of each"
         )
     if not runs:
-        lines.append(_ASSUMED)
+        lines.append(_assumed(build_s, run_s))
+    if coarse := coarse_value(bench.campaign.workload, runs, question.min_effect):
+        lines.append(coarse)
     told = {
         "runs": left,
         "builds": builds,
         "hours": hours,
         "known_runs": len(runs),
         "images": question.limits.images,
+        "warnings": [coarse] if coarse else [],
     }
     answer("\n".join(lines), told, as_json=as_json)
     return ExitStatus.ANSWERED
+
+
+def _assumed(build_s: float, run_s: float) -> str:
+    return f"assumed until there is one: a build takes {build_s:.3g} s, a run {run_s:.3g} s"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-_MEASURING = """\
+from buildbot_bench.lab.command.presets import PRESETS
+
+_TOOLS = "\n".join(f"    {name}  {preset.needs}".rstrip() for name, preset in PRESETS.items())
+_MEASURING = f"""\
 values:
-  wall, user             seconds that the command takes (default: wall); less is better
+  cpu                    processor time, user and system, in seconds (default); less is better
+  wall, user             seconds by the clock, or of user time alone, which clocks tell coarsely
   instructions           counted by perf or valgrind; less is better
   last-number            the last number that it prints; more is better
   json:results[0].mean   a number in the JSON that it prints
   'regex:speed: ([\\d.]+)'   the number in the parentheses
-  hyperfine, …           what a known tool prints, see docs/how-to/local.md
+  hyperfine, …           what a known tool prints, with the options that it needs:
+{_TOOLS}
 
 without --build and --run:
   bench.yml in the repository's top says how to build, and a testbed of the driver `command` in

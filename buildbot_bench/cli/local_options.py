@@ -15,22 +15,20 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([MG])")
 _SIZES = {"M": MIB, "G": GIB}
 
 
-def add_local_options(parser: argparse.ArgumentParser) -> None:
-    """What both commands take."""
+def add_local_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """What both commands take; returns the group of the answer's forms."""
     add_version(parser)
     parser.add_argument("--local", action="store_true", help=argparse.SUPPRESS)
     group = parser.add_argument_group("what is built and measured")
     group.add_argument(
         "--build", default="", metavar="COMMAND", help="what builds a revision, a line for sh"
     )
-    group.add_argument(
-        "--run", metavar="COMMAND", help="what is measured, split into words as by sh"
-    )
-    group.add_argument("--shell", action="store_true", help="give --run to sh")
+    group.add_argument("--run", metavar="COMMAND", help="what is measured, a line for sh")
     group.add_argument(
         "--value",
         metavar="V",
-        help="wall, instructions, last-number, json:KEY, regex:... (default: wall)",
+        help="cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the "
+        "processor time)",
     )
     group.add_argument("--unit", metavar="U", help="of the value, as MB/s")
     better = group.add_mutually_exclusive_group()
@@ -45,6 +43,12 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
         help="what the run needs of what is built, a pattern (default: all); may be repeated",
     )
     group.add_argument("--with", dest="fix", metavar="REV", help="a commit to apply where it fits")
+    group.add_argument(
+        "--keep-builds",
+        action="store_true",
+        help="another --build or --with is for the revisions that failed: what the last command\n"
+        "built and ran of the others stays valid",
+    )
     group.add_argument("--warm-up", type=int, metavar="N", help="runs not counted")
     group.add_argument("--cpus", type=_cpus, metavar="N,M", help="pin the run to them")
     group.add_argument("--timeout", type=duration_s, help="of a run (default 10m)")
@@ -94,6 +98,7 @@ def add_local_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="tell what it would take; build and run nothing"
     )
+    return form
 
 
 def positive(text: str) -> int:

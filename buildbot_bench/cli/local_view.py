@@ -16,6 +16,7 @@ from buildbot_bench.cli.answers import (
 )
 from buildbot_bench.cli.progress import Display
 from buildbot_bench.cli.wording import forecast_text
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
 from buildbot_bench.local.bisecting import SearchCourse
@@ -82,6 +83,7 @@ def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSear
         requester="",
         text=None,
         report=None,
+        iteration=ItemUnderTest.COMMAND.iteration,
     )
 
 
@@ -115,6 +117,7 @@ def forecast_of(
         hours=ForecastSpread(median=left.hours[0], p90=left.hours[1]),
         known_iterations=known_iterations,
         warnings=warnings,
+        iteration=ItemUnderTest.COMMAND.iteration,
     )
 
 

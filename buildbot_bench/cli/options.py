@@ -70,6 +70,17 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"see `{self.prog} --help`")
 
 
+def add_csv(forms: argparse._MutuallyExclusiveGroup) -> None:
+    """Add the option of a comparison's values as a table for other programs."""
+    forms.add_argument("--csv", action="store_true", help="its values, one a line")
+
+
+def form_of(given: argparse.Namespace) -> str:
+    """Return the form of the answer: json, csv, markdown, or text where none was asked for."""
+    named = (form for form in ("json", "csv", "markdown") if getattr(given, form, False))
+    return next(named, "text")
+
+
 def command_parser(name: str, *, usage: str, description: str, epilog: str) -> Parser:
     """The parser of a command: its texts are shown as they are, and no option is abbreviated."""
     return Parser(

@@ -20,6 +20,7 @@ from buildbot_bench.cli.answers import (
 )
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
 from buildbot_bench.core.figures import count, quantity, sureness
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.render.layout import column_widths, padded
 
 _SUBJECT_WIDTH = 60
@@ -79,17 +80,24 @@ def cost_text(forecast: RemoteForecast) -> str:
     def row(name: str, spread: ForecastSpread) -> str:
         return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
 
-    hours = forecast.hours
+    hours, (image, iteration) = forecast.hours, _nouns(forecast.iteration)
     lines = [
         f"{'forecast':<10}  {'median':>9}  {'9 in 10':>9}",
-        row("images", forecast.images),
-        row("iterations", forecast.iterations),
+        row(f"{image}s", forecast.images),
+        row(f"{iteration}s", forecast.iterations),
         f"{'time':<10}  {hours_text(hours.median):>9}  {hours_text(hours.p90):>9}",
     ]
     if forecast.known_iterations:
-        known = count(forecast.known_iterations, "known iteration")
+        known = count(forecast.known_iterations, f"known {iteration}")
         lines.append(f"The search reuses {known}.")
     return "\n".join(lines)
+
+
+def _nouns(iteration: str) -> tuple[str, str]:
+    """What an image and an iteration are called where they are counted."""
+    if iteration == ItemUnderTest.COMMAND.iteration:
+        return ItemUnderTest.COMMAND.image, iteration
+    return "image", "iteration"
 
 
 def _end_text(end: End) -> str:
@@ -101,8 +109,9 @@ def _end_text(end: End) -> str:
 
 def remaining_text(search: RemoteSearch) -> str:
     """What is done, and what the forecast leaves."""
-    built = count(search.images_built, "image")
-    done = f"{count(search.iterations_done, 'iteration')} and {built} so far"
+    image, iteration = _nouns(search.iteration)
+    built = count(search.images_built, image)
+    done = f"{count(search.iterations_done, iteration)} and {built} so far"
     forecast = search.forecast
     if forecast is None:
         return done
@@ -110,9 +119,10 @@ def remaining_text(search: RemoteSearch) -> str:
     left = expected.median - search.iterations_done
     if left > 0:
         hours = forecast.hours.median * left / expected.median
-        return f"{done}; about {left:.0f} iterations and {hours_text(hours)} to go"
+        return f"{done}; about {left:.0f} {iteration}s and {hours_text(hours)} to go"
     if search.iterations_done <= expected.p90:
-        return f"{done}; longer than most: 9 of 10 searches end by {expected.p90:.0f} iterations"
+        most = f"{expected.p90:.0f} {iteration}s"
+        return f"{done}; longer than most: 9 of 10 searches end by {most}"
     return f"{done}; longer than 9 of 10 searches"
 
 

@@ -10,6 +10,8 @@ COMMAND_FACT = "command"
 
 RANDOMISED_FACT = "randomised"
 """The fact by which a command's testbed tells what differs from run to run on purpose."""
+EXECUTIONS_FACT = "executions a run"
+"""The fact by which it tells that a value is the mean of several executions of the command."""
 NOTHING = "nothing"
 """How that fact begins where nothing differs."""
 
@@ -29,6 +31,11 @@ class ItemUnderTest(StrEnum):
     def iterated(self) -> str:
         """What is done with an image in an iteration: it is `booted`, or `run`."""
         return "run" if self is ItemUnderTest.COMMAND else "booted"
+
+    @property
+    def image(self) -> str:
+        """What one of several builds of a revision is called: an `image`, a `build`."""
+        return "build" if self is ItemUnderTest.COMMAND else "image"
 
     @property
     def built(self) -> str:

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
                 "Ctrl-C or closing this terminal stops it; the same command starts it again where "
                 "it was."
             )
-            serve(farm)
+            serve(farm, _say)
         except Stopped:
             return 0
         finally:

@@ -19,6 +19,7 @@ from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.operations import health
 from buildbot_bench.plugin.operations.database import snapshot
+from buildbot_bench.plugin.operations.hangs import hangs
 from buildbot_bench.plugin.operations.ports import read_ports
 from buildbot_bench.workflow import Workflow
 
@@ -36,6 +37,7 @@ def read_condition(place: FarmPlace) -> Condition:
         buildbot=metadata.version("buildbot"),
         disks=tuple(_disks(place)),
         ports=read_ports(place.master),
+        hangs=hangs(place.master),
         doubled_numbers=_doubled_numbers(place, workflow),
     )
     try:
@@ -68,6 +70,7 @@ def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) ->
         waiting=health.waiting(conn),
         messages=tuple(health.stuck_messages(conn)),
         held=tuple(health.held(conn)),
+        standing=tuple(health.standing(conn, condition.now_s)),
         masters=tuple(health.masters(conn)),
         broker=health.a_broker_runs(conn),
     )

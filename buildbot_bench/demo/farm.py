@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
+from buildbot_bench.plugin.operations.hangs import DIRECTORY as HANGS
+from buildbot_bench.plugin.operations.hangs import has_hung
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK, SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
 
@@ -169,16 +172,22 @@ class LocalFarm:
             raise InfraError(f"buildbot {arguments[0]} failed:\n{done.stdout}{done.stderr}")
 
 
-def serve(farm: LocalFarm) -> None:
-    """Keep a started farm until one of its processes dies.
+def serve(farm: LocalFarm, say: Callable[[str], None]) -> None:
+    """Keep a started farm until one of its processes dies. A master that hung is started again.
 
     Raises:
         InfraError: When one has died.
     """
-    while not (dead := farm.dead()):
+    home = farm.plan.directory / farm.plan.master
+    while True:
+        dead = farm.dead()
+        if farm.master.name in dead and has_hung(home):
+            say(f"The master hung or crashed: starting it again. See {home / HANGS}.")
+            farm.start_master()
+        elif dead:
+            child = farm.workers.get(dead[0], farm.master)
+            raise InfraError(f"the {dead[0]} died:\n{child.tail()}")
         time.sleep(_LOOK_S)
-    child = farm.workers.get(dead[0], farm.master)
-    raise InfraError(f"the {dead[0]} died:\n{child.tail()}")
 
 
 def _tool(name: str) -> str:

@@ -9,18 +9,21 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.run_times import RunTimes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blast:
     """What one run of traffic gave: the primary unit first, and the receiver's log.
 
-    `facts` are what the set-up reported on this very boot, and before it could not.
+    `facts` are what the set-up reported on this very boot, and before it could not; `times` what
+    the clocks say of the run of a command.
     """
 
     values: dict[str, float]
     log: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    times: RunTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

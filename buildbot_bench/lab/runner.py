@@ -119,5 +119,6 @@ def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchErro
         failure=None if fault is None else str(fault),
         log=log,
         facts=blast.facts,
+        times=blast.times.as_json() if blast.times else {},
     )
     return measured, fault

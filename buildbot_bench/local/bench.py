@@ -14,9 +14,11 @@ from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevisio
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.legible import one_line, several_lines
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.builds import Workshop, first_line
-from buildbot_bench.local.campaign import Campaign
+from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.known import ASSUMED_BUILD_S, Known, known_of
 from buildbot_bench.local.measuring import Measurer
 from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
 
@@ -47,6 +49,8 @@ class Bench:
         self._now = now
         self.id = store.campaign(campaign.digest, campaign.told, now=now())
         self._fruitless = 0
+        timed = [one.times for one in self.iterations() if one.times and one.epoch == EPOCH]
+        self._executions = timed[-1].executions if timed else 0
         self._ahead = ahead
         self._asked: queue.Queue[Wanted | None] = queue.Queue()
         self._ended: queue.Queue[tuple[str, int] | BenchError] = queue.Queue()
@@ -63,6 +67,25 @@ class Bench:
     def iterations(self) -> list[StoredRun]:
         """All runs of the campaign."""
         return self.store.iterations(self.id)
+
+    def known(self, search: LocalSearch) -> Known:
+        """All that is known of the range of a search by now."""
+        return known_of(
+            search,
+            self.images(),
+            self.iterations(),
+            is_there=self.has,
+            assumed_build_s=self.assumed_build_s(),
+        )
+
+    def assumed_build_s(self) -> float:
+        """Return what a build usually takes in this repository, in seconds, by any recipe."""
+        return self.store.usual_build_s() or ASSUMED_BUILD_S
+
+    def notices(self) -> list[str]:
+        """Return what a person should know of what was built since the last time."""
+        waiting = self._workshop.notices
+        return [waiting.get() for _ in range(waiting.qsize())]
 
     def has(self, image: StoredBuild) -> bool:
         """Whether the product of a build exists."""
@@ -127,11 +150,11 @@ class Bench:
         Raises:
             InfraError: So many runs in a row gave nothing.
         """
-        self.store.use_image(image.id, now=self._now())
         self._workshop.trim({image.id})
         began_s = time.monotonic()
         try:
-            blast = self._measurer.measure(self._workshop.unpacked(image), tell)
+            tree = self._workshop.unpacked(image)
+            blast = self._measurer.measure(tree, tell, self._executions)
         except UntestableRevision as error:
             self._fruitless = 0
             self._put_failure(image, FailureKind.UNTESTABLE, error, began_s)
@@ -144,7 +167,8 @@ class Bench:
         else:
             self._fruitless = 0
             unit, value = next(iter(blast.values.items()))
-            self._put(image, began_s, unit=unit, value=value, facts=blast.facts)
+            self._executions = blast.times.executions if blast.times else 0
+            self._put(image, began_s, unit=unit, value=value, facts=blast.facts, times=blast.times)
 
     def end(self) -> None:
         """End the builds that go on, and remove what they and the runs left."""
@@ -175,6 +199,7 @@ class Bench:
         kind: FailureKind | None = None,
         log: str = "",
         facts: dict[str, str] | None = None,
+        times: RunTimes | None = None,
     ) -> None:
         self.store.put_iteration(
             self.id,
@@ -189,6 +214,7 @@ class Bench:
                 duration_s=time.monotonic() - began_s,
                 epoch=EPOCH,
                 facts=facts or {},
+                times=times,
             ),
         )
 

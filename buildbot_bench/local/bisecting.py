@@ -8,14 +8,16 @@ from typing import Protocol
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike, usable_image
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.search import Answer, Forecast, Measure, Suspect, forecast, plan, suspects
 from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.builds import first_line
 from buildbot_bench.local.campaign import LocalSearch
-from buildbot_bench.local.known import SKIPPED, Known, known_of
+from buildbot_bench.local.known import SKIPPED, Known
+from buildbot_bench.local.measuring import coarse_value
 
 _PLANS_KEPT = 4
+_LINES_SHOWN = 5  # of what a build printed that failed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,8 +62,7 @@ class Bisection:
 
     def known(self) -> Known:
         """All that is known of the range by now."""
-        bench = self._bench
-        return known_of(self._search, bench.images(), bench.iterations(), is_there=bench.has)
+        return self._bench.known(self._search)
 
     def run(self) -> Found:
         """Build and measure until the evidence answers.
@@ -69,9 +70,14 @@ class Bisection:
         Raises UsageError: an end of the range does not build or run. Raises InfraError: the
         machine or the command keeps it from going on.
         """
-        self._forgive_the_ends()
+        self._forget_failures()
+        workload, min_effect = self._search.campaign.workload, self._search.terms.min_effect
+        if coarse := coarse_value(workload, self._bench.iterations(), min_effect):
+            self._onlooker.notice(coarse)
         while True:
             self._bench.harvest()
+            for told in self._bench.notices():
+                self._onlooker.notice(told)
             known = self.known()
             self._refuse_bad_ends(known)
             decision = self._plan(known.between.n, known.evidence, known.costs, known.policy)
@@ -129,12 +135,12 @@ class Bisection:
         image = known.images.get((extra.position, extra.image))
         return extra if image is not None and image.is_built else None
 
-    def _forgive_the_ends(self) -> None:
-        """An end that did not build or run is tried again: the command may have been to blame."""
+    def _forget_failures(self) -> None:
+        """Try again what is asked for, and an end: the command may have been to blame."""
         known = self.known()
         shas = [
             known.between.revisions[place].sha
-            for place in (0, known.between.n)
+            for place in {0, known.between.n} | self._search.again
             if (image := known.images.get((place, 0))) and image.reason and image.row
         ]
         if shas:
@@ -162,7 +168,9 @@ class Bisection:
 
     def _tell_failure(self, known: Known, wanted: Measure, reason: str | None) -> None:
         if reason is not None:
-            self._onlooker.notice(f"{_named(known, wanted)}: {first_line(reason)}")
+            said, *output = f"{_named(known, wanted)}: {reason}".splitlines()
+            lines = (f"  | {one_line(line)}" for line in output[-_LINES_SHOWN:])
+            self._onlooker.notice("\n".join((one_line(said), *lines)))
 
     def _look(self, known: Known) -> None:
         """Show what is suspected now, and, once both ends are measured, what it will take."""
@@ -181,4 +189,4 @@ class Bisection:
 
 def _named(known: Known, wanted: Measure) -> str:
     label = known.between.revisions[wanted.position].label
-    return f"{label}, image {wanted.image}" if wanted.image else label
+    return f"{label}, build {wanted.image}" if wanted.image else label

@@ -7,6 +7,7 @@ and the evidence. The least used builds go when there are too many.
 from __future__ import annotations
 
 import os
+import queue
 import threading
 import time
 from collections.abc import Collection
@@ -18,11 +19,13 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import GIB
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop
+from buildbot_bench.lab.command.process import Confines, Contained
+from buildbot_bench.local.blame import failed_build
 from buildbot_bench.local.fixes import Carried, Fix
-from buildbot_bench.local.git import Git, GitRefusedError, clean_environment
+from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
+from buildbot_bench.local.submodules import Submodules
 from buildbot_bench.local.trees import pack, remove_tree, unpack
 
 ONE_TREE = "tree"
@@ -61,6 +64,10 @@ class Workshop:
         self._fix = Fix(git=git, sha=recipe.fix) if recipe.fix else None
         self._worktrees = threading.Lock()
         self._running = set[Contained]()
+        self._submodules = Submodules(git=git)
+        self._said = set[str]()
+        self.notices: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """What a person should know of the trees, said once."""
         self._is_over = False
 
     def end(self) -> None:
@@ -74,14 +81,17 @@ class Workshop:
         remove_tree(self._room.trees)
         for part in (self._room.home / "builds").glob("*.part"):
             part.unlink(missing_ok=True)
-        self._ask("worktree", "prune")
+        with self._worktrees:
+            for tree in self._registered():
+                self._forget(tree)
 
     def build(self, revision: Revision, ordinal: int, *, beside: bool) -> NewBuild:
         """Build an image of a revision; in a tree of its own when it is built `beside` a run.
 
         What does not build gives an image with a reason, its last lines behind the first line.
 
-        Raises InfraError: the disk is full, or git fails.
+        Raises InfraError: the machine is to blame (the disk, git, who ended it), and nothing is
+        known of the revision.
         """
         sha = revision.sha
         place = f"{sha[:ABBREVIATION_LENGTH]}-{ordinal}" if beside else ONE_TREE
@@ -91,14 +101,15 @@ class Workshop:
         made = NewBuild(
             recipe=self.recipe.digest, sha=sha, ordinal=ordinal, place=place, build_s=0.0
         )
+        empty: list[str] = []
         try:
-            carried = self._check_out(sha, tree)
+            carried = self._check_out(sha, tree, empty)
             self._run(revision, ordinal, tree)
             wanted = self._uploaded(tree, beside_tree) if self.recipe.upload else tree
             kernel, size = pack(wanted, self.recipe.artefacts, self._room.archive(made))
             known = {"kernel": kernel, "size": size, "carried": carried}
         except UntestableRevision as error:
-            known = {"reason": str(error)}
+            known = {"reason": "\n".join((str(error), *empty))}
         finally:
             remove_tree(tree)
             remove_tree(beside_tree)
@@ -136,22 +147,40 @@ class Workshop:
                 self._store.drop_image(image.id)
                 total -= image.size
 
-    def _check_out(self, sha: str, tree: Path) -> Carried:
+    def _check_out(self, sha: str, tree: Path, empty: list[str]) -> Carried:
+        """Make a worktree; `empty` gets a sentence of each submodule that cannot be filled."""
         with self._worktrees:
             remove_tree(tree)
             tree.parent.mkdir(parents=True, exist_ok=True)
-            self._ask("worktree", "prune")
+            if tree.resolve() in self._registered():
+                self._forget(tree)
             self._ask("worktree", "add", "--quiet", "--force", "--detach", str(tree), sha)
+        empty += self._submodules.fill(tree)
+        for sentence in empty:
+            if sentence not in self._said:
+                self._said.add(sentence)
+                self.notices.put(sentence)
         return Carried.NONE if self._fix is None else self._fix.apply(sha, tree)
 
-    def _ask(self, *arguments: str) -> None:
-        """Have git do something.
+    def _registered(self) -> list[Path]:
+        """Return our worktrees that git knows; all others are the user's, on whatever disk."""
+        lines = self._ask("worktree", "list", "--porcelain").splitlines()
+        named = (line.removeprefix(b"worktree ") for line in lines if line[:9] == b"worktree ")
+        trees = (Path(os.fsdecode(name)) for name in named)
+        return [tree for tree in trees if tree.parent == self._room.trees.resolve()]
+
+    def _forget(self, tree: Path) -> None:
+        """Have git forget a worktree of ours whose directory was removed, even a locked one."""
+        self._ask("worktree", "remove", "--force", "--force", str(tree))
+
+    def _ask(self, *arguments: str) -> bytes:
+        """Have git do something, and return what it prints.
 
         Raises:
             InfraError: It refuses.
         """
         try:
-            self._git.bytes(*arguments)
+            return self._git.bytes(*arguments)
         except GitRefusedError as error:
             raise InfraError(f"git {' '.join(arguments[:2])} failed: {error}") from error
 
@@ -164,15 +193,17 @@ class Workshop:
             "BENCH_REVISION": revision.label,
             "BENCH_SHA": revision.sha,
         }
-        inherited = clean_environment(os.environ)
         for step in self.recipe.steps:
-            self._run_step(step, tree / step.directory, inherited | dict(step.environment) | own)
+            environment = os.environ | dict(step.environment) | own
+            self._run_step(step, tree / step.directory, environment, revision)
 
-    def _run_step(self, step: BuildStep, place: Path, environment: dict[str, str]) -> None:
-        """Run one of them.
+    def _run_step(
+        self, step: BuildStep, place: Path, environment: dict[str, str], revision: Revision
+    ) -> None:
+        """Run one of them; fails as `failed_build` says.
 
         Raises:
-            UntestableRevision: It fails.
+            UntestableRevision: Its directory is not there.
             InfraError: It was ended by us.
         """
         if not place.is_dir():
@@ -190,7 +221,8 @@ class Workshop:
         if self._is_over:
             raise InfraError("the build was ended with the search")
         if ran.status != 0:
-            raise UntestableRevision(f"{_ending(ran)}\n{ran.last_lines()}")
+            failure = failed_build(ran, place, f"{revision.label} ({revision.short_sha})")
+            raise failure
 
     def _uploaded(self, tree: Path, directory: Path) -> Path:
         """What is in the file that the build uploads, in a fresh directory, as a farm unpacks it.
@@ -208,12 +240,6 @@ class Workshop:
         remove_tree(directory)
         unpacked.unpack(artefact, directory)
         return directory
-
-
-def _ending(ran: Ran) -> str:
-    if ran.stop is Stop.TIMEOUT:
-        return f"the build had not ended after {ran.wall_s:.0f} s (see --build-timeout)"
-    return f"the build {ran.ending()}"
 
 
 def first_line(reason: str) -> str:

@@ -39,13 +39,14 @@ class Campaign:
 class LocalSearch:
     """A range to search by a campaign; `skipped` positions, from 0, are not measured.
 
-    `ahead` is how many builds are made beside the runs; 0: builds and runs take turns. `commands`
-    are how a person repeats it.
+    What failed at the positions `again` is tried again. `ahead` is how many builds are made beside
+    the runs; 0: builds and runs take turns. `commands` are how a person repeats it.
     """
 
     campaign: Campaign
     between: RevisionRange
     terms: SearchTerms
     skipped: frozenset[int] = frozenset()
+    again: frozenset[int] = frozenset()
     ahead: int = 0
     commands: Sequence[str] = ()

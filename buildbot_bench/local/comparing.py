@@ -28,10 +28,11 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
+from buildbot_bench.local.measuring import coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
-_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another image came out as the first"
+_NOT_HEEDED = "the build does not heed BENCH_IMAGE, another build came out as the first"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +112,9 @@ class Compare:
         Raises UntestableRevision: one does not build or run. Raises InfraError: the machine
         or the command keeps it from going on.
         """
+        workload, min_effect = self._bench.campaign.workload, self._question.min_effect
+        if coarse := coarse_value(workload, self._bench.iterations(), min_effect):
+            self._onlooker.notice(coarse)
         firsts = [self._built(one, 0) for one in self._question.variants]
         same = same_as([image.kernel for image in firsts])
         aside = self._aside = set(same)
@@ -143,11 +147,13 @@ class Compare:
         Raises:
             UntestableRevision: It does not build.
         """
-        named = f"{one.label}, image {ordinal}" if ordinal else one.label
+        named = f"{one.label}, build {ordinal}" if ordinal else one.label
         known = self._bench.image(one.revision.sha, ordinal)
         if known is None or known.reason is not None or not self._bench.has(known):
             self._look(f"building {named}", is_building=True)
             known = self._bench.build(one.revision, ordinal)
+            for told in self._bench.notices():
+                self._onlooker.notice(told)
         if known.reason is not None:
             raise UntestableRevision(f"{named} cannot be built: {known.reason}")
         return known
@@ -170,7 +176,7 @@ class Compare:
                 return
             one = self._question.variants[places[block.variant]]
             image = self._built(one, block.image)
-            named = f"{one.label}, image {block.image}" if block.image else one.label
+            named = f"{one.label}, build {block.image}" if block.image else one.label
             self._look(f"measuring {named}")
             self._bench.measure(image, self._onlooker.notice)
             last = self._bench.iterations()[-1]
@@ -241,6 +247,7 @@ class Compare:
             workload=self._bench.campaign.name,
             metric=self._bench.campaign.workload.metric,
             values=tuple(tuple(run.value or 0.0 for _, run in own) for own in runs),
+            times=tuple(tuple(run.times for _, run in own if run.times) for own in runs),
             kernels=tuple(image.id if image else -1 for image in images),
             booted=tuple(tuple(number for number, _ in own) for own in runs),
             single=(self._why_single(),) * len(runs),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from buildbot_bench.core.errors import InfraError
 from buildbot_bench.local.git import Git, GitRefusedError
 
 _PATCH = (
@@ -35,15 +36,21 @@ class Fix:
 
         Raises InfraError: git cannot be started. Raises GitRefusedError: there is no such
         commit.
+
+        Raises:
+            InfraError: It fits, and cannot be written.
         """
         if self._is_in(revision):
             return Carried.IN
         patch = self.git.bytes(*_PATCH, *self._ends())
         try:
             self.git.bytes("apply", "--check", stdin=patch, place=tree)
-            self.git.bytes("apply", stdin=patch, place=tree)
         except GitRefusedError:
             return Carried.NOT
+        try:
+            self.git.bytes("apply", stdin=patch, place=tree)
+        except GitRefusedError as error:
+            raise InfraError(f"git apply failed: {error}", hint="make room, try again") from error
         return Carried.APPLIED
 
     def _ends(self) -> tuple[str, ...]:

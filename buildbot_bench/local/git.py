@@ -18,8 +18,6 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import long_line, one_line
 
 _TIMEOUT_S = 3600.0  # a checkout of a large tree on a slow disk
-# Of another repository, as git sets them for its hooks: they are not meant for ours.
-_OF_ANOTHER = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 
 
 class GitRefusedError(Exception):
@@ -67,11 +65,6 @@ class Git:
     def text(self, *arguments: str, place: Path | None = None) -> str:
         """What git prints, as text without the newline at its end; fails as `bytes` does."""
         return self.bytes(*arguments, place=place).decode("utf-8", "replace").rstrip("\n")
-
-
-def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what git sets for the repository that it works in."""
-    return {name: value for name, value in environ.items() if name not in _OF_ANOTHER}
 
 
 def _run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -11,7 +11,6 @@ from buildbot_bench.core.evidence import (
     evidence_of,
     may_relink,
     policy_of,
-    usual_build_s,
 )
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Iteration, Metric, Sample
@@ -89,8 +88,12 @@ def known_of(
     iterations: Sequence[StoredRun],
     *,
     is_there: Callable[[StoredBuild], bool],
+    assumed_build_s: float = ASSUMED_BUILD_S,
 ) -> Known:
-    """What builds and runs of the campaign tell of the search's range."""
+    """What builds and runs of the campaign tell of the search's range.
+
+    A build is thought to take as long as those of the range, of the campaign, else as is assumed.
+    """
     between = search.between
     places = {one.sha: place for place, one in enumerate(between.revisions)}
     ours = {row.id: row for row in rows if row.sha in places}
@@ -102,7 +105,12 @@ def known_of(
     return Known(
         between=between,
         evidence=evidence_of(images.values(), comparable, first),
-        costs=_costs(images.values(), runs, builders=max(search.ahead, 1)),
+        costs=Costs(
+            build_s=_usual_build_s(ours.values()) or _usual_build_s(rows) or assumed_build_s,
+            boot_s=0.0,
+            run_s=_usual_run_s(runs) or _usual_run_s(iterations) or ASSUMED_RUN_S,
+            builders=max(search.ahead, 1),
+        ),
         policy=_policy(search, comparable, first, _more_images(search, list(images.values()))),
         images=images,
         samples=tuple(replace(one, position=one.position - first) for one in comparable),
@@ -172,14 +180,14 @@ def _samples(
     return samples
 
 
-def _costs(images: Collection[LocalImage], runs: Sequence[StoredRun], *, builders: int) -> Costs:
+def _usual_build_s(rows: Iterable[StoredBuild]) -> float | None:
+    took = [row.build_s for row in rows]
+    return median(took) if took else None
+
+
+def _usual_run_s(runs: Sequence[StoredRun]) -> float | None:
     took = [one.duration_s for one in runs if one.value is not None]
-    return Costs(
-        build_s=usual_build_s(images, ASSUMED_BUILD_S),
-        boot_s=0.0,
-        run_s=median(took) if took else ASSUMED_RUN_S,
-        builders=builders,
-    )
+    return median(took) if took else None
 
 
 def _policy(

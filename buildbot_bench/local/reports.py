@@ -22,11 +22,11 @@ from buildbot_bench.core.report import (
     runners_up,
 )
 from buildbot_bench.local.bisecting import Found
-from buildbot_bench.local.builds import first_line
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.fixes import Carried
 from buildbot_bench.local.known import Known, LocalImage
 
+_LINES_SHOWN = 3  # of what the build of a revision printed that was skipped
 CONFIDENCE = 95.0  # of Student's t, as ministat has it
 
 
@@ -42,7 +42,7 @@ def report_of(search: LocalSearch, found: Found) -> Report:
         setting=_setting(search, found),
         probes=probe_records(known),
         untestable={
-            place: first_line(image.reason)
+            place: _why_skipped(image)
             for (place, ordinal), image in known.images.items()
             if image.reason and not ordinal
         },
@@ -55,6 +55,12 @@ def report_of(search: LocalSearch, found: Found) -> Report:
             one_layout=_one_layout(search, known),
         ),
     )
+
+
+def _why_skipped(image: LocalImage) -> str:
+    """Return why a revision was not measured, with the last lines of what its build printed."""
+    said, *output = image.reason.splitlines()
+    return " / ".join(one_line(line, columns=200) for line in (said, *output[-_LINES_SHOWN:]))
 
 
 def probe_records(known: Known) -> list[ProbeRecord]:
@@ -70,6 +76,7 @@ def probe_records(known: Known) -> list[ProbeRecord]:
             failure=one.failure,
             at_s=one.at_s,
             duration_s=one.duration_s,
+            times=one.times,
         )
         for serial, one in enumerate(known.iterations, start=1)
     ]

@@ -14,6 +14,7 @@ from buildbot_bench.local.git import Git, GitRefusedError
 _FORMAT = "--format=%H%x00%P%x00%an <%ae>%x00%ct%x00%s%x00"
 _FIELDS = 5
 _COUNT = re.compile(r"n([0-9]{1,9})")
+_DEEPEN = "get the rest by `git fetch --unshallow`; in GitHub Actions, fetch-depth: 0"
 _RANGE = re.compile(r"(.+)\.\.(.+)")
 
 
@@ -38,16 +39,21 @@ class Revisions:
             match = _COUNT.fullmatch(name)
             if within is not None and match is not None:
                 return self._by_count(int(match[1]), within)
+            shallow = self._is_shallow()
             raise UsageError(
-                f"{quoted(name)} is no commit of this repository",
-                hint="name it as git log does: a hash, a tag, a branch, main~3; "
+                f"{quoted(name)} is no commit of this "
+                f"{'clone, which is shallow' if shallow else 'repository'}",
+                hint=_DEEPEN
+                if shallow
+                else "name it as git log does: a hash, a tag, a branch, main~3; "
                 "`git fetch` gets what is not here yet",
             ) from error
 
     def _by_count(self, number: int, within: str) -> str:
         total = self.count(within)
         if not 1 <= number <= total:
-            raise UsageError(f"n{number} is not among n1 to n{total}", hint="name a hash or a tag")
+            hint = _DEEPEN if self._is_shallow() else "name a hash or a tag"
+            raise UsageError(f"n{number} is not among n1 to n{total}", hint=hint)
         return self._asked(
             "rev-parse", "--verify", "--end-of-options", f"{within}~{total - number}"
         )
@@ -156,11 +162,8 @@ class Revisions:
                 f"{what}: it is newer", hint=f"did you mean {new[0]} for OLD and {old[0]} for NEW?"
             )
         fork = after[0].parent_sha
-        if self.git.text("rev-parse", "--is-shallow-repository") == "true":
-            return UsageError(
-                f"{what}, as far as this clone knows: it is shallow",
-                hint="get the rest by `git fetch --unshallow`; in GitHub Actions, fetch-depth: 0",
-            )
+        if self._is_shallow():
+            return UsageError(f"{what}, as far as this clone knows: it is shallow", hint=_DEEPEN)
         if fork is None:
             return UsageError(f"{what}, and they share no history", hint="name two of one branch")
         known = self.git.text("rev-list", "--max-count=1", "--end-of-options", f"{fork}..{old[1]}")
@@ -171,6 +174,9 @@ class Revisions:
             f"{what}: {where}" if known else what,
             hint=f"take {fork[:ABBREVIATION_LENGTH]} for OLD, which both have",
         )
+
+    def _is_shallow(self) -> bool:
+        return self.git.text("rev-parse", "--is-shallow-repository") == "true"
 
     def _is_ancestor(self, one: str, other: str) -> bool:
         try:

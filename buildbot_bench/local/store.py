@@ -10,11 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_NEWEST = 32  # builds whose median is what one usually takes
+# With a log written ahead, a transaction is on the disk after one sync, not after four.
+_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
 
 _SCHEMA = """
 CREATE TABLE campaigns (
@@ -30,7 +36,7 @@ CREATE TABLE iterations (
     id INTEGER PRIMARY KEY, campaign_id INTEGER NOT NULL REFERENCES campaigns,
     image_id INTEGER NOT NULL REFERENCES images, value REAL, unit TEXT NOT NULL, failure TEXT,
     kind TEXT, log TEXT NOT NULL, at_s REAL NOT NULL, duration_s REAL NOT NULL,
-    epoch TEXT NOT NULL, facts TEXT NOT NULL
+    epoch TEXT NOT NULL, facts TEXT NOT NULL, times TEXT
 );
 CREATE INDEX iterations_of ON iterations (campaign_id, image_id);
 """
@@ -66,7 +72,10 @@ class StoredBuild(NewBuild):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewRun:
-    """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end."""
+    """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end.
+
+    `times` are what the clocks say of it.
+    """
 
     image_id: int
     unit: str
@@ -78,6 +87,7 @@ class NewRun:
     log: str = ""
     epoch: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    times: RunTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +95,14 @@ class StoredRun(NewRun):
     """A run as stored; ids count up in the order in which runs ended."""
 
     id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredCampaign:
+    """A campaign as stored; `told` is what makes it what it is, as JSON has it."""
+
+    id: int
+    told: Mapping[str, Any]
 
 
 class Store:
@@ -98,6 +116,8 @@ class Store:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             with self._writing() as db:
                 self._prepare(db, path)
+            for pragma in _PRAGMAS:
+                self._db.execute(f"PRAGMA {pragma}")
         except (OSError, sqlite3.Error) as error:
             raise InfraError(
                 f"{path} cannot be used: {error}",
@@ -158,6 +178,15 @@ class Store:
             found = db.execute("SELECT id FROM campaigns WHERE digest = ?", (digest,))
             return int(found.fetchone()[0])
 
+    def campaigns(self) -> list[StoredCampaign]:
+        """All campaigns, that which ran last first."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT id, told FROM campaigns ORDER BY max(begun_at, coalesce((SELECT max(at_s)"
+                " FROM iterations WHERE campaign_id = campaigns.id), 0)) DESC, id DESC"
+            )
+            return [StoredCampaign(id=row[0], told=json.loads(row[1])) for row in rows.fetchall()]
+
     def put_image(self, image: NewBuild, *, now: float) -> StoredBuild:
         """Store a build; one that was made anew, as it was kept no longer, is the same image."""
         kept = image.reason is None
@@ -196,15 +225,43 @@ class Store:
             )
             return [_image(row) for row in rows.fetchall()]
 
-    def use_image(self, image_id: int, *, now: float) -> None:
-        """Remember that a build is of use now."""
-        with self._writing() as db:
-            db.execute("UPDATE images SET used_at = ? WHERE id = ?", (now, image_id))
-
     def drop_image(self, image_id: int) -> None:
         """What a build made is not kept any more; what it measured is."""
         with self._writing() as db:
             db.execute("UPDATE images SET is_kept = 0 WHERE id = ?", (image_id,))
+
+    def adopt(self, image: StoredBuild, recipe: str, runs_of: int, campaign_id: int) -> None:
+        """Have a build that did not fail, and its runs in one campaign, be another recipe's too.
+
+        What it made is from now on kept as that recipe's, in place of a build of it that failed.
+        """
+        with self._writing() as db:
+            db.execute(
+                "DELETE FROM images WHERE recipe = ? AND sha = ? AND ordinal = ?",
+                (recipe, image.sha, image.ordinal),
+            )
+            made = db.execute(
+                "INSERT INTO images (recipe, sha, ordinal, kernel, size, place, build_s, reason,"
+                " carried, made_at, used_at, is_kept) SELECT ?, sha, ordinal, kernel, size, place,"
+                " build_s, reason, carried, made_at, used_at, is_kept FROM images WHERE id = ?",
+                (recipe, image.id),
+            )
+            db.execute("UPDATE images SET is_kept = 0 WHERE id = ?", (image.id,))
+            db.execute(
+                f"INSERT INTO iterations (campaign_id, image_id, {_RUN}) SELECT ?, ?, {_RUN}"  # noqa: S608
+                " FROM iterations WHERE campaign_id = ? AND image_id = ? AND value IS NOT NULL"
+                " ORDER BY id",
+                (campaign_id, made.lastrowid, runs_of, image.id),
+            )
+
+    def usual_build_s(self) -> float | None:
+        """Return what the newest builds took that did not fail, by any recipe; None without any."""
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT build_s FROM images WHERE reason IS NULL ORDER BY id DESC LIMIT ?",
+                (_NEWEST,),
+            ).fetchall()
+        return median(row[0] for row in rows) if rows else None
 
     def forget_failures(self, campaign_id: int, recipe: str, shas: Sequence[str]) -> None:
         """What failed at some revisions is tried again: the runs, and then the builds."""
@@ -220,30 +277,36 @@ class Store:
                     " AND NOT EXISTS (SELECT 1 FROM iterations WHERE image_id = images.id)",
                     (recipe, sha),
                 )
+                db.execute(  # one that was measured before it was built anew, and failed
+                    "UPDATE images SET reason = NULL WHERE recipe = ? AND sha = ?", (recipe, sha)
+                )
 
     def put_iteration(self, campaign_id: int, one: NewRun) -> None:
-        """Store a run."""
+        """Store a run; its build is of use now."""
         with self._writing() as db:
             db.execute(
-                "INSERT INTO iterations (campaign_id, image_id, value, unit, failure, kind, log,"
-                " at_s, duration_s, epoch, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO iterations (campaign_id, image_id, {_RUN})"  # noqa: S608
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(campaign_id, one.image_id, one.value, one.unit, one.failure, one.kind),
                     *(one.log, one.at_s, one.duration_s, one.epoch, json.dumps(dict(one.facts))),
+                    one.times and json.dumps(one.times.as_json()),
                 ),
             )
+            db.execute("UPDATE images SET used_at = ? WHERE id = ?", (one.at_s, one.image_id))
 
     def iterations(self, campaign_id: int) -> list[StoredRun]:
         """All runs of a campaign, in the order in which they ended."""
         with self._lock:
             rows = self._db.execute(
-                "SELECT id, image_id, value, unit, failure, kind, log, at_s, duration_s, epoch,"
-                " facts FROM iterations WHERE campaign_id = ? ORDER BY id",
+                f"SELECT id, image_id, {_RUN} FROM iterations WHERE campaign_id = ?"  # noqa: S608
+                " ORDER BY id",
                 (campaign_id,),
             )
             return [_iteration(row) for row in rows.fetchall()]
 
 
+_RUN = "value, unit, failure, kind, log, at_s, duration_s, epoch, facts, times"
 _IMAGE = "id, recipe, sha, ordinal, kernel, size, place, build_s, reason, carried, is_kept"
 
 
@@ -253,20 +316,8 @@ def _image(row: Sequence[object]) -> StoredBuild:
 
 
 def _iteration(row: Sequence[object]) -> StoredRun:
-    names = [
-        "id",
-        "image_id",
-        "value",
-        "unit",
-        "failure",
-        "kind",
-        "log",
-        "at_s",
-        "duration_s",
-        "epoch",
-        "facts",
-    ]
-    values = dict(zip(names, row, strict=True))
+    values = dict(zip(("id", "image_id", *_RUN.split(", ")), row, strict=True))
     values["kind"] = values["kind"] and FailureKind(str(values["kind"]))
     values["facts"] = json.loads(str(values["facts"]))
+    values["times"] = values["times"] and RunTimes.heard(json.loads(str(values["times"])))
     return StoredRun(**values)  # type: ignore[arg-type]

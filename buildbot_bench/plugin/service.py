@@ -13,13 +13,17 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.core.operations import Hang
 from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
-from buildbot_bench.plugin.masters import Membership, put_back_own
+from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
+from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file, stacks_of
+from buildbot_bench.plugin.operations.heartbeat import Heartbeat
 from buildbot_bench.plugin.operations.ports import keep_ports
+from buildbot_bench.plugin.outbox.hang_mail import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
@@ -83,10 +87,14 @@ class BenchService(BuildbotService):
         await super().reconfigService()
         if self._farm is None:
             limit_loaded()  # what master.cfg may have imported
+            base = Path(self.master.basedir)
             # `buildbot create-master` made some of it for everybody to read.
-            await deferToThread(make_private, Path(self.master.basedir))
-            self._structured_log = StructuredLog(Path(self.master.basedir))
+            await deferToThread(make_private, base)
+            self._structured_log = StructuredLog(base)
             self._structured_log.start()
+            self._timers = SteadyTimers(self.master.reactor)
+            self._timers.startService()
+            hang = self._begin_heartbeat(base)
             self._give_up_database = outlive_hang_ups(self.master.db.pool.engine)
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
@@ -97,10 +105,13 @@ class BenchService(BuildbotService):
                 members = Membership(farm)
                 await members.join()
                 await members.setServiceParent(self.master)
+                own = members.own_store
             else:
                 await put_back_own(farm)
-            self._timers = SteadyTimers(self.master.reactor)
-            self._timers.startService()
+                own = farm.unguarded
+            await StandingWork(own).setServiceParent(self.master)
+            if hang is not None:
+                await write_hang(farm, hang)
             await BeforeBuilders(farm).setServiceParent(self.master)
             ports = _Ports()
             await ports.setServiceParent(self.master)
@@ -112,6 +123,20 @@ class BenchService(BuildbotService):
             if workflow != self._farm.workflow:  # else BeforeBuilders has seen to it
                 self._farm.use(workflow)
             self._farm.wake()
+
+    def _begin_heartbeat(self, base: Path) -> Hang | None:
+        """Begin to beat; tell the log how the master before this one ended, if not in order."""
+        if hang := keep_hang(base):
+            _LOG.warn(
+                "bench: the master before this one {what}\n{stacks}",
+                what=hang.what,
+                stacks=stacks_of(hang),
+            )
+        heartbeat = Heartbeat(self.master.reactor, stacks_file(base))
+        heartbeat.begin()
+        # Buildbot holds it until its start is over.
+        self.master.initLock.run(heartbeat.ready)
+        return hang
 
     @async_to_deferred
     async def stopService(self) -> None:

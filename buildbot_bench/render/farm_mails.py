@@ -1,4 +1,4 @@
-"""Mails on a farm itself: testbeds out of control or silent, broken workloads, the week."""
+"""Mails on a farm itself: testbeds out of control or silent, broken workloads, hangs, the week."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from email.message import EmailMessage
 
 from buildbot_bench.core.report.broken_workload import BrokenWorkloadReport
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
+from buildbot_bench.core.report.hang import HangReport
 from buildbot_bench.core.report.silence import SilenceReport
 from buildbot_bench.core.report.words import percent, quantity
 from buildbot_bench.render.environment import environment
@@ -81,6 +82,23 @@ def compose_silence(report: SilenceReport, envelope: Envelope) -> EmailMessage:
     """The whole mail."""
     return write_message(
         envelope, subject=report.subject, text=silence_text(report), html=silence_html(report)
+    )
+
+
+def hang_text(report: HangReport) -> str:
+    """The mail as text that ends in a newline."""
+    return environment().get_template("hang.txt").render(report=report)
+
+
+def hang_html(report: HangReport) -> str:
+    """The same as one HTML document that loads nothing."""
+    return environment().get_template("hang.html").render(report=report)
+
+
+def compose_hang(report: HangReport, envelope: Envelope) -> EmailMessage:
+    """The whole mail."""
+    return write_message(
+        envelope, subject=report.subject, text=hang_text(report), html=hang_html(report)
     )
 
 

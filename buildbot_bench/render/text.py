@@ -31,12 +31,14 @@ def report_text(report: Report) -> str:
     )
 
 
-def probe_table(probes: Sequence[ProbeRecord], unit: str) -> str:
+def probe_table(probes: Sequence[ProbeRecord], unit: str, image: str = "image") -> str:
     """The log of probes as aligned columns; a failure or a note stands on lines of its own.
+
+    `image` is what one of several builds of a revision is called.
 
     The last column, how many suspects were left, is there when that is known of any probe.
     """
-    head: tuple[str, ...] = ("probe", "revision", "image", unit, "ended (UTC)", "took", "left")
+    head: tuple[str, ...] = ("probe", "revision", image, unit, "ended (UTC)", "took", "left")
     rows = [head, *(_cells(probe) for probe in probes)]
     if all(probe.left is None for probe in probes):
         rows = [row[:-1] for row in rows]

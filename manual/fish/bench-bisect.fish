@@ -51,7 +51,7 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --artefact --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
+set -g _shtab_bench_bisect_opts_with_value --again --artefact --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
@@ -79,14 +79,14 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l password-file -x -d 'it
 complete -c bench-bisect -n _shtab_bench_bisect_using -l patience -x -d 'how long a followed farm may be away, as 90s, 15m, 2h (default: 15m)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l local -d 'search this repository here'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l build -x -d 'what builds a revision, a line for sh'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l run -x -d 'what is measured, split into words as by sh'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l shell -d 'give --run to sh'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'wall, instructions, last-number, json:KEY, regex:... (default: wall)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l run -x -d 'what is measured, a line for sh'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the processor time)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l unit -x -d 'of the value, as MB/s'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l lower-is-better -d 'of the value'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l higher-is-better -d 'of the value'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l exact -d 'the value is counted, and repeats'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l artefact -x -d 'what the run needs of what is built, a pattern (default: all); may be repeated'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l keep-builds -d 'another --build or --with is for the revisions that failed: what the last command'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l warm-up -x -d 'runs not counted'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l cpus -x -d 'pin the run to them'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l timeout -x -d 'of a run (default 10m)'
@@ -99,4 +99,5 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l cache -x -d 'for builds
 complete -c bench-bisect -n _shtab_bench_bisect_using -l markdown -d 'for a pull request'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l html -x -d 'also as one page with its plots'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l skip -x -d 'do not measure it, or those of A..B; may be repeated'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l again -x -d 'forget that it, or one of A..B, did not build or run; may be repeated'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'merges count as one commit each: so it is always'

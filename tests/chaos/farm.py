@@ -24,6 +24,7 @@ from tests.chaos.clock import WallClock
 from tests.chaos.disk import FarmDisk
 from tests.chaos.packet_loss import PacketLoss
 from tests.chaos.post import Post
+from tests.chaos.refusals import Refusals
 from tests.chaos.relay import Relay
 from tests.chaos.truth import FIRST, LEVEL, RANGE, WORKLOAD, Truth
 from tests.databases import closed_database, postgresql_server
@@ -54,6 +55,7 @@ class ChaosFarm(ReplayFarm):
         self._idle: set[str] = set()
         self._next_start_s: dict[str, float] = {}
         self._locking: sa.Connection | None = None
+        self._refusals = Refusals(self)
         self._pushed = len(truth.steps) - _PUSHED_LATER
         directory = disk.root / "farm"
         directory.mkdir()
@@ -106,6 +108,7 @@ class ChaosFarm(ReplayFarm):
     def supervise(self) -> None:
         """Start again what ended; what cannot start now is started at the next look."""
         self._write_what_is_wanted()
+        self._refusals.settle()
         for name, child in self.children.items():
             if child.running or time.monotonic() < self._next_start_s.get(name, 0.0):
                 continue
@@ -144,6 +147,7 @@ class ChaosFarm(ReplayFarm):
     def kill_all(self) -> int:
         """SIGKILL all that runs for it; how many processes that were."""
         self.unlock_database()
+        self._refusals.end()
         number = 0
         deadline_s = time.monotonic() + _GONE_S
         while found := processes(self.directory, lab_states(self.directory)):
@@ -207,6 +211,14 @@ class ChaosFarm(ReplayFarm):
         if self._locking is not None:
             self._locking.close()
             self._locking = None
+
+    def refuse(self, event: str) -> None:
+        """Have the database refuse each statement of a kind, as in `INSERT ON builds`."""
+        self._refusals.begin(event)
+
+    def refuse_no_more(self) -> None:
+        """Have it take all statements again, now or as soon as it can be told."""
+        self._refusals.end()
 
     def close_database(self) -> Callable[[], None]:
         """Let nobody into the database, and all who are in it out; what lets them in again."""

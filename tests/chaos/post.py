@@ -9,7 +9,7 @@ from email import message_from_bytes, policy
 from aiosmtpd.controller import Controller
 
 from buildbot_bench.demo.processes import free_port
-from tests.fakes.smtp import HOST, Postmaster
+from tests.fakes.smtp import HOST, READY_S, Postmaster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,9 @@ class Post:
     def start(self) -> None:
         """Listen, if it does not yet."""
         if self._server is None:
-            self._server = Controller(self._keeper, hostname=HOST, port=self.port)
+            self._server = Controller(
+                self._keeper, hostname=HOST, port=self.port, ready_timeout=READY_S
+            )
             self._server.start()
 
     def stop(self) -> None:

@@ -32,6 +32,31 @@ def _close_database(target: Target, chance: random.Random) -> Struck:
     return Struck(what="it lets nobody in", lasts_s=2 * _some(chance), undo=undo)
 
 
+# What is written of a build between its request's claim and its end, and of what it measures.
+_WRITTEN = (
+    "INSERT ON buildrequest_claims",
+    "INSERT ON builds",
+    "UPDATE ON builds",
+    "INSERT ON steps",
+    "UPDATE ON steps",
+    "INSERT ON logs",
+    "INSERT ON logchunks",
+    "INSERT ON build_properties",
+    "UPDATE ON buildrequests",
+    "UPDATE ON buildsets",
+    "INSERT ON bench_iteration",
+    "UPDATE ON bench_probe",
+    "UPDATE ON bench_image",
+)
+
+
+def _refuse_writing(target: Target, chance: random.Random) -> Struck:
+    """Have one kind of statement fail: a full disk does not choose, and seldom hits just one."""
+    what = chance.choice(_WRITTEN)
+    target.farm.refuse(what)
+    return Struck(what=what, lasts_s=2 * _some(chance), undo=target.farm.refuse_no_more)
+
+
 def _stop_clock(target: Target, chance: random.Random) -> Struck:
     clock = target.farm.clock
     clock.stop()
@@ -123,6 +148,7 @@ SURROUNDINGS = (
     Fault(name="full disk", weight=3, strike=_fill_disk, missing=_no_disk),
     Fault(name="database locked", weight=3, strike=_lock_database),
     Fault(name="database away", weight=3, strike=_close_database, missing=no_server),
+    Fault(name="database refuses", weight=6, strike=_refuse_writing),
     Fault(name="clock stands", weight=2, strike=_stop_clock, missing=_no_clock),
     Fault(name="clock set forward", weight=2, strike=_set_clock(1), missing=_no_clock),
     Fault(name="clock set back", weight=2, strike=_set_clock(-1), missing=_no_clock),

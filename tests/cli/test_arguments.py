@@ -7,6 +7,7 @@ import pytest
 from buildbot_bench.cli.arguments import BisectCommand, parse_command
 from buildbot_bench.cli.bisect import main as bisect_main
 from buildbot_bench.cli.compare import main as compare_main
+from buildbot_bench.cli.local_arguments import parse_local_bisect
 from buildbot_bench.cli.requests import (
     CancelSearch,
     FollowSearch,
@@ -200,3 +201,33 @@ def test_who_is_in_a_repository_without_a_farm_is_told_of_local(
         monkeypatch.chdir(tmp_path / here)
         assert main(["v1", "v2", *farm]) == 4
         assert f"no farm answers at {nobody}: Connection refused; {hint}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        ("sh ./count.sh", "count.sh"),
+        ("sh bench.sh | tail -1", "bench.sh"),
+        ("cd build && LC_ALL=C ./bench --quick > log", "bench"),
+        ("python3 -m bench", "bench"),
+        ("timeout 10 ./bench", "bench"),
+        ("env", "env"),
+    ],
+)
+def test_a_local_workload_is_called_by_its_program(run: str, name: str) -> None:
+    task = parse_local_bisect(["--local", "v1", "v2", "--run", run]).task
+    assert task.name == name
+
+
+def test_a_tool_without_the_option_that_it_needs_is_refused_before_a_build() -> None:
+    typed = ["--local", "v1", "v2", "--value", "hyperfine", "--run", "hyperfine ./bench"]
+    with pytest.raises(UsageError, match="--export-json /dev/stdout --style none"):
+        parse_local_bisect(typed)
+    assert parse_local_bisect([*typed[:-1], "hyperfine --export-json - ./bench"])
+
+
+def test_what_is_said_once_is_not_in_the_command_that_repeats_a_search() -> None:
+    once = ("--keep-builds", "--again", "v1~1", "--again=v1~2", "--html", "x", "--json")
+    given = parse_local_bisect(["--local", "v1", "v2", *once, "--run", "./b"])
+    assert given.typed == ("--run", "./b")
+    assert given.again == ("v1~1", "v1~2")

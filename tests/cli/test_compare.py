@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.cli.compare import main
-from tests.fakes.comparisons import FILES, MARKDOWN, PNG, REPORT, TEXT, ComparisonFarm
+from tests.fakes.comparisons import CSV, FILES, MARKDOWN, PNG, REPORT, TEXT, ComparisonFarm
 
 Compare = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -61,7 +61,12 @@ def test_a_farm_that_runs_commands_counts_runs(
 
 
 @pytest.mark.parametrize(
-    ("form", "answer"), [("--markdown", MARKDOWN), ("--json", json.dumps(REPORT, indent=2) + "\n")]
+    ("form", "answer"),
+    [
+        ("--markdown", MARKDOWN),
+        ("--json", json.dumps(REPORT, indent=2) + "\n"),
+        ("--csv", CSV),
+    ],
 )
 def test_the_answer_may_have_other_forms(
     compare: Compare, capsys: Capture, form: str, answer: str

@@ -58,7 +58,7 @@ def test_a_terminal_shows_each_variant_and_what_is_done_now(project: Path) -> No
     assert "better" in answer
     told = seen.decode()
     picture = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", told)
-    for part in ("main against main~1: sh", "2 of 6 runs", "measuring main", "1100", "+10"):
+    for part in ("main against main~1: bench.sh", "2 of 6 runs", "measuring main", "1100", "+10"):
         assert part in picture
     assert told.rindex("\x1b[?25h") > told.rindex("\x1b[?25l")  # the cursor is shown again
 

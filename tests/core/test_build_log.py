@@ -91,3 +91,43 @@ def test_a_note_beside_a_warning_is_no_error():
 )
 def test_a_compiler_that_does_not_know_the_trees_words_is_the_builders(line):
     assert diagnosis(line) == Diagnosis(is_builder_fault=True, reason=line)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "cc1: x.c: No space left on device\nmake: *** [Makefile:2: x.o] Error 1",
+        "gcc: fatal error: Killed signal terminated program cc1\nmake: *** [x.o] Error 1",
+        "gcc: fatal error: Terminated signal terminated program cc1",
+        "make: *** [Makefile:2: all] Terminated",
+        "make: *** [Makefile:2: all] Error 137",
+        "*** Signal 15",
+        "/bin/sh: 1: cmake: not found\nmake: *** [Makefile:2: all] Error 127",
+        "make: cmake: No such file or directory\nmake: *** [Makefile:2: all] Error 127",
+        "/bin/sh: line 1: cmake: command not found",
+        "sh: /opt/cross/bin/cc: not found",
+    ],
+)
+def test_what_the_machine_did_or_lacks_is_not_the_revisions(output):
+    found = diagnosis(output)
+    assert found.is_builder_fault
+    assert found.reason in output
+
+
+@pytest.mark.parametrize("status", [126, 127, 130, 137, 143, -9, None])
+def test_a_build_that_somebody_ended_says_nothing_of_the_revision(status):
+    assert diagnosis("", status).is_builder_fault
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("/bin/sh: 1: ./configure: not found", 127),
+        ("make: tools/gen: Permission denied\nmake: *** [all] Error 127", 2),
+        ("x.sh: git: command not found\nx.c:1: error: expected ';'\nmake: *** [x.o] Error 1", 2),
+        ("cc: x.c: No such file or directory", 1),
+        ("segmentation fault", 139),
+    ],
+)
+def test_what_the_tree_lacks_or_a_compiler_refuses_is_the_revisions(output, status):
+    assert not diagnosis(output, status).is_builder_fault

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from buildbot_bench.core.operations import (
     Condition,
     Disk,
+    Hang,
     Held,
     OpenPort,
     Severity,
@@ -89,6 +90,19 @@ def test_each_trouble_is_told_once_with_the_next_thing_to_do(fields, severity, p
     (one,) = findings(replace(WELL, **fields))
     assert one.problem
     assert one.next
+
+
+def test_a_master_that_hung_is_told_for_a_week_with_how_often():
+    ages_s = (8 * DAY_S, 2 * DAY_S, 600.0)
+    hung = tuple(
+        Hang(at_s=NOW_S - age_s, what="did not answer for 60 s", path=f"/farm/{age_s:.0f}.txt")
+        for age_s in ages_s
+    )
+    (finding,) = findings(replace(WELL, hangs=hung))
+    assert (finding.severity, finding.part) == (Severity.WARNING, "master")
+    assert finding.problem == ("10 min ago it did not answer for 60 s; so it was 2 times this week")
+    assert "/farm/600.txt" in finding.next
+    assert told(hangs=hung[:1]) == []
 
 
 def test_numbers_that_several_commits_claim_are_told_with_what_to_do():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+import sys
+import threading
+from collections.abc import Callable
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import free_port
+from buildbot_bench.demo.farm import FarmPlan, LocalFarm, serve
+from buildbot_bench.demo.processes import Child, free_port, wait_until
 from tests.readme import CHECKOUT
 
 
@@ -84,6 +87,41 @@ def test_a_port_that_is_taken_is_named_before_anything_starts(made, plan, port):
     ):
         made.start()
     assert made.dead() == ["master", "builder", "lab"]
+
+
+def test_a_master_that_hangs_or_crashes_is_started_again_and_one_that_ends_is_told(made, plan):
+    home = plan.directory / "master"
+    beating = [sys.executable, "-m", "tests.fakes.beating_master"]
+    made.master = Child(
+        name="master",
+        command=[*beating, str(home), "1", str(plan.www_port), "sleep"],
+        cwd=CHECKOUT,
+        env={},
+        log=plan.directory / "master.log",
+    )
+    made.workers.clear()
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+
+    made.start()
+    watching = threading.Thread(target=lambda: said.append(problem_of(serve, made, say)))
+    watching.start()
+    log = plan.directory / "master.log"
+    wait_until(lambda: "after did not answer" in log.read_text(), what="it runs", timeout_s=60)
+    assert "in stand_still" in log.read_text()
+    made.master.stop()
+    watching.join()
+    assert said[0] == f"The master hung or crashed: starting it again. See {home}/hangs."
+    assert said[1].startswith("the master died:\n")
+    assert len(said) == 2
+
+
+def problem_of(act: Callable[..., None], *args: object) -> str:
+    with pytest.raises(InfraError) as problem:
+        act(*args)
+    return str(problem.value)
 
 
 def test_a_farm_that_never_ran_may_be_stopped(made):

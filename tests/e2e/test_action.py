@@ -133,7 +133,8 @@ def test_a_job_learns_the_culprit(action: Mapping[str, Any], project: Path) -> N
     assert begin is not None
     assert begin.end() < told.index("subject  Change what is counted") < end
     assert told.endswith(f"::{begin[1]}::\n")
-    assert "images agree" in (project.parent / "GITHUB_STEP_SUMMARY").read_text()
+    summary = (project.parent / "GITHUB_STEP_SUMMARY").read_text()
+    assert "**not made**: The link order was not varied" in summary
 
 
 def test_a_wrong_input_fails_the_step(action: Mapping[str, Any], project: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
@@ -74,12 +77,41 @@ def made(tmp_path: Path, repository: Pushed) -> Iterator[Callable[..., MadeFarm]
         yield make
 
 
+@dataclass(frozen=True, kw_only=True)
+class SystemdsEar:
+    """The socket on which systemd hears of a unit."""
+
+    socket: socket.socket
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"NOTIFY_SOCKET": self.socket.getsockname(), "WATCHDOG_USEC": "60000000"}
+
+    def heard(self) -> list[str]:
+        """All that was said, the oldest first."""
+        said = []
+        with suppress(BlockingIOError):
+            while True:
+                said.append(self.socket.recv(1000).decode())
+        return said
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[SystemdsEar]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        ear.bind(str(tmp_path / "notify"))
+        ear.setblocking(False)
+        yield SystemdsEar(socket=ear)
+
+
 def is_measured(farm: MadeFarm) -> bool:
     probes = farm.get(farm.urls[0], "probes")["probes"]
     return "done" in [one["state"] for one in probes if one["label"] == OLD]
 
 
-def test_a_push_ends_in_a_mail_that_names_it(made, repository: Pushed, inbox: Inbox):
+def test_a_push_ends_in_a_mail_that_names_it_and_so_does_a_hang(
+    made, repository: Pushed, inbox: Inbox, systemd: SystemdsEar
+):
     farm: MadeFarm = made(
         "--tls",
         "--mail-to=net@example.org",
@@ -87,6 +119,7 @@ def test_a_push_ends_in_a_mail_that_names_it(made, repository: Pushed, inbox: In
         f"--smtp=localhost:{inbox.port}",
         f"--port={free_port()}",
         f"--pb-port={free_port()}",
+        **systemd.environ,
     )
     assert "control: takes traffic" in farm.type("bench-lab check")
     farm.type("upgrade-master")
@@ -98,6 +131,19 @@ def test_a_push_ends_in_a_mail_that_names_it(made, repository: Pushed, inbox: In
     assert str(mail["Subject"]).startswith(f"[bench] {SLOWER} (")
     assert (mail["From"], mail["To"]) == ("bench@example.org", "net@example.org")
     assert "error" not in farm.type("bench-farm doctor")
+    said = systemd.heard()
+    assert said.index("READY=1") < said.index("WATCHDOG=1")
+    assert set(said) == {"READY=1", "WATCHDOG=1", "EXTEND_TIMEOUT_USEC=60000000"}
+    assert farm.children["master"].process is not None
+    for number in (signal.SIGSTOP, signal.SIGABRT, signal.SIGCONT):  # as systemd's watchdog does
+        farm.children["master"].process.send_signal(number)
+    (mail,) = farm.wait(lambda: inbox.about("did not answer"), "the mail about the hang")
+    assert str(mail["Subject"]).startswith("[bench] farm: the master was aborted: it did not")
+    assert "it did not answer" in farm.type("bench-farm doctor")
+    metrics = httpx.get(f"{farm.urls[0]}plugins/bench/metrics", timeout=60, trust_env=False)
+    assert "bench_master_hangs 1.0" in metrics.text
+    log = (farm.directory / "master" / "twistd.log").read_text()
+    assert re.search(r"the master before this one was aborted.*in doPoll", log, re.DOTALL)
 
 
 def test_two_masters_hear_one_another_and_measure(made, database: str):

@@ -1,7 +1,8 @@
 """A program with a reactor that has functions calculated, as a master does.
 
 `life DIRECTORY` prints what became of several calculations; `wait DIRECTORY` has one hang until it
-is ended itself; `freeze SECONDS` calculates while it forks git.
+is ended itself; `freeze SECONDS` calculates while it forks git, and `freeze-late SECONDS` does so
+where master.cfg had imported numpy before our package.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from buildbot.util import runprocess
 from twisted.internet import defer, reactor
 from twisted.internet.task import deferLater
 
+if "freeze-late" in sys.argv:
+    import numpy  # noqa: F401, ICN001
+
 import buildbot_bench.core.search  # noqa: F401  what a master imports
+from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.farm.calculating import calculate
 from tests import calculated
 
@@ -29,6 +34,7 @@ async def life(directory: Path) -> dict[str, object]:
     listening = socket.create_server(("127.0.0.1", 0))
     listening.set_inheritable(True)
     told = await calculate(calculated.surroundings)
+    own = calculated.pools()
     os.kill(told["pid"], signal.SIGTERM)
     os.kill(told["pid"], signal.SIGHUP)
     os.kill(told["pid"], signal.SIGINT)
@@ -38,6 +44,7 @@ async def life(directory: Path) -> dict[str, object]:
     )
     return told | {
         "own": os.getpid(),
+        "own_threads": own,
         "same": again["pid"] == told["pid"],
         "processes": len(set(both)),
         "hung": await error_of(calculate(calculated.hang, str(directory / "hung"), limit_s=2.0)),
@@ -62,6 +69,9 @@ async def wait(directory: Path) -> None:
 
 async def freeze(seconds: str) -> None:
     """Calculate and fork, each as often as it goes, and end with a status that says what hung."""
+    limit_loaded()
+    pools = {"master": calculated.pools(), "calculator": await calculate(calculated.pools)}
+    print(json.dumps(pools), flush=True)
     end = time.monotonic() + float(seconds)
     done = {"forks": 0, "calculations": 0}
     began, here = [0.0], []
@@ -99,7 +109,7 @@ def main() -> None:
                 print(json.dumps(await life(Path(argument))), flush=True)
             case "wait":
                 await wait(Path(argument))
-            case "freeze":
+            case "freeze" | "freeze-late":
                 await freeze(argument)
         reactor.stop()
 

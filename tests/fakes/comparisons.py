@@ -13,7 +13,25 @@ from tests.fakes.rehearsal import INVALID_PARAMS, STARTED_AT, RefusalError
 INTERNAL_ERROR = -32603
 TEXT = "r4+VIMAGE against r4: +4.0%\n"
 MARKDOWN = "**r4+VIMAGE against r4**\n"
-REPORT = {"kind": "comparison", "series": [{"changes": [{"verdict": "better"}]}]}
+REPORT = {
+    "kind": "comparison",
+    "variants": [{"label": "r4"}, {"label": "=cmd()"}],
+    "series": [
+        {
+            "testbed": "apu2",
+            "workload": "forwarding",
+            "metric": {"name": "throughput", "unit": "pps"},
+            "samples": [{"values": [1.5]}, {"values": [2.0, 3.0]}],
+            "changes": [{"verdict": "better"}],
+        }
+    ],
+}
+CSV = """\
+testbed,workload,metric,unit,variant,number,value\r
+apu2,forwarding,throughput,pps,r4,1,1.5\r
+apu2,forwarding,throughput,pps,'=cmd(),1,2.0\r
+apu2,forwarding,throughput,pps,'=cmd(),2,3.0\r
+"""
 FILES = {"README.md": "r4+VIMAGE\n", "RAW/bench.4.forwarding.1.receiver": "1 pps\n"}
 PATCH = {"origin": "my.patch", "digest": "0" * 64, "text": "+evil\x1b[2J\n"}
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -16,6 +16,7 @@ from buildbot_bench.core.report.farm_mails import (
     harmless_quarantine,
     harmless_week,
 )
+from buildbot_bench.core.report.hang import HangReport, harmless_hang
 from buildbot_bench.core.report.silence import SilenceReport, harmless_silence
 from tests.fakes.reports import HOSTILE
 
@@ -150,6 +151,19 @@ def silence(**columns) -> SilenceReport:
         url="https://bench.example.org/#/bench/lab",
     )
     return harmless_silence(replace(report, **columns))
+
+
+def hang(**columns) -> HangReport:
+    """A master that hung, and runs again within a minute."""
+    report = HangReport(
+        farm="netlab",
+        what="did not answer for 60 s",
+        at_s=NOW_S - 40,
+        again_s=NOW_S,
+        file="hangs/20260725T100000Z.txt",
+        url="https://bench.example.org/#/bench/lab",
+    )
+    return harmless_hang(replace(report, **columns))
 
 
 def broken_workload(**columns) -> BrokenWorkloadReport:

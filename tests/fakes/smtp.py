@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from buildbot_bench.demo.processes import free_port
 
 HOST = "127.0.0.1"
+READY_S = 60.0  # on a busy machine
 
 
 class Postmaster:
@@ -81,7 +82,7 @@ class Postmaster:
 def running(postmaster: Postmaster, **options: object) -> Iterator[int]:
     """Serve in a thread; the value is the port."""
     port = free_port()
-    controller = Controller(postmaster, hostname=HOST, port=port, **options)
+    controller = Controller(postmaster, hostname=HOST, port=port, ready_timeout=READY_S, **options)
     controller.start()
     try:
         yield port

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, SkippedRevision, UntestableRevision
+from buildbot_bench.lab.command.clocks import tick_s
 from buildbot_bench.lab.command.iteration import run_iteration, run_surely
 from buildbot_bench.lab.command.matching import matches_of
+from buildbot_bench.lab.command.process import Confines, run_contained
 from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable
 
 NUMBER = {"value": "last-number", "unit": "MB/s"}
@@ -54,8 +57,61 @@ def test_a_run_gives_its_value_in_its_unit_and_says_what_was_randomised(run):
 
 def test_seconds_are_of_the_command_and_its_children(run):
     loop = f"{sys.executable} -c 'sum(range(3000000))'"
-    assert run("sleep 1", value="wall", unit="").values["s"] > 0.9
-    assert 0.01 < run(f"{loop}; sleep 1", value="user", unit="").values["s"] < 1
+    blast = run(f"{loop}; sleep 1", value="cpu", unit="")
+    times = blast.times
+    assert 0.01 < blast.values["s"] == times.cpu_s == times.user_s + times.system_s < 1
+    assert times.wall_s > 1
+    assert (times.executions, times.step) == (1, 1e-6)
+    assert "executions a run" not in blast.facts
+
+
+def test_a_run_too_short_for_its_clock_is_executed_until_it_is_one_measurement(run, tmp_path):
+    count = tmp_path / "count"
+    loop = f"echo x >>{count}; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"
+    blast = run(loop, value="user", unit="")
+    executions = blast.times.executions
+    assert executions == len(count.read_text().split()) > 1
+    assert blast.values["s"] == blast.times.user_s
+    assert blast.times.step == pytest.approx(tick_s() / executions)
+    assert blast.facts["executions a run"] == str(executions)
+    again = run_iteration(
+        CommandWorkload(run=loop, shell=True, value="user"), tmp_path, executions=3
+    )
+    assert again.times.executions == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into Linux's /proc")
+def test_one_supervisor_runs_many_and_gives_each_its_own_surroundings(tmp_path, mark):
+    word, alive = mark
+    (tmp_path / "in").mkdir()
+    script = (
+        "cut -d' ' -f4 /proc/$$/stat; pwd; echo $MINE; umask; ulimit -f; ls /proc/self/fd | wc -l; "
+        "umask 777; MINE=changed; cd /; "
+        f"setsid {sys.executable} -c 'import time; time.sleep(99)' {word} >/dev/null 2>&1 &"
+    )
+    said = []
+    for place, mine, mib in ((tmp_path, "1", 1), (tmp_path / "in", "2", 2), (tmp_path, "", 1)):
+        environment = {**os.environ, "MINE": mine} if mine else dict(os.environ)
+        confines = Confines(timeout_s=60, disk_bytes=mib << 20)
+        ran = run_contained(("/bin/sh", "-c", script), place, environment, confines)
+        assert ran.left == 1
+        assert not alive()
+        said.append(ran.stdout.text().splitlines())
+    supervisors = {lines[0] for lines in said}
+    assert len(supervisors) == 1
+    assert [lines[1:3] for lines in said] == [
+        [str(tmp_path), "1"],
+        [str(tmp_path / "in"), "2"],
+        [str(tmp_path), ""],
+    ]
+    assert [lines[4] for lines in said] == ["2048", "4096", "2048"]
+    assert len({(lines[3], lines[5]) for lines in said}) == 1
+    supervisor = Path("/proc", supervisors.pop(), "cmdline")
+    os.kill(int(supervisor.parent.name), signal.SIGKILL)
+    _wait_until(lambda: not supervisor.read_bytes())
+    after = run_contained(("/bin/sh", "-c", script), tmp_path, dict(os.environ), Confines())
+    assert after.status == 0
+    assert not alive()
 
 
 def test_words_need_no_shell_and_nothing_in_them_is_expanded(tmp_path):
@@ -145,6 +201,7 @@ def test_nothing_is_left_of_a_command_that_hangs_nor_of_one_whose_runner_is_kill
         "import os; from pathlib import Path\n"
         "from buildbot_bench.lab.command.iteration import run_iteration\n"
         "from buildbot_bench.lab.command.settings import CommandWorkload\n"
+        "run_iteration(CommandWorkload(run='true'), Path('.'))\n"  # so that it is not the first
         "given = CommandWorkload(run=os.environ['SCRIPT'], shell=True, value='wall')\n"
         "run_iteration(given, Path('.'))\n"
     )

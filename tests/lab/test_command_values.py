@@ -1,20 +1,35 @@
 """Where a value is: settings that name none are refused, and real tools' outputs are read."""
 
 import json
+import subprocess
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.metric import NoiseClass
+from buildbot_bench.core.run_times import (
+    LEAST_STEPS,
+    RunTimes,
+    executions_needed,
+    is_coarse,
+    least_value,
+)
+from buildbot_bench.lab.command.clocks import coarse, coarse_beforehand, tick_s
 from buildbot_bench.lab.command.counting import counted
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
-from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload, ValueTable
-from buildbot_bench.lab.command.value import last_number, read_value
+from buildbot_bench.lab.command.settings import (
+    CommandSettings,
+    CommandWorkload,
+    ValueTable,
+    words_of,
+)
+from buildbot_bench.lab.command.value import last_number, printed_step, read_value, time_of
 from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.testbeds import load_testbeds
 
@@ -126,11 +141,63 @@ def test_a_pattern_is_of_lines_and_its_only_match_counts():
 
 
 def test_a_run_too_short_for_the_clock_of_processor_time_is_told_apart():
-    short = Ran(words=("bench",), status=0, wall_s=0.2, user_s=0.0, stdout=Output())
-    assert read_value("wall", short, Path()) == 0.2
+    short = RunTimes(wall_s=0.2, user_s=0.0, system_s=0.05)
+    assert (time_of("wall", short), time_of("cpu", short)) == (0.2, 0.05)
     with pytest.raises(UntestableRevision, match="counts 0 s") as refused:
-        read_value("user", short, Path())
-    assert "measure `wall`" in refused.value.hint
+        time_of("user", short)
+    assert "measure `cpu`" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "step"),
+    [
+        ("last-number", "of 7: 5.25ms\n", 0.01),
+        ("last-number", "1,234\n", 1.0),
+        ("last-number", "2.5e-3\n", 0.0),
+        ("last-number", "nothing\n", 0.0),
+        (ValueTable(regex=r"at ([\d.]+) MB"), "at 12.5 MB of 100\n", 0.1),
+        (ValueTable(json="mean"), '{"mean": 12.5}', 0.0),
+        ("hyperfine", '{"results": [{"mean": 1}]}', 0.0),
+    ],
+)
+def test_what_a_printed_value_resolves_are_its_last_digits(value, text, step):
+    assert printed_step(value, printed(text)) == pytest.approx(step)
+
+
+@given(length=st.floats(0, 100), step=st.floats(1e-9, 1), most=st.integers(1, 2000))
+def test_executions_make_a_measurement_of_twenty_steps_and_no_more_than_that(length, step, most):
+    count = executions_needed(length, step, most=most)
+    assert 1 <= count <= most
+    assert count == most or count * length >= LEAST_STEPS * step * (1 - 1e-9)
+    assert count == 1 or (count - 1) * length <= LEAST_STEPS * step * (1 + 1e-9)
+
+
+@given(value=st.floats(1e-6, 1e6), step=st.floats(1e-9, 10), effect=st.floats(0.001, 0.5))
+def test_a_value_is_coarse_below_the_length_that_is_told(value, step, effect):
+    least = least_value(step, effect)
+    if abs(value - least) > 1e-9 * least:
+        assert is_coarse(value, step, effect) == (value < least)
+
+
+@given(st.dictionaries(st.sampled_from(RunTimes.__slots__), st.floats(-1, 9) | st.text()))
+def test_times_are_heard_whole_or_not_at_all(told):
+    heard = RunTimes.heard(told)
+    assert heard is None or heard.as_json() == told
+
+
+def test_a_coarse_value_is_told_with_its_figures_and_what_to_do():
+    user = CommandWorkload(run="./bench", value="user")
+    times = RunTimes(wall_s=0.07, user_s=0.06, system_s=0.0, step=0.004)
+    assert coarse(user, 0.06, times, 0.02) == (
+        "the value has steps of 4 ms, which is 6.7 % of 60 ms: too coarse for a change of "
+        "2 %; measure `cpu`, which is exact, have the run take 400 ms or more, or count "
+        "`instructions`"
+    )
+    assert coarse(user, 0.6, replace(times, user_s=0.6), 0.02) == ""
+    printed_value = CommandWorkload(run="./bench", value="last-number", unit="s")
+    assert "printed with more digits" in coarse(printed_value, 5.2, replace(times, step=0.1), 0.02)
+    assert "in a run of 400 ms or more" in coarse_beforehand(user, 0.02) or tick_s() != 0.004
+    assert coarse_beforehand(CommandWorkload(run="./bench"), 0.02) == ""
 
 
 def test_what_perf_counted_is_read_and_what_it_did_not_is_the_labs(tmp_path):
@@ -228,3 +295,46 @@ def test_a_shell_takes_a_text_and_no_list():
     with pytest.raises(UsageError, match="not a list"):
         CommandWorkload(run=("a", "b"), shell=True, value="wall")
     assert CommandSettings(workloads={}).workloads == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("./bench 'a b' \"c|d\" --size=3", ("./bench", "a b", "c|d", "--size=3")),
+        ("sh bench.sh | tail -1", None),
+        ("./bench *.bin", None),
+        ("SIZE=3 ./bench", None),
+        ("exit 125", None),
+        ("./bench $HOME", None),
+    ],
+)
+def test_a_line_is_one_for_sh_and_a_plain_program_needs_none(line, words):
+    assert words_of(line, shell=False) == (words or ("/bin/sh", "-c", line))
+    assert words_of(tuple(line.split()), shell=False) == tuple(line.split())
+
+
+_LINES = st.lists(st.text("ab ='\"\\$`*?[~#|&;<>(){}!\t,%+@^é"), min_size=20, max_size=40)
+
+
+@given(_LINES)
+@settings(max_examples=25)
+def test_what_is_run_without_sh_has_the_words_that_sh_gives_it(lines):
+    plain = {}
+    for line in (f"show {line}" for line in lines):
+        with suppress(UsageError):
+            words = words_of(line, shell=False)
+            if words[0] == "show":
+                plain[line] = words[1:]
+    shows = "show() { for word; do printf '<%s>' \"$word\"; done; echo; }"
+    script = "\n".join([shows, *plain])
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:-1] == [
+        "".join(f"<{word}>" for word in words) for words in plain.values()
+    ]
+
+
+def test_a_tool_that_is_asked_wrongly_says_what_it_needs():
+    with pytest.raises(UntestableRevision, match="hyperfine prints it by --export-json"):
+        value_of("hyperfine", "Time (mean): 3 ms")
+    with pytest.raises(UsageError, match=r"did you mean 'hyperfine'.*last-number, wall.*wrk"):
+        CommandWorkload(run="x", value="hyprfine")

@@ -50,10 +50,16 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
     """The whole history as a search, by a build command and what else a test says."""
 
     def search(
-        build: str = "", *, skip: tuple[str, ...] = (), ahead: int = 0, fix: str | None = None
+        build: str = "",
+        *,
+        skip: tuple[str, ...] = (),
+        again: tuple[str, ...] = (),
+        ahead: int = 0,
+        upto: int = COMMITS,
+        fix: str | None = None,
     ) -> LocalSearch:
         revisions = Revisions(git=repository.git)
-        between = revisions.between("n1", "main")
+        between = revisions.between("n1", f"n{upto}")
         steps = (BuildStep(script=build),) if build else ()
         return LocalSearch(
             campaign=Campaign(
@@ -64,6 +70,7 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
             between=between,
             terms=SearchTerms(error=0.01, min_effect=0.02),
             skipped=revisions.named_in(between, skip),
+            again=revisions.named_in(between, again),
             ahead=ahead,
             commands=("bench-bisect --local n1 main",),
         )

@@ -14,7 +14,7 @@ from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.local.store import Store
+from buildbot_bench.local.store import NewRun, Store
 from buildbot_bench.local.trees import pack, unpack
 from tests.gitrepo import Commit, add_commits, git
 
@@ -57,7 +57,9 @@ def test_the_least_used_builds_go_when_there_are_too_many(repository, checkout):
         store.put_image(workshop.build(one, 0, beside=False), now=float(now))
         for now, one in enumerate(between.revisions)
     ]
-    store.use_image(images[0].id, now=9.0)
+    campaign = store.campaign("digest", {}, now=0.0)
+    run = NewRun(image_id=images[0].id, unit="s", value=1.0, at_s=9.0, duration_s=1.0)
+    store.put_iteration(campaign, run)
     workshop.trim({images[3].id})
     assert [workshop.has(image) for image in images] == [True, False, False, True]
     assert [image.is_kept for image in store.images(images[0].recipe)] == [1, 0, 0, 1]
@@ -75,6 +77,23 @@ def test_no_worktree_is_left(repository):
     assert made.reason == "the build ended with status 1\n(it printed nothing)"
     assert len(repository.git.text("worktree", "list").splitlines()) == 1
     assert not repository.room.trees.exists()
+
+
+def test_a_worktree_of_the_users_on_a_disk_that_is_away_stays(repository, tmp_path):
+    users, ours = tmp_path / "disk" / "tree", repository.room.trees / "killed"
+    for tree in (users, ours):
+        repository.git.bytes("worktree", "add", "--detach", str(tree), "main")
+    repository.git.bytes("worktree", "lock", str(ours))
+    git(users, "rm", "-q", "number")
+    (tmp_path / "disk").rename(tmp_path / "away")
+    workshop = Workshop(repository.git, repository.room, repository.store, BuildRecipe())
+    workshop.clear()
+    one = Revisions(git=repository.git).one("main")
+    for _ in range(2):
+        workshop.build(one, 0, beside=False)
+    (tmp_path / "away").rename(tmp_path / "disk")
+    assert git(users, "status", "--short") == "D  number"
+    assert str(ours) not in repository.git.text("worktree", "list")
 
 
 def test_a_packed_tree_comes_back_whole_and_its_digest_knows_no_times(tmp_path):
@@ -144,8 +163,9 @@ def test_a_shallow_clone_is_said_so(checkout, tmp_path):
         "origin",
         git(checkout, "rev-parse", "main~8"),
     )
-    with pytest.raises(UsageError, match="git fetch --unshallow"):
-        Revisions(git=Git.around(tmp_path / "shallow")).between("FETCH_HEAD", "HEAD")
+    for old in ("FETCH_HEAD", "main~9", "n99"):
+        with pytest.raises(UsageError, match="git fetch --unshallow"):
+            Revisions(git=Git.around(tmp_path / "shallow")).between(old, "HEAD")
 
 
 def test_no_repository_is_said_so(tmp_path):

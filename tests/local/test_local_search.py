@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import Outcome, ReportKind
+from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bisecting import Bisection
+from buildbot_bench.local.keeping import earlier_than, take_over
+from buildbot_bench.local.known import ASSUMED_BUILD_S
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.text import report_text
@@ -33,6 +38,8 @@ def test_the_culprit_is_found_and_proved(ask, bench_for):
     assert report.headline.effect == pytest.approx(-0.2, abs=0.01)
     assert watcher.courses[-1].forecast is not None
     text = report_text(report)
+    sha = report.headline.new.sha[:10]
+    assert text.startswith(f'{sha} "Change {SLOWER_FROM}" lowered the value of read on ')
     assert "by bench-bisect --local" in text
     assert "--mark" not in text
     assert "the farm" not in text.lower()
@@ -46,6 +53,31 @@ def test_the_same_question_is_answered_without_another_run(ask, bench_for):
     assert again.headline.new == first.headline.new
 
 
+def test_each_run_keeps_its_times_and_the_answer_says_which_clock_shows_the_change(ask, bench_for):
+    first = ReadMeasurer(waits=True)
+    report, _ = run(ask, bench_for, first)
+    assert report.clocks.startswith("Wall-clock time changes by +25 %")
+    assert " ".join(report_text(report).split()).count(report.clocks) == 1
+    told = to_json(report)
+    assert told["clocks"] == report.clocks
+    assert all(probe["times"]["executions"] == 7 for probe in told["probes"])
+    assert first.asked == [0, *[7] * (len(first.seen) - 1)]
+    search, measurer = ask(skip=("n3",)), ReadMeasurer(waits=True)
+    bench = bench_for(search, measurer)
+    bench.measure(bench.build(search.between.new, 0), print)
+    assert measurer.asked == [7]
+
+
+def test_a_value_that_is_too_coarse_is_told_before_the_first_build(ask, bench_for):
+    search = ask()
+    workload = CommandWorkload(run="read", value="user")
+    search = replace(search, campaign=replace(search.campaign, workload=workload))
+    watcher = SilentWatcher()
+    Bisection(search, bench_for(search, ReadMeasurer()), watcher).run()
+    assert watcher.notices[0].startswith("`user` has steps of")
+    assert "measure `cpu`" in watcher.notices[0]
+
+
 def test_another_build_is_another_campaign(ask, bench_for):
     run(ask, bench_for)
     measurer = ReadMeasurer()
@@ -54,14 +86,17 @@ def test_another_build_is_another_campaign(ask, bench_for):
 
 
 def test_a_revision_that_does_not_build_is_stepped_around(ask, bench_for):
-    build = f"test $(cat number) != {SLOWER_FROM - 1}"
+    lines = "echo warning; echo no such member; exit 1"
+    build = f"test $(cat number) != {SLOWER_FROM - 1} || {{ {lines}; }}"
     report, watcher = run(ask, bench_for, build=build)
     assert [one.subject for one in report.headline.suspects] == [
         f"Change {SLOWER_FROM - 1}",
         f"Change {SLOWER_FROM}",
     ]
-    assert any("the build ended with status 1" in one.reason for one in report.skipped)
-    assert any("status 1" in notice for notice in watcher.notices)
+    (skipped,) = report.skipped
+    assert skipped.reason == "the build ended with status 1 / warning / no such member"
+    (told,) = (one for one in watcher.notices if "status 1" in one)
+    assert told.endswith("\n  | warning\n  | no such member")
 
 
 def test_a_skipped_revision_is_not_run(ask, bench_for):
@@ -134,7 +169,7 @@ def test_a_build_that_heeds_no_image_is_told_so(ask, bench_for):
         "The link order was not varied (one: the build does not heed BENCH_IMAGE); "
         "randomised for each run: nothing."
     )
-    assert "images agree (not made)" in report.disclaimer
+    assert report.disclaimer == ""  # nobody could have made it
 
 
 def test_without_a_build_no_images_are_said_to_agree(ask, bench_for):
@@ -171,3 +206,48 @@ def test_a_fix_is_carried_to_revisions_that_lack_it(ask, bench_for, checkout, re
     assert report.headline.new.subject == f"Change {SLOWER_FROM}"
     assert report.setting.carried.applied >= 2
     assert report.setting.carried.left_out == ()
+
+
+def test_what_failed_is_tried_again_where_it_is_asked_for(ask, bench_for, tmp_path):
+    """It is one cause for which a verdict may be wrong: a header that the machine had not."""
+    build = f"test $(cat number) != {SLOWER_FROM} || test -e {tmp_path}/header"
+    first, _ = run(ask, bench_for, build=build)
+    (tmp_path / "header").touch()
+    same, _ = run(ask, bench_for, build=build)
+    assert len(first.headline.suspects) == len(same.headline.suspects) == 2
+    again, _ = run(ask, bench_for, build=build, again=(f"n{SLOWER_FROM}",))
+    assert [one.subject for one in again.headline.suspects] == [f"Change {SLOWER_FROM}"]
+
+
+def test_builds_that_did_not_fail_stay_valid_where_it_is_said(ask, bench_for, repository):
+    """A search by a command that fails at the culprit, and one by a command that does not."""
+    broken = f"test $(cat number) != {SLOWER_FROM}; "
+    first = ask(build=broken + "test $? = 0")
+    measurer = ReadMeasurer()
+    Bisection(first, bench_for(first, measurer), SilentWatcher()).run()
+    second = ask(build=broken + "true")
+    bench = bench_for(second, measurer)
+    assert not bench.images()
+    earlier = earlier_than(second.campaign, repository)
+    good = [row for row in repository.store.images(first.campaign.recipe.digest) if not row.reason]
+    assert list(earlier.builds) == good
+    assert earlier.runs == len(measurer.seen)
+    assert bench.known(second).costs.build_s < ASSUMED_BUILD_S
+    take_over(earlier, bench.id, second.campaign.recipe.digest, repository)
+    assert earlier_than(second.campaign, repository) is None
+    assert len(bench.images()) == len(good)
+    assert all(bench.has(row) for row in bench.images())
+    before = len(measurer.seen)
+    report = report_of(second, Bisection(second, bench, SilentWatcher()).run())
+    assert [one.subject for one in report.headline.suspects] == [f"Change {SLOWER_FROM}"]
+    assert SLOWER_FROM in measurer.seen[before:]
+    assert len(report.probes) == len(measurer.seen)
+
+
+def test_ends_that_do_not_differ_are_told_with_what_was_measured(ask, bench_for):
+    search = ask(upto=SLOWER_FROM - 1)
+    found = Bisection(search, bench_for(search, ReadMeasurer()), SilentWatcher()).run()
+    report = report_of(search, found)
+    assert report.kind is ReportKind.NOT_REPRODUCED
+    said = r"The measured difference is [+-]0\.\d\d %, with a 95 % interval of \S+ % to \S+ %\."
+    assert re.search(said, " ".join(report_text(report).split()))

@@ -53,9 +53,9 @@ def test_what_is_left_counts_down_also_of_a_search_that_goes_on(ask, bench_for):
     Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), view).run()
     assert f"{RUNS_BEFORE} runs are known already and not repeated" in display.notices
     told = [remaining_text(one) for one in display.searches if one.forecast is not None]
-    assert told[0].startswith(f"{RUNS_BEFORE} iterations and ")
-    (left,) = re.findall(r"about (\d+) iterations and \d+ \S+ to go", told[0])
+    assert told[0].startswith(f"{RUNS_BEFORE} runs and ")
+    (left,) = re.findall(r"about (\d+) runs and \d+ \S+ to go", told[0])
     table = next(notice for notice in display.notices if "forecast" in notice)
-    assert re.search(rf"^iterations +{left} ", table, re.MULTILINE)
+    assert re.search(rf"^runs +{left} ", table, re.MULTILINE)
     later = next(one for one in told if one.startswith(f"{RUNS_BEFORE + 1} "))
-    assert f"about {int(left) - 1} iterations" in later
+    assert f"about {int(left) - 1} runs" in later

@@ -15,9 +15,12 @@ from buildbot_bench.render.farm_mails import (
     broken_workload_html,
     broken_workload_mail_text,
     compose_broken_workload,
+    compose_hang,
     compose_quarantine,
     compose_silence,
     compose_week,
+    hang_html,
+    hang_text,
     quarantine_html,
     quarantine_text,
     silence_html,
@@ -98,6 +101,16 @@ def test_no_stranger_writes_html_into_a_mail_about_silence():
     report = labs.silence(farm=labs.HOSTILE, trouble=labs.HOSTILE, worker=labs.HOSTILE)
     assert "<script" not in silence_html(report)
     assert not any(character in silence_text(report) for character in "\x1b\x07\u202e")
+
+
+def test_a_master_that_hung_reads_as_agreed(golden):
+    golden("mail/hang.txt", hang_text(labs.hang()))
+    golden("mail/hang.html", hang_html(labs.hang()))
+    subject = "[bench] netlab: the master did not answer for 60 s, and was started again"
+    assert compose_hang(labs.hang(), ENVELOPE)["Subject"] == subject
+    hostile = labs.hang(farm=labs.HOSTILE, what=labs.HOSTILE)
+    assert "<script" not in hang_html(hostile)
+    assert not any(character in hang_text(hostile) for character in "\x1b\x07\u202e")
 
 
 def test_a_broken_workload_reads_as_agreed(golden):

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import AddedSection, AppliedFix, Opinion, OpinionKind, Report
+from buildbot_bench.core.run_times import RunTimes
 from tests.fakes import counted_report, reports
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,9 @@ def with_applied_fix() -> Report:
     setting = replace(report.setting, carried=AppliedFix(fix="r311850", applied=3))
     opinion = Opinion(kind=OpinionKind.NOISE, author="ann", at_s=1.0)
     added = (AddedSection(title="Weather", lines=("rain",)),)
-    return replace(report, setting=setting, opinion=opinion, added=added)
+    times = RunTimes(wall_s=0.07, user_s=0.05, system_s=0.01)
+    probes = tuple(replace(probe, times=times) for probe in report.probes)
+    return replace(report, setting=setting, opinion=opinion, added=added, probes=probes)
 
 
 def validate(written: str) -> None:

@@ -13,6 +13,7 @@ from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.report import Side
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
 
 
@@ -75,7 +76,7 @@ class SeriesValues:
 
     `recorded` says of each variant how its boots were dealt from a recording: further ones cannot
     be made, and the history of what was recorded, here and there, tells nothing. Empty: they were
-    booted. `item` is what is measured.
+    booted. `item` is what is measured. `times` are what the clocks say of each variant's runs.
     """
 
     testbed: str
@@ -93,6 +94,7 @@ class SeriesValues:
     note: str = ""
     recorded: tuple[str, ...] = ()
     item: ItemUnderTest = ItemUnderTest.KERNEL
+    times: tuple[tuple[RunTimes, ...], ...] = ()
 
     def by_image(self, variant: int) -> dict[int, list[float]]:
         """The values of one variant by the image that gave them, in the order measured."""

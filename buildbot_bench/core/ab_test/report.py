@@ -37,6 +37,7 @@ from buildbot_bench.core.multiple import holm
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
+from buildbot_bench.core.two_clocks import disagreement
 
 _KINDS: dict[type[SidesVerdict], Verdict] = {
     Better: Verdict.BETTER,
@@ -140,7 +141,7 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
             )
         ),
         ministat=tuple(_blocks(samples, confidence)),
-        notes=tuple(_notes(values, labels, found)),
+        notes=(*_notes(values, labels, found), *_clocks(values, labels, wanted.min_effect)),
         facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
     )
 
@@ -203,6 +204,13 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
                 f"on average, {label} was {values.item.iterated} {boots} {when} than {labels[0]}: "
                 f"a drift of the {values.item.place} may remain in the difference"
             )
+
+
+def _clocks(values: SeriesValues, labels: Sequence[str], min_effect: float) -> Iterator[str]:
+    """Where one of wall and processor time shows a change of a variant and the other does not."""
+    for label, own in zip(labels[1:], values.times[1:], strict=bool(values.times)):
+        if said := disagreement(values.times[0], own, min_effect):
+            yield f"{label}: {said}"
 
 
 def _single(values: SeriesValues, labels: Sequence[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ CLOCK_WARNING_S, CLOCK_ERROR_S = 5.0, 60.0
 MAIL_WARNING_S, MAIL_ERROR_S = 3600.0, 24 * 3600.0
 # A farm measures its control images every day; one that waits for commits may be silent for a week.
 SILENCE_S, QUIET_S = 24 * 3600.0, 7 * 24 * 3600.0
+HANG_NEWS_S = 7 * 24 * 3600.0
 _HOUR_S, _DAY_S, _GIB = 3600.0, 24 * 3600.0, 1024**3
 
 
@@ -84,6 +85,14 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StandingStill:
+    """Work that was begun, has not ended, and has not gone on since a time."""
+
+    what: str
+    since_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPort:
     """A port of the master, of its `workers` or `pages`, who reaches it, and whether by TLS."""
 
@@ -103,13 +112,23 @@ class MasterCondition:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Hang:
+    """A master that did not answer or crashed: when, what it did, and the file of its stacks."""
+
+    at_s: float
+    what: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
     """What was read of a farm; times in seconds since the epoch.
 
     `database_problem` says why the tables could not be read: then nothing of them is known.
     `buildbot` is the version of the master's; `waiting` counts the probes that are asked for.
     `masters` are several, or none; `broker` says whether one of them runs the broker.
-    `doubled_numbers` are lines about r-numbers that several commits claim.
+    `doubled_numbers` are lines about r-numbers that several commits claim. `hangs` are those of
+    this master, the oldest first.
     """
 
     now_s: float
@@ -124,10 +143,12 @@ class Condition:
     waiting: int = 0
     messages: tuple[StuckMessage, ...] = ()
     held: tuple[Held, ...] = ()
+    standing: tuple[StandingStill, ...] = ()
     ports: tuple[OpenPort, ...] = ()
     masters: tuple[MasterCondition, ...] = ()
     broker: bool = True
     doubled_numbers: tuple[str, ...] = ()
+    hangs: tuple[Hang, ...] = ()
 
 
 def findings(condition: Condition) -> tuple[HealthFinding, ...]:
@@ -135,11 +156,13 @@ def findings(condition: Condition) -> tuple[HealthFinding, ...]:
     found = [
         *_database(condition),
         *_master(condition),
+        *_hangs(condition),
         *_masters(condition),
         *_disks(condition),
         *_clocks(condition),
         *_workers(condition),
         *_boots(condition),
+        *_standing(condition),
         *_messages(condition),
         *_quarantines(condition),
         *_ports(condition),
@@ -156,6 +179,18 @@ def _database(condition: Condition) -> Iterator[HealthFinding]:
 def _master(condition: Condition) -> Iterator[HealthFinding]:
     if not condition.master_runs:
         yield _error("master", "no master runs", "start it, and read its log if it ends again")
+
+
+def _hangs(condition: Condition) -> Iterator[HealthFinding]:
+    recent = [one for one in condition.hangs if condition.now_s - one.at_s < HANG_NEWS_S]
+    if recent:
+        last = recent[-1]
+        times = f"; so it was {len(recent)} times this week" if len(recent) > 1 else ""
+        yield _warning(
+            "master",
+            f"{_ago(condition.now_s - last.at_s)} ago it {last.what}{times}",
+            f"read what its threads did, in {last.path}, and report it",
+        )
 
 
 def _masters(condition: Condition) -> Iterator[HealthFinding]:
@@ -241,6 +276,17 @@ def _boots(condition: Condition) -> Iterator[HealthFinding]:
         )
     elif silent_s > QUIET_S:
         yield _warning("boots", last, "see whether commits still arrive, and the control images")
+
+
+def _standing(condition: Condition) -> Iterator[HealthFinding]:
+    """Without a master all of it stands, and the next one gives it back when it starts."""
+    for one in condition.standing if condition.master_runs else ():
+        yield _error(
+            "work",
+            f"{one.what} stands still for {_ago(condition.now_s - one.since_s)}",
+            "its master gives it back within two minutes after disk and database work again;"
+            " if it does not, read its log for 'stood still' and restart it",
+        )
 
 
 def _messages(condition: Condition) -> Iterator[HealthFinding]:

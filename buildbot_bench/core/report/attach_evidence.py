@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
-from buildbot_bench.core.report.checks import StepContext, make_checks
+from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
 from buildbot_bench.core.report.context import Context, SearchStage
 from buildbot_bench.core.report.evidence_model import (
     Candidate,
@@ -24,6 +24,7 @@ from buildbot_bench.core.report.why import Why, explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.two_clocks import disagreement
 
 # A commit less likely than this is not worth a reader's time, so a long stretch hardly ever is.
 _WORTH_NAMING = 0.0005
@@ -48,7 +49,8 @@ def attach_evidence(
     step = report.headline
     samples = _of_metric(report, samples)
     if step is None:
-        return replace(narrowed, measured=_measured(samples, (), ()))
+        clocks = _clocks(report, between, (0,), (between.n,))
+        return replace(narrowed, measured=_measured(samples, (), ()), clocks=clocks)
     old, new = between.revisions.index(step.old), between.revisions.index(step.new)
     before, after = levels(answer, old, new, between.n)
     here = StepContext(
@@ -67,7 +69,7 @@ def attach_evidence(
     return replace(
         narrowed,
         candidates=_candidates(step, between, known),
-        disclaimer=words.disclaimer(checks),
+        disclaimer=words.disclaimer(checks, _impossible(here, report.setting)),
         checks=checks,
         scope=scope(step, old, new, known.series, report.setting),
         setup=_setup(known, before, after)
@@ -76,7 +78,33 @@ def attach_evidence(
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
+        clocks=_clocks(report, between, before, after),
     )
+
+
+def _impossible(here: StepContext, setting: Setting) -> frozenset[str]:
+    """The checks that nobody can have made of a search without a farm.
+
+    It ends with its answer: no run of a later revision comes after that.
+    """
+    if setting.farm:
+        return frozenset()
+    return frozenset({STILL_PRESENT, *((IMAGES_AGREE,) if here.known.one_layout else ())})
+
+
+def _clocks(
+    report: Report, between: RevisionRange, before: Iterable[int], after: Iterable[int]
+) -> str:
+    """Where one of wall and processor time shows a change and the other does not, in a sentence."""
+    old, new = (
+        [
+            probe.times
+            for probe in report.probes
+            if probe.times is not None and not probe.note and probe.label in labels
+        ]
+        for labels in ({between.revisions[place].label for place in one} for one in (before, after))
+    )
+    return disagreement(old, new, report.setting.min_effect)
 
 
 def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:

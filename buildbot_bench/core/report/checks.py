@@ -17,6 +17,8 @@ from buildbot_bench.core.report.words import count, duration, few, percent, sent
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 
+IMAGES_AGREE, STILL_PRESENT = "images agree", "still present"
+"""Names of checks."""
 # What still shows half of the step is nearer to the new level than to the old one.
 _PRESENT_SHARE = 0.5
 # A single round of the control image has nothing to be compared with.
@@ -97,7 +99,7 @@ def ends_proved(here: StepContext) -> Check:
 
 def images_agree(here: StepContext) -> Check:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
-    name = "images agree"
+    name = IMAGES_AGREE
     if here.known.one_layout:
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=sentence(here.known.one_layout))
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
@@ -136,7 +138,7 @@ def setup_alike(here: StepContext) -> Check:
 
 def still_present(here: StepContext) -> Check:
     """Whether the newest revision that was measured still shows the step."""
-    name = "still present"
+    name = STILL_PRESENT
     newest = _newest(here)
     old = here.step.contrast.old.values
     if not newest or not old or not fmean(old):

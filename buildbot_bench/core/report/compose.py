@@ -12,6 +12,7 @@ from buildbot_bench.core.report import words
 from buildbot_bench.core.report.attach_evidence import attach_evidence
 from buildbot_bench.core.report.context import NO_CONTEXT, Context
 from buildbot_bench.core.report.model import (
+    Contrast,
     ProbeRecord,
     Report,
     ReportKind,
@@ -106,19 +107,21 @@ def _finding(
     reason = harmless_reason(answer.reason)
     better = setting.metric.higher_is_better
     slopes = tuple(describe_slopes(between, answer, higher_is_better=better))
+    ends = contrast_ends(between, values, setting)
     if headline is not None:
-        summary = words.what_changed(headline, setting), words.how_sure(headline, between)
+        summary = words.what_changed(headline, setting), words.how_sure(headline, between, setting)
         if headline.expected_by:
             what, sure = summary
             summary = what, f"{sure} {words.expected(headline)}"
     else:
-        summary = _without_culprit(kind, slopes, between, setting), words.sentence(reason)
+        what = _without_culprit(kind, slopes, ends, between, setting)
+        summary = what, words.sentence(reason)
     return Report(
         kind=kind,
         subject=words.subject_line(kind, headline, slopes, between, setting),
         summary=_with_fix(summary, setting),
         headline=headline,
-        ends=None if headline else contrast_ends(between, values, setting),
+        ends=None if headline else ends,
         steps=steps,
         unresolved=tuple(_unresolved(between, old, new) for old, new in answer.unresolved),
         skipped=(),
@@ -136,14 +139,18 @@ def _finding(
 
 
 def _without_culprit(
-    kind: ReportKind, slopes: Sequence[SlopeReport], between: RevisionRange, setting: Setting
+    kind: ReportKind,
+    slopes: Sequence[SlopeReport],
+    ends: Contrast,
+    between: RevisionRange,
+    setting: Setting,
 ) -> str:
     """The first sentence of a report without a culprit."""
     match kind:
         case ReportKind.SLOPE:
             return words.what_sloped(slopes[0], setting)
         case ReportKind.NOT_REPRODUCED:
-            return words.nothing_found(between, setting)
+            return words.nothing_found(between, setting, ends)
         case _:
             return words.no_answer(between, setting)
 

@@ -26,6 +26,7 @@ from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackReco
 from buildbot_bench.core.report.slopes import OddImageReport, SlopeReport
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
 
 
@@ -95,7 +96,7 @@ class ProbeRecord:
     `value` is in `unit`, or None with the reason in `failure`. `at_s` is when it ended, in
     seconds since the epoch; `duration_s` is what it took. `made` is False for one that was asked
     for and never began. `left` is how many commits were still suspected after it, None where
-    nobody asked.
+    nobody asked. `times` are what the clocks say of the run of a command.
     """
 
     serial: int
@@ -109,6 +110,7 @@ class ProbeRecord:
     note: str = ""
     left: Count | None = None
     made: bool = True
+    times: RunTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,6 +221,7 @@ class Report:
     `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
     `marked` is what people said of changes of this series, and what follows from it. `reviews`
     are those that the culprit's message names, as `setting.links` takes them.
+    `clocks` is a sentence where one of wall and processor time shows a change and the other none.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -257,6 +260,7 @@ class Report:
     odd_images: tuple[OddImageReport, ...] = ()
     marked: tuple[str, ...] = ()
     reviews: tuple[str, ...] = ()
+    clocks: str = ""
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import isfinite
+from statistics import fmean
 
 from buildbot_bench.core.figures import (
     count,
     duration,
     few,
+    fine_percent,
     percent,
     quantity,
     size,
@@ -17,9 +20,11 @@ from buildbot_bench.core.figures import (
 )
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
 from buildbot_bench.core.report.model import (
     AppliedFix,
+    Contrast,
     Levels,
     Report,
     ReportKind,
@@ -33,6 +38,7 @@ from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 __all__ = ["count", "duration", "few", "percent", "quantity", "size", "sureness", "threshold"]
 
 SUBJECT_SHA_LENGTH = 10
+_SUBJECT_COLUMNS = 72  # of a commit's subject in a sentence
 
 _STANDINGS = {
     Standing.WAITING: "being confirmed",
@@ -76,6 +82,27 @@ def applied_fix(fix: AppliedFix) -> str:
 def named(revision: Revision) -> str:
     """A revision in running text: `r311849 (a1b2c3d4e5)`."""
     return f"{revision.label} ({revision.sha[:SUBJECT_SHA_LENGTH]})"
+
+
+def spoken_of(revision: Revision, setting: Setting) -> str:
+    """A revision in the first sentences: its label; without a farm what git knows it by."""
+    return revision.label if setting.farm else revision.sha[:SUBJECT_SHA_LENGTH]
+
+
+def _introduced(revision: Revision, setting: Setting) -> str:
+    """The culprit in the first sentence; without a farm its hash and its subject."""
+    told = spoken_of(revision, setting)
+    subject = "" if setting.farm else shorten(revision.subject, _SUBJECT_COLUMNS)
+    return f'{told} "{subject}"' if subject else told
+
+
+def _end(revision: Revision, setting: Setting) -> str:
+    return named(revision) if setting.farm else _introduced(revision, setting)
+
+
+def _spoken_span(revisions: Sequence[Revision], setting: Setting) -> str:
+    first, last = (spoken_of(one, setting) for one in (revisions[0], revisions[-1]))
+    return first if first == last else f"{first} to {last}"
 
 
 def span(revisions: Sequence[Revision]) -> str:
@@ -147,10 +174,10 @@ def what_changed(step: StepReport, setting: Setting) -> str:
     """The first sentences of a culprit: who changed what, where, by how much, from what to what."""
     suspects = step.suspects
     if len(suspects) == 1:
-        who, apart = suspects[0].label, ""
+        who, apart = _introduced(suspects[0], setting), ""
     else:
         one = "one" if setting.branch else "One"
-        who = f"{one} of {len(suspects)} commits, {span(suspects)},"
+        who = f"{one} of {len(suspects)} commits, {_spoken_span(suspects, setting)},"
         apart = " The revisions between them cannot be tested."
     text = f"{_on_branch(setting)}{who} {_changed(step.effect, step.levels, setting)}"
     return (
@@ -163,8 +190,8 @@ def what_sloped(slope: SlopeReport, setting: Setting) -> str:
     """The first sentences of a slope: what, by how much, where, over how many commits."""
     whole = slope.whole
     text = (
-        f"{_on_branch(setting)}{count(whole.commits, 'commit')} together, {whole.old.label} to "
-        f"{whole.new.label}, {_changed(whole.effect, None, setting)}"
+        f"{_on_branch(setting)}{count(whole.commits, 'commit')} together, "
+        f"{_spoken_span((whole.old, whole.new), setting)}, {_changed(whole.effect, None, setting)}"
     )
     return (
         f"{text}. The 95 % interval is {percent(whole.low)} to {percent(whole.high)}."
@@ -173,11 +200,11 @@ def what_sloped(slope: SlopeReport, setting: Setting) -> str:
     )
 
 
-def how_sure(step: StepReport, between: RevisionRange) -> str:
+def how_sure(step: StepReport, between: RevisionRange, setting: Setting) -> str:
     """How sure the search is of a culprit, and out of which range."""
     whom = "this commit" if len(step.suspects) == 1 else f"one of these {len(step.suspects)}"
     return (
-        f"The search of {between.old.label} to {between.new.label} "
+        f"The search of {_spoken_span((between.old, between.new), setting)} "
         f"({count(between.n, 'commit')}) is {sureness(step.probability)} sure "
         f"that {whom} made the change."
     )
@@ -193,12 +220,16 @@ def next_candidate(candidate: Candidate) -> str:
     return f"The next candidate is {where}, with {sureness(candidate.probability)}."
 
 
-def disclaimer(checks: Sequence[Check]) -> str:
-    """What a reader should doubt; empty when every check was made and passed."""
+def disclaimer(checks: Sequence[Check], impossible: Collection[str] = ()) -> str:
+    """What a reader should doubt; empty when every check was made and passed.
+
+    The checks named `impossible` are not missed where nobody could make them.
+    """
     doubts = [
         f"{check.name} ({check.outcome.value})"
         for check in checks
-        if check.outcome is not Outcome.PASSED
+        if check.outcome is Outcome.FAILED
+        or (check.outcome is Outcome.NOT_MADE and check.name not in impossible)
     ]
     if not doubts:
         return ""
@@ -206,8 +237,9 @@ def disclaimer(checks: Sequence[Check]) -> str:
 
 
 def opening(report: Report) -> str:
-    """The summary, and the next candidates if there are any."""
-    return " ".join([*report.summary, *map(next_candidate, report.candidates)])
+    """The summary, the next candidates if there are any, and what the other clock shows."""
+    clocks = [report.clocks] if report.clocks else []
+    return " ".join([*report.summary, *map(next_candidate, report.candidates), *clocks])
 
 
 def extent(row: ScopeRow) -> str:
@@ -242,20 +274,34 @@ def cost(spent: Cost, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     return f"{lab} {count(spent.images, 'build')} took {duration(spent.build_s)}."
 
 
-def nothing_found(between: RevisionRange, setting: Setting) -> str:
-    """The first sentence when the ends do not differ."""
+def nothing_found(between: RevisionRange, setting: Setting, ends: Contrast) -> str:
+    """The first sentences when the ends do not differ: by how much not, and what was measured."""
     return (
-        f"{named(between.old)} and {named(between.new)} do not differ by "
+        f"{_end(between.old, setting)} and {_end(between.new, setting)} do not differ by "
         f"{threshold(setting.min_effect)} or more in the {_subject_matter(setting)}."
+        f"{_measured_difference(ends)}"
     )
+
+
+def _measured_difference(ends: Contrast) -> str:
+    """The difference of two sides and its interval; empty where a side has no value."""
+    old, new, found = ends.old.values, ends.new.values, ends.comparison
+    if found is not None and isfinite(found.difference_percent):
+        shift, error = found.difference_percent / 100, abs(found.error_percent) / 100
+        low, high = fine_percent(shift - error), fine_percent(shift + error)
+        interval = f", with a {found.confidence:g} % interval of {low} to {high}"
+        return f" The measured difference is {fine_percent(shift)}{interval}."
+    if not old or not new or not fmean(old):
+        return ""
+    return f" The measured difference is {fine_percent(fmean(new) / fmean(old) - 1)}."
 
 
 def no_answer(between: RevisionRange, setting: Setting) -> str:
     """The first sentences when no step is sure enough."""
     return (
-        f"The {_subject_matter(setting)} may have changed between {named(between.old)} and "
-        f"{named(between.new)}. No commit is the culprit with {sureness(1 - setting.error)} "
-        f"certainty."
+        f"The {_subject_matter(setting)} may have changed between {_end(between.old, setting)} "
+        f"and {_end(between.new, setting)}. No commit is the culprit with "
+        f"{sureness(1 - setting.error)} certainty."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from buildbot_bench.core.search.ahead import build_ahead, commit_cdf
@@ -43,21 +45,10 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     A measured image is taken to be still there, so that booting it again costs no build.
     Raises UsageError for evidence that contradicts n.
     """
-    search_range = build_range(n, evidence, policy)
-    ends = search_range.ends()
-    if ends is None:
-        return _nothing_to_compare(search_range)
-    missing = [
-        end
-        for end, is_there in zip(ends, _ends_measured(search_range, evidence, ends), strict=True)
-        if not is_there
-    ]
-    if missing:
-        # One that stands in for an end that failed comes last: if the other end fails, too, it is
-        # not the revisions.
-        first = min(missing, key=lambda end: end not in (0, int(search_range.kernel[n])))
-        return _measure_end(search_range, first, costs, set(ends))
-    posterior = infer(search_range, read(search_range, evidence.measurements), policy)
+    known = _known(n, evidence, policy)
+    if known is None:
+        return _without_ends(build_range(n, evidence, policy), evidence, costs)
+    search_range, posterior = known
     if ends_are_equal(posterior, policy):
         return not_reproduced(search_range, posterior)
     state = classify_gaps(search_range, posterior, policy)
@@ -122,10 +113,14 @@ def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> 
     return suspected(search_range, posterior, classify_gaps(search_range, posterior, policy))
 
 
+@lru_cache(maxsize=1)
 def _known(
     n: int, evidence: Evidence, policy: SearchPolicy
 ) -> tuple[SearchRange, AveragedPosterior] | None:
-    """What is known of the range; None before both ends are measured."""
+    """What is known of the range; None before both ends are measured.
+
+    It is kept for the next question of the same evidence: what is suspected, and what is next.
+    """
     search_range = build_range(n, evidence, policy)
     ends = search_range.ends()
     if ends is None or not all(_ends_measured(search_range, evidence, ends)):
@@ -139,6 +134,23 @@ def _ends_measured(
     measured = {int(search_range.kernel[m.position]) for m in evidence.measurements}
     old, new = ends
     return min(measured, default=new) <= old, max(measured, default=old) >= new
+
+
+def _without_ends(search_range: SearchRange, evidence: Evidence, costs: Costs) -> Measure | Answer:
+    """What is next where an end is not measured yet, or there are none."""
+    ends = search_range.ends()
+    if ends is None:
+        return _nothing_to_compare(search_range)
+    missing = [
+        end
+        for end, is_there in zip(ends, _ends_measured(search_range, evidence, ends), strict=True)
+        if not is_there
+    ]
+    # One that stands in for an end that failed comes last: if the other end fails, too, it is
+    # not the revisions.
+    own = (0, int(search_range.kernel[search_range.n]))
+    first = min(missing, key=lambda end: end not in own)
+    return _measure_end(search_range, first, costs, set(ends))
 
 
 def _nothing_to_compare(search_range: SearchRange) -> Answer:

@@ -23,7 +23,16 @@ _TEMPLATES = Path(__file__).with_name("templates")
 _LAB_ALONE = (
     "# A lab job outlives its worker on purpose: the next one attaches to it.\nKillMode=process\n"
 )
-_READS_ANEW = "ExecReload=/bin/kill -HUP $MAINPID\n"
+_OF_MASTER = """\
+ExecReload=/bin/kill -HUP $MAINPID
+# A master that does not answer for a minute is started again; a start may take longer.
+Type=notify
+WatchdogSec=60
+TimeoutStartSec=120
+TimeoutAbortSec=10
+# An image of its memory would hold passwords.
+LimitCORE=0
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,7 +166,7 @@ def _unit(answers: FarmAnswers, part: str) -> PlannedFile:
     if answers.units == "rc.d":
         return PlannedFile(path=f"units/{name}", content=_filled("rc.d", **words), mode=PROGRAM)
     masters = {master.name for master in answers.masters}
-    more = _READS_ANEW if part in masters else _LAB_ALONE if part == "lab" else ""
+    more = _OF_MASTER if part in masters else _LAB_ALONE if part == "lab" else ""
     text = _filled("systemd.service", **words, more=more)
     return PlannedFile(path=f"units/{name}.service", content=text)
 

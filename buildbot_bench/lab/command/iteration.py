@@ -11,26 +11,32 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
-from buildbot_bench.core.item import RANDOMISED_FACT
+from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT
 from buildbot_bench.core.limits import MIB
+from buildbot_bench.core.metric import NoiseClass
+from buildbot_bench.core.run_times import MOST_EXECUTIONS, RunTimes, executions_needed
 from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
+from buildbot_bench.lab.command.clocks import step_s
 from buildbot_bench.lab.command.counting import counted, counting, find_counter
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
 from buildbot_bench.lab.command.randomised import Randomised, draw
 from buildbot_bench.lab.command.settings import (
     INSTRUCTIONS,
+    TIMES,
+    WALL,
     CommandWords,
     CommandWorkload,
     ValueTable,
     words_of,
 )
-from buildbot_bench.lab.command.value import checked, read_value
+from buildbot_bench.lab.command.value import checked, printed_step, read_value, time_of
 from buildbot_bench.lab.driver import Blast, unheard
 
 _POLL_S = 0.05  # between two tries of `ready`
@@ -38,7 +44,10 @@ _LOG_CHARACTERS = 64 * 1024  # of what a run printed
 
 
 def run_surely(
-    workload: CommandWorkload, directory: Path, tell: Callable[[str], None] = unheard
+    workload: CommandWorkload,
+    directory: Path,
+    tell: Callable[[str], None] = unheard,
+    executions: int = 0,
 ) -> Blast:
     """One iteration; what fails as the revision's does once is run once more.
 
@@ -48,21 +57,26 @@ def run_surely(
         SkippedRevision: The command says itself that the revision cannot be tested.
     """
     try:
-        return run_iteration(workload, directory, tell)
+        return run_iteration(workload, directory, tell, executions)
     except SkippedRevision:
         raise
     except UntestableRevision as error:
         tell(f"{error.message.splitlines()[0]}; once more")
-    return run_iteration(workload, directory, tell)
+    return run_iteration(workload, directory, tell, executions)
 
 
 def run_iteration(
-    workload: CommandWorkload, directory: Path, tell: Callable[[str], None] = unheard
+    workload: CommandWorkload,
+    directory: Path,
+    tell: Callable[[str], None] = unheard,
+    executions: int = 0,
 ) -> Blast:
     """Run a workload once in a directory where its artefact lies unpacked.
 
     The value is in the unit of the workload's metric; the log is what the run printed; the facts
-    say what was randomised and how it was counted. Nothing that was started is left.
+    say what was randomised and how it was counted. Nothing that was started is left. A time is the
+    mean of as many `executions` of the command as are asked for, or, of the first run of a series,
+    as its clock needs; which these were says `times`.
 
     UntestableRevision is raised when the revision fails, hangs or gives no value, SkippedRevision
     when it says itself that it cannot be tested, and InfraError when a program is missing, or the
@@ -70,7 +84,7 @@ def run_iteration(
     """
     drawn = draw(random.SystemRandom(), wanted=workload.randomise and _repeats_not(workload))
     with _scratch() as scratch:
-        iteration = _Iteration(workload, directory, scratch, drawn, tell)
+        iteration = _Iteration(workload, directory, scratch, drawn, tell, executions)
         try:
             return iteration.run()
         finally:
@@ -91,15 +105,29 @@ def _scratch() -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
+def _times(runs: Sequence[Ran], step: float) -> RunTimes:
+    return RunTimes(
+        wall_s=fmean(ran.wall_s for ran in runs),
+        user_s=fmean(ran.user_s for ran in runs),
+        system_s=fmean(ran.system_s for ran in runs),
+        executions=len(runs),
+        step=step,
+    )
+
+
 @dataclass(frozen=True)
 class _Iteration:
-    """The commands of one iteration; `scratch` is their TMPDIR and holds what is counted."""
+    """The commands of one iteration; `scratch` is their TMPDIR and holds what is counted.
+
+    `executions` of a run whose time is measured make one value; 0: as many as its clock needs.
+    """
 
     workload: CommandWorkload
     directory: Path
     scratch: Path
     drawn: Randomised
     tell: Callable[[str], None]
+    executions: int
 
     def run(self) -> Blast:
         workload = self.workload
@@ -137,26 +165,40 @@ class _Iteration:
             with suppress(OSError):  # what an earlier run wrote is not read
                 (self.directory / workload.value.file).unlink()
         facts = {RANDOMISED_FACT: self.drawn.said}
-        if workload.value == INSTRUCTIONS:
-            counter = find_counter(workload.counter)
-            ran = self._go(workload.run, "run", counter)
-            facts["counter"] = counter
-        else:
-            ran = self._go(workload.run, "run")
+        times: RunTimes | None = None
+        counter = find_counter(workload.counter) if workload.value == INSTRUCTIONS else ""
+        ran = self._go(workload.run, "run", counter)
         try:
-            value = (
-                checked(counted(facts["counter"], self.scratch))
-                if "counter" in facts
-                else read_value(workload.value, ran, self.directory)
-            )
+            if counter:
+                facts["counter"] = counter
+                value = checked(counted(counter, self.scratch))
+            elif isinstance(workload.value, str) and workload.value in TIMES:
+                times = self._timed(workload.value, ran)
+                value = time_of(workload.value, times)
+            else:
+                value = read_value(workload.value, ran, self.directory)
+                is_exact = workload.metric.noise is NoiseClass.EXACT
+                times = _times([ran], 0.0 if is_exact else printed_step(workload.value, ran))
         except UntestableRevision as error:
             raise UntestableRevision(blamed(error.message, ran, hint=error.hint)) from error
+        if times is not None and times.executions > 1:
+            facts[EXECUTIONS_FACT] = str(times.executions)
         if ran.left:
             some = "a process" if ran.left == 1 else f"{ran.left} processes"
             facts["left behind"] = some
             self.tell(f"{ran.program} left {some} behind, ended now")
         log = f"{ran.stdout.text()}{ran.stderr.text()}"[-_LOG_CHARACTERS:]
-        return Blast(values={workload.metric.unit: value}, log=log, facts=facts)
+        return Blast(values={workload.metric.unit: value}, log=log, facts=facts, times=times)
+
+    def _timed(self, value: str, first: Ran) -> RunTimes:
+        """What the clocks say of so many executions as make a measurement; fails as `_go` does."""
+        cpu_s = first.user_s + first.system_s
+        step = step_s(value, cpu_s)
+        length_s = first.wall_s if value == WALL else cpu_s
+        most = int(min(MOST_EXECUTIONS, self.workload.timeout / first.wall_s))
+        wanted = self.executions or executions_needed(length_s, step, most=most)
+        others = [self._go(self.workload.run, "run") for _ in range(wanted - 1)]
+        return _times([first, *others], step / wanted)
 
     def _go(self, command: CommandWords, name: str, counter: str = "") -> Ran:
         """Run a command of the revision's to an end that is well; fails as `refuse` does.

@@ -12,9 +12,10 @@ from pathlib import Path
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.limits import spoken
+from buildbot_bench.lab.command.clocks import tick_s
 from buildbot_bench.lab.command.counting import find_counter
 from buildbot_bench.lab.command.process import RESERVE_BYTES
-from buildbot_bench.lab.command.settings import INSTRUCTIONS, CommandWorkload, words_of
+from buildbot_bench.lab.command.settings import INSTRUCTIONS, USER, CommandWorkload, words_of
 from buildbot_bench.lab.driver import CheckFinding
 
 _CPUS = Path("/sys/devices/system/cpu")
@@ -89,6 +90,10 @@ def look_at_workload(name: str, workload: CommandWorkload) -> Iterator[CheckFind
         )
     if workload.cpus:
         yield _processors(name, workload)
+    if workload.value == USER:
+        detail = f"has steps of {1000 * tick_s():.3g} ms"
+        remedy = 'write value = "cpu", which is exact'
+        yield CheckFinding(subject=f"{name}: user", detail=detail, remedy=remedy)
     if workload.value == INSTRUCTIONS:
         try:
             counter = find_counter(workload.counter)

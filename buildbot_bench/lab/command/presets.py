@@ -14,11 +14,13 @@ class Preset:
     """One tool: `json` is a dotted path into what it prints, or `regex` a pattern with a group.
 
     `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
+    `needs` are the options by which the tool prints it on stdout.
     """
 
     name: str
     unit: str
     higher_is_better: bool
+    needs: str = ""
     json: str = ""
     regex: str = ""
     scale_at: str = ""
@@ -26,41 +28,57 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    # hyperfine --export-json
-    "hyperfine": Preset(name="time", unit="s", higher_is_better=False, json="results[0].mean"),
-    # --benchmark_format=json, or --benchmark_out
+    "hyperfine": Preset(
+        name="time",
+        unit="s",
+        higher_is_better=False,
+        needs="--export-json /dev/stdout --style none",
+        json="results[0].mean",
+    ),
+    # Or --benchmark_out
     "google-benchmark": Preset(
         name="time",
         unit="ns",
         higher_is_better=False,
+        needs="--benchmark_format=json",
         json="benchmarks[0].real_time",
         scale_at="benchmarks[0].time_unit",
         scales={"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9},
     ),
-    # pytest --benchmark-json
     "pytest-benchmark": Preset(
-        name="time", unit="s", higher_is_better=False, json="benchmarks[0].stats.median"
+        name="time",
+        unit="s",
+        higher_is_better=False,
+        needs="--benchmark-json=/dev/stdout",
+        json="benchmarks[0].stats.median",
     ),
-    # go test -bench '^BenchmarkName$' -run '^$'
     "go-bench": Preset(
         name="time",
         unit="ns/op",
         higher_is_better=False,
+        needs="-bench '^BenchmarkName$' -run '^$'",
         regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op",
     ),
-    # iperf3 -J
     "iperf3": Preset(
         name="throughput",
         unit="bits/s",
         higher_is_better=True,
+        needs="-J",
         json="end.sum_received.bits_per_second",
     ),
-    # --output-format=json; what it reads, or writes
     "fio": Preset(
-        name="rate of reading", unit="IOPS", higher_is_better=True, json="jobs[0].read.iops"
+        name="rate of reading",
+        unit="IOPS",
+        higher_is_better=True,
+        needs="--output-format=json",
+        json="jobs[0].read.iops",
     ),
     "fio-write": Preset(
-        name="rate of writing", unit="IOPS", higher_is_better=True, json="jobs[0].write.iops"
+        name="rate of writing",
+        unit="IOPS",
+        higher_is_better=True,
+        needs="--output-format=json",
+        json="jobs[0].write.iops",
     ),
     "wrk": Preset(
         name="rate of requests",

@@ -1,10 +1,12 @@
 """One contained run of a command: bounded in time, output and disk, with no process left.
 
+A supervisor that runs nothing else meanwhile (supervisor.py) runs it, and is kept for the next run.
 On Linux all that descends from the command ends with it; elsewhere its process group does.
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
 import errno
 import json
@@ -14,7 +16,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -83,14 +87,15 @@ class Output:
 class Ran:
     """How a command ended. `status` is negative for a signal, None when it had to be ended.
 
-    `wall_s` and `user_s` are of the command and of the children that it waited for. `left` counts
-    the processes that it left behind, which were ended.
+    `wall_s`, `user_s` and `system_s` are of the command and of the children that it waited for.
+    `left` counts the processes that it left behind, which were ended.
     """
 
     words: tuple[str, ...]
     status: int | None
     wall_s: float = 0.0
     user_s: float = 0.0
+    system_s: float = 0.0
     stdout: Output = field(default_factory=Output)
     stderr: Output = field(default_factory=Output)
     left: int = 0
@@ -134,7 +139,7 @@ class Contained:
         self, words: Sequence[str], cwd: Path, env: Mapping[str, str], confines: Confines
     ) -> None:
         self._words = tuple(words)
-        self._confines = confines
+        self._turn = threading.Lock()
         _check_cpus(confines.cpus)
         free = shutil.disk_usage(cwd).free
         if free < RESERVE_BYTES:
@@ -153,7 +158,7 @@ class Contained:
             "random_addresses": confines.random_addresses,
             "places": [str(place) for place in (cwd, *confines.places)],
         }
-        self._process = _supervise(spec)
+        self._supervisor: _Supervisor | None = _begin(spec)
 
     def wait(self) -> Ran:
         """Wait for its end.
@@ -161,41 +166,36 @@ class Contained:
         Raises:
             InfraError: The supervisor was killed, or processes cannot be ended.
         """
-        try:
-            told = self._process.stdout.readline() if self._process.stdout else b""
-        finally:
-            self.close()
+        supervisor = self._supervisor
+        told = supervisor.answer() if supervisor else b""
         try:
             found = json.loads(told)
         except ValueError as error:
+            self.close()
             raise InfraError(
                 f"what supervises {one_line(self._words[0])} ended without a word",
                 hint="see whether the machine has memory left",
             ) from error
+        if found.get("stopped") == Stop.ASKED or found.get("survivors"):
+            self.close()
+        elif (supervisor := self._taken()) is not None:
+            _IDLE.put(supervisor)
         return _ran(self._words, found)
 
     def ended(self) -> bool:
         """Whether it is over already."""
-        output = self._process.stdout
-        return output is None or bool(select.select([output], [], [], 0)[0])
-
-    def stop(self) -> Ran:
-        """End it, unless it is over; fails as `wait` does."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        return self.wait()
+        return self._supervisor is None or self._supervisor.has_answered()
 
     def close(self) -> None:
-        """End it, and wait until nothing is left; may be called often."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        try:
-            self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout:
-            self._process.stdout.close()
+        """End it, and wait until nothing is left; may be called often, and by other threads."""
+        if (supervisor := self._taken()) is not None:
+            supervisor.end()
+
+    def _taken(self) -> _Supervisor | None:
+        """Return the supervisor to whom asks first; None to all others."""
+        with self._turn:
+            supervisor, self._supervisor = self._supervisor, None
+        return supervisor
 
     def __enter__(self) -> Self:
         return self
@@ -217,24 +217,104 @@ def run_contained(
         return running.wait()
 
 
-def _supervise(spec: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-    """Start a supervisor; in a session of its own, as it has to outlive who kills ours.
+class _Supervisor:
+    """A process that runs commands, one at a time (supervisor.py).
 
-    Raises:
-        InfraError: It cannot be started.
+    It is in a session of its own, as it has to outlive who kills ours.
     """
-    # -P: what lies in the current directory is not imported.
-    words = [sys.executable, "-P", "-m", "buildbot_bench.lab.command.supervisor"]
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own module
+
+    def __init__(self) -> None:
+        # -P: what lies in the current directory is not imported.
+        words = [sys.executable, "-P", "-m", "buildbot_bench.lab.command.supervisor"]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        if process.stdin:
-            process.stdin.write(json.dumps(spec).encode() + b"\n")
-            process.stdin.flush()
+        self._input, self._output = self._process.stdin, self._process.stdout
+
+    def tell(self, spec: Mapping[str, Any]) -> bool:
+        """Have it run a command; return False when it is dead."""
+        if self._input is None or self._process.poll() is not None:
+            return False
+        try:
+            self._input.write(json.dumps(spec).encode() + b"\n")
+            self._input.flush()
+        except OSError:
+            return False
+        return True
+
+    def answer(self) -> bytes:
+        """Wait for what came of the command; empty when it died or was ended."""
+        with suppress(ValueError):  # another thread has closed it
+            return self._output.readline() if self._output else b""
+        return b""
+
+    def has_answered(self) -> bool:
+        """Return whether the command is over."""
+        return self._output is None or bool(select.select([self._output], [], [], 0)[0])
+
+    def end(self) -> None:
+        """End it, and all that it runs."""
+        with suppress(OSError):
+            if self._input:
+                self._input.close()
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._output:
+            self._output.close()
+
+
+class _Idle:
+    """The supervisors that run nothing, kept until this process ends."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._kept: list[_Supervisor] = []
+        os.register_at_fork(after_in_child=self._forget)
+        atexit.register(self._end)
+
+    def take(self) -> _Supervisor | None:
+        """Return one of them, for the caller alone; None if there is none."""
+        with self._turn:
+            return self._kept.pop() if self._kept else None
+
+    def put(self, supervisor: _Supervisor) -> None:
+        """Keep a supervisor whose command is over."""
+        with self._turn:
+            self._kept.append(supervisor)
+
+    def _forget(self) -> None:
+        """Leave them to the process from which this one was forked."""
+        self._turn, self._kept = threading.Lock(), []
+
+    def _end(self) -> None:
+        while (supervisor := self.take()) is not None:
+            supervisor.end()
+
+
+_IDLE = _Idle()
+
+
+def _begin(spec: Mapping[str, Any]) -> _Supervisor:
+    """Have a supervisor run a command: an idle one, or a new one.
+
+    Raises:
+        InfraError: None can be started.
+    """
+    while (kept := _IDLE.take()) is not None:
+        if kept.tell(spec):
+            return kept
+        kept.end()
+    try:
+        started = _Supervisor()
     except OSError as error:
         raise InfraError(f"cannot start a process: {error}") from error
-    return process
+    if not started.tell(spec):
+        started.end()
+        raise InfraError("what is to supervise a command died at its start")
+    return started
 
 
 def _ran(words: tuple[str, ...], told: Mapping[str, Any]) -> Ran:
@@ -249,7 +329,8 @@ def _ran(words: tuple[str, ...], told: Mapping[str, Any]) -> Ran:
         words=words,
         status=told["status"],
         wall_s=told["wall_s"],
-        user_s=told["user_s"],
+        user_s=told.get("user_s", 0.0),
+        system_s=told.get("system_s", 0.0),
         stdout=_output(told["stdout"]),
         stderr=_output(told["stderr"]),
         left=told["left"],

@@ -15,13 +15,20 @@ from buildbot_bench.lab.tables import nearest
 
 CommandWords = str | tuple[str, ...]
 
-LAST_NUMBER, WALL, USER, INSTRUCTIONS = "last-number", "wall", "user", "instructions"
-_OWN_VALUES = (LAST_NUMBER, WALL, USER, INSTRUCTIONS)
-_TIMES = {WALL: "time", USER: "processor time"}
+LAST_NUMBER, WALL, CPU, USER = "last-number", "wall", "cpu", "user"
+INSTRUCTIONS = "instructions"
+_OWN_VALUES = (CPU, WALL, USER, INSTRUCTIONS, LAST_NUMBER)
+TIMES = {CPU: "processor time", WALL: "time", USER: "user time"}
+"""The values that are seconds of the command, and their names."""
 _COUNTERS = ("", "perf", "valgrind")
 _UNIT = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,39}")
 _PATH = re.compile(
     r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*|(\[\d+\])+(\.[^.\[\]]+(\[\d+\])*)*"
+)
+# What sh would split into the same words and do nothing else with: it is not needed to run that.
+_PLAIN = re.compile(r"""(?:[\w@%+=:,./ \t-]|'[^']*'|"[^"$`\\]*")+""")
+_OF_SH = frozenset(
+    {".", ":", "cd", "command", "eval", "exec", "exit", "export", "set", "trap", "ulimit", "umask"}
 )
 _MOST_WARM_UP = 100
 _LONGEST_S = 7 * 86400.0
@@ -67,14 +74,15 @@ class ValueTable:
 class CommandWorkload:
     """What is run and what is read from it.
 
-    A command is a list of words, or a text that is split into words; with `shell`, a text that
-    /bin/sh runs. All run in the directory of the unpacked artefact.
+    A command is a list of words, or a line for /bin/sh, which is not started for a plain program
+    and its arguments, but with `shell`. All run in the directory of the unpacked artefact.
 
     Attributes:
         run: What is measured.
-        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout), `wall` or
-            `user` (seconds of the command), or `instructions`.
-        unit: Of the value; `wall`, `user`, `instructions` and presets have their own.
+        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout),
+            `instructions`, or seconds of the command: `cpu` (processor time: user and system),
+            `wall`, or `user` alone, which clocks tell coarsely.
+        unit: Of the value; `cpu`, `wall`, `user`, `instructions` and presets have their own.
         higher_is_better: Whether more is better; so it is for what a regex, a path or `last-number`
             reads, and else as the preset has it.
         exact: Whether the value is counted, and repeats but for little.
@@ -92,7 +100,7 @@ class CommandWorkload:
     """
 
     run: CommandWords
-    value: str | ValueTable
+    value: str | ValueTable = CPU
     unit: str = ""
     higher_is_better: bool | None = None
     exact: bool | None = None
@@ -155,8 +163,8 @@ class CommandWorkload:
         preset = PRESETS.get(preset_of(self.value))
         if preset is not None:
             name, unit, higher = preset.name, unit or preset.unit, preset.higher_is_better
-        elif self.value in _TIMES:
-            name, unit, higher = _TIMES[str(self.value)], unit or "s", False
+        elif isinstance(self.value, str) and self.value in TIMES:
+            name, unit, higher = TIMES[self.value], unit or "s", False
         elif self.value == INSTRUCTIONS:
             name, unit = "instruction count", unit or "instructions"
             higher, exact = False, True
@@ -180,10 +188,10 @@ class CommandSettings:
 
 
 def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
-    """What is run: the words of a list or of a text, or a shell with the text.
+    """What is run: the words of a list, or of a plain text, or a shell with the text.
 
     Raises:
-        UsageError: A text that cannot be split; a list for a shell; nothing.
+        UsageError: A text whose quotes do not end; a list for a shell.
     """
     if shell:
         if not isinstance(command, str):
@@ -192,11 +200,15 @@ def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
     if not isinstance(command, str):
         return command
     try:
-        return tuple(shlex.split(command))
+        words = tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
             f"{quoted(command)} cannot be split into words: {error}", hint="write a list of words"
         ) from error
+    first = words[0] if words else ""
+    if _PLAIN.fullmatch(command) and "=" not in first and first not in _OF_SH:
+        return words
+    return ("/bin/sh", "-c", command)
 
 
 def preset_of(value: str | ValueTable) -> str:
@@ -207,7 +219,7 @@ def preset_of(value: str | ValueTable) -> str:
 
 def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
     words = words_of(command, shell=shell)
-    if not words or not words[0].strip() or (shell and not str(command).strip()):
+    if not words or not words[0].strip() or (isinstance(command, str) and not command.strip()):
         raise UsageError(f"{name} is empty", hint="write a program and its arguments")
     if any("\0" in word for word in words):
         raise UsageError(f"{name} has a zero byte in it")
@@ -216,7 +228,10 @@ def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
 def _check_value(value: str | ValueTable) -> None:
     known = (*_OWN_VALUES, *PRESETS)
     if isinstance(value, str) and value not in known:
-        raise UsageError(f"value: {quoted(value)} is none", hint=nearest(value, known))
+        raise UsageError(
+            f"value: {quoted(value)} is none",
+            hint=f"{nearest(value, known)} Known are {', '.join(known)}",
+        )
 
 
 def _check_pattern(pattern: str) -> None:

@@ -1,8 +1,11 @@
-"""The process that runs one command, keeps head and tail of its output, and ends its children.
+"""The process that runs commands one by one, keeps head and tail of output, and ends all children.
 
 It stands between us and the command, so that every orphan becomes its child (on Linux). It ends
-what it runs when its stdin ends, so nothing is left when we are killed. A line of JSON on stdin
-says what to run, a line of JSON on stdout how that ended.
+what it runs, and itself, when its stdin ends, so nothing is left when we are killed. It starts once
+for many runs, as an interpreter may take longer to start than the command runs.
+
+A line of JSON on stdin says what to run, a line of JSON on stdout how that ended. Each command has
+words, environment, directory and limits of its own, and nothing is left of the one before.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import ctypes
 import json
 import os
 import resource
+import select
 import selectors
 import signal
 import subprocess
@@ -57,11 +61,46 @@ class KeptEnds:
         return {"head": parts[0], "tail": parts[1], "size": self.size}
 
 
+class Wishes:
+    """What comes from outside: lines on stdin that say what to run, and signals.
+
+    `wake` is a descriptor that can be read when a child ended or a signal asks us to end.
+    """
+
+    def __init__(self, source: int) -> None:
+        self.source = source
+        self.wake = _wake_at_signals()
+        self._said = bytearray()
+
+    def next(self) -> bytes | None:
+        """Wait for the next line; None when stdin ends or a signal asks us to end."""
+        while (length := self._said.find(b"\n") + 1) == 0:
+            ready, _, _ = select.select([self.source, self.wake], [], [])
+            if self.end_at(*ready):
+                return None
+        line = bytes(self._said[:length])
+        del self._said[:length]
+        return line
+
+    def end_at(self, *ready: int) -> bool:
+        """Read what is ready; return whether stdin has ended or a signal asks us to end."""
+        is_end = False
+        for descriptor in ready:
+            piece = os.read(descriptor, _PIECE)
+            if descriptor == self.source:
+                self._said += piece
+                is_end = is_end or not piece
+            else:
+                is_end = is_end or bool(_TO_END.intersection(piece))
+        return is_end
+
+
 class Supervisor:
     """One command from its start until nothing of it is left."""
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
+    def __init__(self, spec: Mapping[str, Any], wishes: Wishes) -> None:
         self._spec = spec
+        self._wishes = wishes
         self._streams = {"stdout": KeptEnds(spec["keep"]), "stderr": KeptEnds(spec["keep"])}
         self._ended: tuple[int, resource.struct_rusage, float] | None = None
         self._stopped = ""
@@ -70,22 +109,23 @@ class Supervisor:
 
     def run(self) -> dict[str, Any]:
         """Run the command to its end, or to that of its time, its disk or our stdin."""
-        wake = _wake_at_signals()
         try:
             process = self._start()
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             return {"errno": getattr(error, "errno", None) or 0, "error": str(error)}
         began_s = time.monotonic()
         with selectors.DefaultSelector() as selector:
-            selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
-            selector.register(wake, selectors.EVENT_READ)
+            selector.register(self._wishes.source, selectors.EVENT_READ)
+            selector.register(self._wishes.wake, selectors.EVENT_READ)
             for name, kept in self._streams.items():
                 selector.register(getattr(process, name), selectors.EVENT_READ, kept)
             while self._ended is None and not self._stopped:
                 self._look(selector, process.pid, began_s)
-            left = sum(1 for _ in _descendants()) if self._ended else 0
+            left = sum(1 for _ in _descendants()) if self._ended and self._reap(process.pid) else 0
             survivors = self._end_all(process.pid)
             self._drain(selector)
+        for name in self._streams:
+            getattr(process, name).close()
         self._check_disk()
         process.returncode = 0  # it was waited for
         return self._told(began_s, left, survivors)
@@ -110,7 +150,7 @@ class Supervisor:
         for key, _ in events:
             if isinstance(key.data, KeptEnds):
                 _read(selector, key)
-            elif _asks_to_stop(os.read(key.fd, _PIECE), of_signals=key.fd != sys.stdin.fileno()):
+            elif self._wishes.end_at(key.fd):
                 self._stopped = "asked"
         self._reap(pid)
         if self._ended is None and time.monotonic() >= began_s + self._spec["timeout_s"]:
@@ -131,7 +171,12 @@ class Supervisor:
                 self._ended = (status, usage, time.monotonic())
 
     def _end_all(self, pid: int) -> int:
-        """Kill all that descends from us; the number of those that cannot be killed."""
+        """Kill all that descends from us; the number of those that cannot be killed.
+
+        Orphans become our children on Linux: where we have no child, nothing descends from us.
+        """
+        if sys.platform == "linux" and not self._reap(pid):
+            return 0
         end_s = time.monotonic() + _END_S
         while time.monotonic() < end_s:
             with suppress(ProcessLookupError, PermissionError):
@@ -170,10 +215,14 @@ class Supervisor:
         said = {name: kept.told() for name, kept in self._streams.items()}
         told = {**said, "stopped": self._stopped, "left": left, "survivors": survivors}
         if self._ended is None or self._stopped:
-            return {**told, "status": None, "wall_s": time.monotonic() - began_s, "user_s": 0.0}
+            return {**told, "status": None, "wall_s": time.monotonic() - began_s}
         status, usage, ended_s = self._ended
-        code = os.waitstatus_to_exitcode(status)
-        return {**told, "status": code, "wall_s": ended_s - began_s, "user_s": usage.ru_utime}
+        times = {
+            "wall_s": ended_s - began_s,
+            "user_s": usage.ru_utime,
+            "system_s": usage.ru_stime,
+        }
+        return {**told, "status": os.waitstatus_to_exitcode(status), **times}
 
 
 def _confinement(spec: Mapping[str, Any]) -> Callable[[], None]:
@@ -191,11 +240,6 @@ def _confinement(spec: Mapping[str, Any]) -> Callable[[], None]:
                 libc.personality(_ADDR_NO_RANDOMIZE)
 
     return confine
-
-
-def _asks_to_stop(piece: bytes, *, of_signals: bool) -> bool:
-    """Whether stdin has ended, or one of the signals that came is to end us."""
-    return bool(_TO_END.intersection(piece)) if of_signals else not piece
 
 
 def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
@@ -253,24 +297,18 @@ def _written(place: Path, since: float) -> int:
     return total
 
 
-def _line(descriptor: int) -> bytes:
-    """The first line; nothing behind it is taken."""
-    with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
-        return file.readline()
-
-
 def main() -> None:
-    """Read what to run, run it, say what came of it."""
-    line = _line(sys.stdin.fileno())
-    if not line.endswith(b"\n"):
-        return  # who started us died before saying what to run
-    spec = json.loads(line)
+    """Run what each line says and say what came of it, until stdin or a signal ends us."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    told = json.dumps(Supervisor(spec).run()).encode() + b"\n"
-    # Who started us may be dead by now.
+    wishes = Wishes(sys.stdin.fileno())
     with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
-        output.write(told)
+        while (line := wishes.next()) is not None:
+            told = Supervisor(json.loads(line), wishes).run()
+            output.write(json.dumps(told).encode() + b"\n")
+            output.flush()  # who started us may be dead by now
+            if told.get("stopped") == "asked" or told.get("survivors"):
+                return
 
 
 if __name__ == "__main__":

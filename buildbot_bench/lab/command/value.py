@@ -12,10 +12,11 @@ from typing import Any
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.lab.command.matching import matches_of
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
-from buildbot_bench.lab.command.settings import LAST_NUMBER, USER, WALL, ValueTable
+from buildbot_bench.lab.command.settings import CPU, LAST_NUMBER, USER, WALL, ValueTable
 
 _FILE_BYTES = 16 * MIB  # of a file with the value
 _TAIL = 1 << 16  # characters in which the last number is looked for
@@ -24,25 +25,47 @@ _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf)\b",
     re.IGNORECASE | re.ASCII,
 )
+_PLAIN = re.compile(r"[-+]?[\d,]*\.?(\d*)", re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?", re.ASCII)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
+def time_of(value: str, times: RunTimes) -> float:
+    """The seconds of a run that a value is.
+
+    Raises:
+        UntestableRevision: Its clock counts none.
+    """
+    found = {CPU: times.cpu_s, WALL: times.wall_s, USER: times.user_s}[value]
+    if found == 0:
+        raise UntestableRevision(
+            "the clock of processor time counts 0 s for it, as it does for very short runs",
+            hint="have the run do more work, or measure `cpu`, or `wall`",
+        )
+    return checked(found)
+
+
+def printed_step(value: str | ValueTable, ran: Ran) -> float:
+    """The smallest difference of two values that are printed with so many digits.
+
+    0 where that is not known: of what is read from JSON or a file.
+    """
+    pattern = "" if isinstance(value, str) else value.regex
+    if value == LAST_NUMBER:
+        found = _NUMBER.findall(ran.stdout.text()[-_TAIL:])[-1:]
+    else:
+        is_printed = isinstance(value, ValueTable) and pattern and not value.file
+        found = matches_of(pattern, ran.stdout.text())[:1] if is_printed else []
+    digits = _PLAIN.fullmatch(found[0]) if found else None
+    return 10.0 ** -len(digits[1] or "") if digits else 0.0
+
+
 def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
-    """The value of a run that ended well, but for `instructions`, which are counted elsewhere.
+    """The value that a run which ended well printed or wrote.
 
     Raises:
         UntestableRevision: There is none, there are several, or it is no number above 0.
     """
-    if value == WALL:
-        return checked(ran.wall_s)
-    if value == USER:
-        if ran.user_s == 0:
-            raise UntestableRevision(
-                "the clock of processor time counts 0 s for it, as it does for very short runs",
-                hint="have the run do more work, or measure `wall`",
-            )
-        return checked(ran.user_s)
     if value == LAST_NUMBER:
         return checked(last_number(ran.stdout.text()))
     table = ValueTable(preset=value) if isinstance(value, str) else value
@@ -51,15 +74,16 @@ def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
     else:
         text, whole = ran.stdout.text(), ran.stdout.whole
     preset = PRESETS[table.preset] if table.preset else None
+    needs = f"{table.preset} prints it by {preset.needs}" if preset and preset.needs else ""
     pattern = preset.regex if preset else table.regex
     if pattern:
-        return checked(_matched(pattern, text))
+        return checked(_matched(pattern, text, needs))
     if not whole:
         raise UntestableRevision(
             f"it prints {spoken(ran.stdout.size)}, too much for JSON to be read from",
             hint="have it write a file, and name that by `file` of `value`",
         )
-    document = _document(text)
+    document = _document(text, needs)
     path = preset.json if preset else table.json
     return checked(_number(_at(document, path), path) * _scale(preset, document))
 
@@ -102,10 +126,10 @@ def _parsed(word: str) -> float:
         raise UntestableRevision(f"{quoted(word)} is no number") from error
 
 
-def _matched(pattern: str, text: str) -> float:
+def _matched(pattern: str, text: str, needs: str) -> float:
     found = matches_of(pattern, text)
     if not found:
-        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}")
+        raise UntestableRevision(f"it prints nothing that matches {quoted(pattern)}", hint=needs)
     if len(found) > 1:
         shown = ", ".join(one_line(word, columns=20) for word in found)
         raise UntestableRevision(
@@ -115,7 +139,7 @@ def _matched(pattern: str, text: str) -> float:
     return _parsed(found[0])
 
 
-def _document(text: str) -> Any:
+def _document(text: str, needs: str) -> Any:
     """The JSON that a text is, or the first that begins with a line of it.
 
     Raises:
@@ -129,7 +153,7 @@ def _document(text: str) -> Any:
         except (ValueError, RecursionError):
             continue
         return document
-    raise UntestableRevision("it prints no JSON")
+    raise UntestableRevision("it prints no JSON", hint=needs)
 
 
 def _at(document: Any, path: str) -> Any:

@@ -35,6 +35,7 @@ class CommandDriver:
         self._workload: CommandWorkload | None = None
         self._tunables: dict[str, str] = {}
         self._said = ""
+        self._executions = 0
 
     def workloads(self) -> tuple[str, ...]:
         """Those of testbeds.toml."""
@@ -98,12 +99,17 @@ class CommandDriver:
         chosen = self._chosen(workload)
         environment = {**chosen.environment, **self._tunables}
         try:
-            return run_iteration(
-                replace(chosen, environment=environment), self._directory, self._tell
+            blast = run_iteration(
+                replace(chosen, environment=environment),
+                self._directory,
+                self._tell,
+                self._executions,
             )
         except BenchError as error:
             first, _, self._said = error.message.partition("\n")
             raise type(error)(first, hint=error.hint) from error
+        self._executions = blast.times.executions if blast.times else 0
+        return blast
 
     def console(self) -> str:
         """The last lines of a run that failed."""

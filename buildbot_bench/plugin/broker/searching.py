@@ -24,7 +24,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import Kept, calculate
+from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
@@ -40,7 +40,7 @@ class Searching:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         # Turns are many, and most of them bring a search nothing new to think about.
-        self._plan = Kept(plan, most=PLANS_KEPT)
+        self._plan = KeptAnswers(plan, most=PLANS_KEPT)
         self._capacity = Capacity(farm=farm)
         self._boots = Boots(farm=farm, capacity=self._capacity)
         self._news = News(farm)

@@ -248,7 +248,8 @@ class IterationRow:
     """One boot and one blast: a value in `unit`, or the failure that left none.
 
     An iteration that failed before anything was counted has the unit ''. `is_primary` marks
-    the unit that the lab reported first for this iteration.
+    the unit that the lab reported first for this iteration. `times` are what the clocks say of the
+    run of a command, as RunTimes tells them.
     """
 
     id: int
@@ -267,6 +268,7 @@ class IterationRow:
     log: str
     facts: Mapping[str, Any]
     tunables: str = ""
+    times: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
@@ -42,6 +43,7 @@ def add_iteration(
     duration_s: float,
     log: str = "",
     facts: Mapping[str, Any] | None = None,
+    times: RunTimes | None = None,
 ) -> bool:
     """Keep one unit of one iteration; False when it was kept before.
 
@@ -65,6 +67,7 @@ def add_iteration(
     measured = {"unit": unit, "value": value, "failure": failure, "at_s": at_s, "log": log}
     measured |= {"duration_s": duration_s, "is_primary": not _has_unit(conn, **iteration)}
     values = {**iteration, **of_probe, **measured, "facts": dict(facts or {})}
+    values["times"] = times and times.as_json()
     return insert_unless_known(conn, ITERATION, values)
 
 

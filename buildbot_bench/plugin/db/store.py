@@ -24,6 +24,7 @@ from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db import standing as standing_queries
 from buildbot_bench.plugin.db import trials as trial_queries
 from buildbot_bench.plugin.db.pooled import PooledStore, reading, writing
 from buildbot_bench.plugin.db.told import telling
@@ -43,6 +44,8 @@ class BenchStore(PooledStore):
     leases = reading(lease_queries.leases)
     busy_masters = reading(lease_queries.busy_masters)
     release_claims = writing(lease_queries.release_claims)
+    begun = reading(standing_queries.begun)
+    unclaim = writing(standing_queries.unclaim)
 
     branches = reading(branch_queries.branches)
     keep_branch = writing(branch_queries.keep_branch)

@@ -208,7 +208,7 @@ def calculate(
     return task.answer
 
 
-class Kept(Generic[T]):
+class KeptAnswers(Generic[T]):
     """A function that is calculated once for the same arguments; the last answers are kept."""
 
     def __init__(

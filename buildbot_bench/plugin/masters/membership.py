@@ -16,6 +16,7 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 
 from buildbot_bench.plugin.db.leases import BROKER, must_hold
+from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.masters.gone import lease_of, put_back, put_back_of_all_gone
 from buildbot_bench.plugin.masters.router import RouterWatch
@@ -76,7 +77,7 @@ class Membership(AsyncService):
         gone = Deferred.fromCoroutine(self._leave())
         self._farm.master.db.run_db_task(gone)  # else the tables are closed under it
         await gone
-        await super().stopService()
+        super().stopService()  # of Twisted, which gives nothing to wait for
         if is_lost:
             self._end("the connection to the router is lost")
 
@@ -87,6 +88,12 @@ class Membership(AsyncService):
             await self._ended
         await self._farm.unguarded.drop_lease(self._own, token=self._token)
         self._reactor.callLater(STOP_S, os._exit, 0)
+
+    @property
+    def own_store(self) -> BenchStore:
+        """The tables, whose rows change only while this master is not taken for dead."""
+        guard = partial(must_hold, name=self._own, token=self._token)
+        return self._farm.unguarded.guarded(guard)
 
     def tell(self, appointed: Callable[[Farm | None], None]) -> None:
         """Call back with the farm as the broker may change it, or None when that is over."""

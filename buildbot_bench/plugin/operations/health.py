@@ -13,17 +13,21 @@ from buildbot_bench.core.operations import (
     Held,
     MasterCondition,
     Skew,
+    StandingStill,
     StuckMessage,
     WorkerCondition,
 )
 from buildbot_bench.plugin.db.leases import BROKER, leases
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
+from buildbot_bench.plugin.db.standing import standing_still
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeState, ReportState
 
 _UNSENT = (ReportState.NEW, ReportState.SENDING)
 _GIVEN_UP = (ReportState.REFUSED, ReportState.GIVEN_UP)
 _MOST_MESSAGES = 20
 _MOST_PROBES = 50
+# A master gives back within two minutes what stands still (masters/standing.py).
+_STILL_S = 180.0
 # A master tells of itself every minute (Buildbot's heartbeat); one that is silent for longer died.
 _SILENT_MASTER_S = 600.0
 _MASTERS = sa.table(
@@ -130,6 +134,11 @@ def stuck_messages(conn: sa.Connection) -> Iterator[StuckMessage]:
                     given_up=states == _GIVEN_UP,
                     error=long_line(row.last_error or ""),
                 )
+
+
+def standing(conn: sa.Connection, now_s: float) -> list[StandingStill]:
+    """What was begun, has not ended, and stands still for longer than a master lets it."""
+    return standing_still(conn, now_s - _STILL_S)
 
 
 def held(conn: sa.Connection) -> Iterator[Held]:

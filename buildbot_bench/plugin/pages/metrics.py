@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,6 +15,7 @@ from prometheus_client.registry import Collector
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.series import all_series
+from buildbot_bench.plugin.operations.hangs import hangs
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
 from buildbot_bench.plugin.queries.lab import testbed
@@ -31,7 +33,7 @@ class Gauge:
 async def metrics(farm: Farm) -> str:
     """All of them."""
     gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm)]
-    return exposition([*gauges, await _judged(farm), _cycle(farm)])
+    return exposition([*gauges, await _judged(farm), _cycle(farm), *_hangs(farm)])
 
 
 def exposition(gauges: Iterable[Gauge]) -> str:
@@ -72,6 +74,22 @@ def _cycle(farm: Farm) -> Gauge:
         help="Duration of the broker's last cycle; absent on a master that does not run it.",
         values={} if farm.cycle_time.seconds is None else {(): farm.cycle_time.seconds},
     )
+
+
+def _hangs(farm: Farm) -> list[Gauge]:
+    found = hangs(Path(farm.master.basedir))
+    return [
+        Gauge(
+            name="bench_master_hangs",
+            help="Times that this master hung or crashed, of those whose stacks are kept.",
+            values={(): len(found)},
+        ),
+        Gauge(
+            name="bench_master_last_hang_timestamp_seconds",
+            help="When this master hung or crashed last; absent if it never did.",
+            values={(): found[-1].at_s} if found else {},
+        ),
+    ]
 
 
 async def _judged(farm: Farm) -> Gauge:

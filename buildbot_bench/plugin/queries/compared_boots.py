@@ -14,6 +14,7 @@ from buildbot_bench.core.ab_test import (
 )
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.run_logs import split_logs
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -124,6 +125,14 @@ def _series_values(
         ),
         booted=tuple(
             tuple(image for at, image, _ in counted if at == place) for place in range(len(labels))
+        ),
+        times=tuple(
+            tuple(
+                times
+                for at, _, row in counted
+                if at == place and (times := RunTimes.heard(row.times)) is not None
+            )
+            for place in range(len(labels))
         ),
         order=tuple(place for place, _, _ in counted),
         epoch=epoch,

@@ -28,7 +28,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
-from buildbot_bench.plugin.farm.calculating import Kept, calculate
+from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     SeriesName,
@@ -244,7 +244,7 @@ class ComparisonViews:
 
 
 # The list of comparisons is asked for often, and sixteen variants take a third of a second.
-_outcomes = Kept(outcome_of, most=_OUTCOMES_KEPT)
+_outcomes = KeptAnswers(outcome_of, most=_OUTCOMES_KEPT)
 
 
 def variants_of(ab_test: AbTestRow) -> list[Json]:

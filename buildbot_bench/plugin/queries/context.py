@@ -25,7 +25,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import Kept
+from buildbot_bench.plugin.farm.calculating import KeptAnswers
 from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
@@ -36,8 +36,8 @@ from buildbot_bench.plugin.queries.evidence import SearchInputs
 NEAR_COMMITS = 500
 
 # A search that has ended is looked at again and again, and its course does not change.
-_narrowing = Kept(replay_stages)
-_runners_up = Kept(runners_up)
+_narrowing = KeptAnswers(replay_stages)
+_runners_up = KeptAnswers(runners_up)
 
 
 async def context_of(

@@ -10,13 +10,13 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import Forecast, forecast
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import LONG_S, Kept
+from buildbot_bench.plugin.farm.calculating import LONG_S, KeptAnswers
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.history import revision_json
 
 Json = dict[str, Any]
 
-_forecasts = Kept(forecast, limit_s=LONG_S)
+_forecasts = KeptAnswers(forecast, limit_s=LONG_S)
 
 
 async def expected(search: NewSearch, inputs: SearchInputs) -> Json:

@@ -12,6 +12,7 @@ from buildbot_bench.core.judge import Said
 from buildbot_bench.core.report import Context, ProbeRecord, Report, Setting, compose
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
 from buildbot_bench.core.report.steps import state_changes
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -136,6 +137,7 @@ def _records(
             failure=row.failure,
             at_s=row.at_s,
             duration_s=row.duration_s,
+            times=RunTimes.heard(row.times),
         )
         for row in iterations
         if row.is_primary

@@ -14,7 +14,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, SearchKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import Kept
+from buildbot_bench.plugin.farm.calculating import KeptAnswers
 from buildbot_bench.plugin.queries.breakage_views import (
     breakage_json,
     breakage_report,
@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 
 # Several people who follow one search ask the same question each second.
-cached_suspects = Kept(suspects)
+cached_suspects = KeptAnswers(suspects)
 
 
 class SearchViews:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,6 +9,7 @@ from buildbot.data import base
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
@@ -18,8 +17,6 @@ from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.queries import history
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked
 
-# Spreadsheets take a cell that begins so for a formula; a DUT's last words may begin so.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS = [field.name for field in fields(ExportRow)]
 
 
@@ -51,16 +48,8 @@ async def samples_csv(
 
 
 def as_csv(rows: list[ExportRow]) -> str:
-    """The rows as RFC 4180 has it; texts that a spreadsheet would compute get a leading quote."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    writer.writerows([_harmless(getattr(row, name)) for name in _COLUMNS] for row in rows)
-    return text.getvalue()
-
-
-def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    """The rows under a line that names the columns."""
+    return csv_text(_COLUMNS, ([getattr(row, name) for name in _COLUMNS] for row in rows))
 
 
 class SamplesEndpoint(BenchEndpoint):

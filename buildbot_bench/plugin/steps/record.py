@@ -18,6 +18,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -209,6 +210,7 @@ class Recorder(EventReader):
                 duration_s=event.duration_s,
                 log=event.log,
                 facts={**self._facts, **event.facts},
+                times=RunTimes.heard(event.times),
             )
         probe = self._probe
         _LOG.info(

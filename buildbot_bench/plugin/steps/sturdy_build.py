@@ -1,4 +1,4 @@
-"""Builds that end when their worker or the database fails before their first step."""
+"""Builds that end when their worker or the database fails, at any point of their life."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _LOG = Logger()
 
 
 class SturdyBuild(Build):
-    """A build that is repeated when something fails before its first step.
+    """A build that ends at any failure; it is repeated if that was before its first step.
 
     In Buildbot 4.3 such a build never ends: its request stays claimed, and its worker gets no other
     one. It puts a worker that cannot be prepared into quarantine, and one that has gone is None by
-    then: that raises. So does any question to the database that fails.
+    then: that raises. So does any question to the database that fails, and what is to end the build
+    then asks the database first. A build that was cancelled before it is known just returns.
     """
 
     @async_to_deferred
@@ -32,6 +33,19 @@ class SturdyBuild(Build):
                 self._let_go()
             else:
                 await self.buildFinished(["not", "begun"], RETRY)
+        else:
+            if self.stopped and self._preparation_step is None and not self.finished:
+                await self.buildFinished(["cancelled"], self.results)
+
+    @async_to_deferred
+    async def _start_next_step_impl(self, step: Any) -> None:
+        """Run a step and those behind it; when that cannot be written down, the build ends."""
+        try:
+            await super()._start_next_step_impl(step)
+        except Exception:  # noqa: BLE001 - nobody waits for it: Buildbot would forget the build
+            _LOG.failure("bench: a step of build {build} failed badly", build=self.buildid)
+            if not self.finished:
+                await self.buildFinished(["build", "exception"], EXCEPTION)
 
     @async_to_deferred
     async def buildFinished(self, text: Any, results: int) -> None:
@@ -41,7 +55,7 @@ class SturdyBuild(Build):
             self._let_go()
 
     def _let_go(self) -> None:
-        # The tables still have the build as one that goes on: the next start of the master ends it.
+        # The tables still have the build as one that goes on: masters/standing.py ends it there.
         self.finished, self.results = True, RETRY
         self.workerforbuilder.buildFinished()
         self.builder.buildFinished(self, self.workerforbuilder)

@@ -42,7 +42,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "unnoticed_searches": {"ended_since": 0.0},
 }
 # These read Buildbot's own tables.
-ELSEWHERE = {"busy_masters"}
+ELSEWHERE = {"begun", "busy_masters"}
 
 
 @pytest.fixture

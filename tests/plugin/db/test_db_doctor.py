@@ -22,6 +22,13 @@ from tests.gitrepo import Commit, git, make_repository
 TABLES = (
     "CREATE TABLE workers (id integer, name text, info text)",
     "CREATE TABLE connected_workers (workerid integer)",
+    "CREATE TABLE builders (id integer, name text)",
+    "ALTER TABLE buildrequests ADD COLUMN builderid integer",
+    "CREATE TABLE buildrequest_claims (brid integer, masterid integer, claimed_at integer)",
+    """CREATE TABLE builds (id integer, number integer, builderid integer, buildrequestid integer,
+    masterid integer, started_at integer, complete_at integer, results integer)""",
+    """CREATE TABLE steps (buildid integer, started_at integer, complete_at integer,
+    results integer)""",
 )
 
 QUARANTINE = """INSERT INTO bench_quarantine (id, probe_id, testbed, workload, epoch, since_s,
@@ -57,7 +64,8 @@ def farm(whole_farm) -> Iterator[WholeFarm]:
         f"UPDATE bench_iteration SET at_s = {now_s - 30}",
     )
     yield whole_farm
-    whole_farm.change(*(f"DROP TABLE {name}" for name in ("workers", "connected_workers")))
+    made = [words[2] for words in map(str.split, TABLES) if words[0] == "CREATE"]
+    whole_farm.change(*(f"DROP TABLE {name}" for name in made))
 
 
 def told(farm: WholeFarm) -> list[tuple[str, str]]:
@@ -102,6 +110,47 @@ def test_what_the_tables_tell_is_found(farm, change, part, words):
     ((found, problem),) = told(farm)
     assert found == part
     assert words in problem
+
+
+# A request that is claimed, its build, which goes on, and the step that it is in.
+BEGUN = (
+    "INSERT INTO builders VALUES (1, 'kernel')",
+    "INSERT INTO buildrequests VALUES (7, 0, NULL, 1)",
+    "INSERT INTO buildrequest_claims VALUES (7, 1, {then})",
+    "INSERT INTO builds VALUES (9, 3, 1, 7, 1, {then}, NULL, NULL)",
+    "INSERT INTO steps VALUES (9, {then}, {then}, 0)",
+    "INSERT INTO steps VALUES (9, {then}, NULL, NULL)",
+)
+REQUEST_ENDS = "UPDATE buildrequests SET complete = 1, complete_at = {then}"
+BUILD_ENDS = "UPDATE builds SET complete_at = {then}, results = 0"
+STEP_ENDS = "UPDATE steps SET complete_at = {then}, results = 0"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ((), None),
+        ((BUILD_ENDS, REQUEST_ENDS), None),
+        ((STEP_ENDS,), "build 3 of kernel"),
+        (("DELETE FROM steps",), "build 3 of kernel"),
+        ((BUILD_ENDS,), "request 7 for kernel"),
+        (("DELETE FROM builds",), "request 7 for kernel"),
+        (
+            (
+                BUILD_ENDS,
+                REQUEST_ENDS,
+                "UPDATE bench_probe SET state = 'issued', brid = 7 WHERE id = 1",
+            ),
+            "probe 1 (apu forwarding)",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("age_s", "is_long"), [(600, True), (100, False)])
+def test_what_nobody_works_on_is_named_after_three_minutes(farm, changes, what, age_s, is_long):
+    then = int(time.time()) - age_s
+    farm.change(*(one.format(then=then) for one in (*BEGUN, *changes)))
+    wanted = [("work", f"{what} stands still for 10 min")] if what and is_long else []
+    assert [one for one in told(farm) if one[0] == "work"] == wanted
 
 
 def test_a_database_that_does_not_answer_is_a_finding(farm, tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import (
     LINE_LENGTH,
     Failed,
@@ -87,13 +88,14 @@ async def test_what_a_unit_means_is_kept_for_the_series(farm, past, step):
 
 
 async def test_each_iteration_is_a_row_with_all_that_the_lab_said(farm, past, step):
-    recorder = await recorded(
-        farm, past, step, STARTED, measured(0, log="1.0 Mpps"), Finished(iterations=1)
-    )
+    times = RunTimes(wall_s=0.07, user_s=0.05, system_s=0.01).as_json()
+    event = measured(0, log="1.0 Mpps", times=times)
+    recorder = await recorded(farm, past, step, STARTED, event, Finished(iterations=1))
     (probe,) = await farm.store.probes()
     (row,) = await farm.store.iterations_of_probe(probe.id)
     assert (row.value, row.unit, row.at_s, row.duration_s) == (1e6, "pps", 100.0, 30.0)
     assert (row.epoch, row.facts, row.log) == ("2026a", {"nic": "82574L"}, "1.0 Mpps")
+    assert row.times == times
     assert recorder.ending == Finished(iterations=1)
     assert recorder.fault == ""
 

@@ -223,6 +223,7 @@ ITERATION = sa.Table(
     sa.Column("failure", HostileText),
     sa.Column("at_s", sa.Double, nullable=False),
     sa.Column("duration_s", sa.Double, nullable=False),
+    sa.Column("times", JsonText),
     # The long columns stand last: SQLite then finds the short ones without reading past a log.
     sa.Column("facts", JsonText, nullable=False),
     sa.Column("log", HostileText, nullable=False),
