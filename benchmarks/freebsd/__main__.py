@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.freebsd import bisecting, boots, builds
+from benchmarks.freebsd.showing import say
 from benchmarks.freebsd.table import Figure, show, verdict
 from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.core.errors import BenchError
@@ -47,16 +48,18 @@ def main(argv: Sequence[str] | None = None, rows: Mapping[str, Row] = ROWS) -> i
     if not str(options.source):
         print(_NO_TREE, end="")
         return 0
+    names = options.rows or list(rows)
+    say(f"test-freebsd: {options.source}; rows: {', '.join(names)}")
     place = options.scratch or Path(tempfile.mkdtemp(prefix="test-freebsd-", dir=_scratch()))
     seen: list[Figure] = []
     try:
+        say(f"scratch: {place}")
         workshop = Workshop.make(
             options.source.resolve(), place.resolve(), options.build, jobs=options.jobs
         )
-        print(f"scratch: {place}", flush=True)
-        for name in options.rows or rows:
+        for name in names:
             for figure in rows[name](workshop):
-                print(show([figure]), flush=True)
+                say(show([figure]))
                 seen.append(figure)
     except BenchError as error:
         print(f"test-freebsd: {error}", file=sys.stderr)

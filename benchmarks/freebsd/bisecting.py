@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +17,7 @@ import yaml
 
 from benchmarks.freebsd.boots import TESTBEDS
 from benchmarks.freebsd.commits import BRANCH, CHECKSUM, Commits, make_commits
+from benchmarks.freebsd.showing import run_shown, say
 from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.cli.credentials import Credentials, keep_login
@@ -35,6 +36,7 @@ def bisect(workshop: Workshop) -> Iterator[Figure]:
     """Two culprits among ten commits, by the farm of docs/tutorial/, and why they are."""
     commits = make_commits(workshop)
     farm = LocalFarm(plan_of(workshop))
+    say(f"… starts a farm at {farm.plan.url}, in {farm.plan.directory}")
     farm.prepare()
     os.environ["XDG_CONFIG_HOME"] = str(farm.plan.directory / "config")  # of the farm's login
     keep_login(farm.plan.url, Credentials(user=USER, password=farm.plan.password))
@@ -77,16 +79,15 @@ def plan_of(workshop: Workshop) -> FarmPlan:
 
 def _ask(farm: LocalFarm, *words: str) -> Mapping[str, Any]:
     command = Path(sys.executable).parent / "bench-bisect"
-    done = subprocess.run(  # noqa: S603 - a list of words, no shell
-        [command, *words, "--farm", farm.plan.url, "--json", "--patience=30m"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if not done.stdout.strip():
-        raise InfraError(f"bench-bisect: {done.stderr.strip()[-300:]}")
-    report: Mapping[str, Any] = json.loads(done.stdout)
+    asked = [str(command), *words, "--farm", farm.plan.url, "--json", "--patience=30m"]
+    say(f"… {shlex.join(asked)}")
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as out:
+        _, said = run_shown(asked, out=out)
+        out.seek(0)
+        answer = out.read()
+    if not answer.strip():
+        raise InfraError(f"bench-bisect: {said.strip()[-300:]}")
+    report: Mapping[str, Any] = json.loads(answer)
     return report
 
 

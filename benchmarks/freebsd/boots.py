@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from benchmarks.freebsd.builds import IMAGES
+from benchmarks.freebsd.showing import run_shown, say
 from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import START, Workshop
 from buildbot_bench.core.errors import InfraError
@@ -106,15 +107,17 @@ def measure(workshop: Workshop, archive: Path, *, testbed: str, workload: str, b
     words = [sys.executable, "-m", "buildbot_bench.lab.cli", "run", "--json"]
     words += [f"--testbeds={testbeds}", f"--state={workshop.place / 'lab'}", f"--testbed={testbed}"]
     words += [f"--artefact={archive}", f"--workload={workload}", f"--iterations={boots}"]
+    say(f"… boots {archive.name} on {testbed}, {workload}: {boots}")
     begun_s = time.time()
-    done = subprocess.run(  # noqa: S603 - a list of words, no shell
-        words, capture_output=True, text=True, errors="replace", check=False
-    )
-    taken = [one for one in parse_events(done.stdout.splitlines()) if isinstance(one, Measured)]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as out:
+        status, said = run_shown(words, out=out)
+        out.seek(0)
+        told = out.read().splitlines()
+    taken = [one for one in parse_events(told) if isinstance(one, Measured)]
     failed = next((one.failure for one in taken if one.failure), "")
-    if done.returncode != 0 or failed or not taken:
-        last = failed or next(iter(reversed((done.stdout + done.stderr).splitlines())), "")
-        raise InfraError(f"{testbed}, {workload}: status {done.returncode}: {last}")
+    if status != 0 or failed or not taken:
+        last = failed or next(iter(reversed((*told, *said.splitlines()))), "")
+        raise InfraError(f"{testbed}, {workload}: status {status}: {last}")
     ends = [begun_s, *(one.at_s for one in taken)]
     unit = next(iter(taken[0].values))
     return Boots(

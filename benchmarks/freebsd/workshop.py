@@ -11,10 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.freebsd.showing import run_shown, say
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.core.errors import UsageError
 
-_IDENTITY = ("-c", "user.name=test-freebsd", "-c", "user.email=test-freebsd@localhost")
+# A tree has a hundred thousand files: they are packed lightly, and never again meanwhile.
+_SETTINGS = (
+    *("-c", "user.name=test-freebsd", "-c", "user.email=test-freebsd@localhost"),
+    *("-c", "core.compression=1", "-c", "gc.auto=0"),
+)
 START = "refs/test-freebsd/start"  # the user's tree, as it was committed there
 _TIMES = re.compile(r"^times: (.*)", re.MULTILINE)
 
@@ -23,6 +28,7 @@ _TIMES = re.compile(r"^times: (.*)", re.MULTILINE)
 KERNCONF = """\
 include MINIMAL
 ident BENCH-VM
+options FFS
 device uart
 device md
 device iflib
@@ -66,6 +72,7 @@ class Workshop:
         made.archives.mkdir(parents=True, exist_ok=True)
         kernconf.write_text(KERNCONF, encoding="utf-8")
         if not made.source.exists():
+            say(f"… clones {source} into {made.source}, which takes some minutes")
             _clone(source, made.source)
         made.go(START)
         return made
@@ -82,7 +89,7 @@ class Workshop:
 
     def git(self, *words: str) -> str:
         """Run git in the clone."""
-        return _git("-C", str(self.source), *_IDENTITY, *words)
+        return _git("-C", str(self.source), *_SETTINGS, *words)
 
     def commit(self, message: str, name: str, text: str) -> str:
         """Append a text to a file of the clone and commit it; returns the hash."""
@@ -112,16 +119,14 @@ class Workshop:
         words += [f"--toolchains={self.place / 'toolchains'}", f"--output={archive}"]
         words += [f"--jobs={self.jobs}", *self.words]
         told = {"BENCH_REVISION": name, "BENCH_IMAGE": str(image), "BENCH_OPTIONS": options}
+        say(f"… builds {name}, into {archive}")
         begun_s = time.monotonic()
-        with log.open("w", encoding="utf-8") as out:
-            done = subprocess.run(  # noqa: S603 - a list of words, no shell
-                words, env={**os.environ, **told}, stdout=out, stderr=subprocess.STDOUT, check=False
-            )
+        status, said = run_shown(words, env={**os.environ, **told})
         seconds = time.monotonic() - begun_s
-        said = log.read_text(encoding="utf-8", errors="replace")
-        if done.returncode != 0:
+        log.write_text(said, encoding="utf-8")
+        if status != 0:
             last = next(iter(reversed(said.splitlines())), "")
-            raise BuildError(f"{name}: status {done.returncode}: {last}", hint=f"see {log}")
+            raise BuildError(f"{name}: status {status}: {last}", hint=f"see {log}")
         times = _TIMES.search(said)
         return Built(
             archive=archive,
@@ -138,8 +143,8 @@ def _clone(source: Path, place: Path) -> None:
     else:
         _git("init", "--quiet", str(place))
         of_theirs = ("--git-dir", str(place / ".git"), "--work-tree", str(source))
-        _git(*of_theirs, "add", "--all", "--force")
-        _git(*of_theirs, *_IDENTITY, "commit", "--quiet", "--message=the tree")
+        _git(*of_theirs, *_SETTINGS, "add", "--all", "--force")
+        _git(*of_theirs, *_SETTINGS, "commit", "--quiet", "--message=the tree")
         _git("-C", str(place), "reset", "--quiet", "--hard")
     _git("-C", str(place), "update-ref", START, "HEAD")
 

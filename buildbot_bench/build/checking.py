@@ -48,6 +48,7 @@ PROGRAMS = (
     Need(name="awk", debian="gawk", fedora="gawk"),
     Need(name="bash", debian="bash", fedora="bash", elsewhere_only=True),
     Need(name="bzip2", debian="bzip2", fedora="bzip2"),
+    Need(name="lex", debian="flex", fedora="flex", elsewhere_only=True),
     Need(name="hostname", debian="hostname", fedora="hostname"),
     Need(name="patch", debian="patch", fedora="patch"),
     Need(name="which", debian="debianutils", fedora="which"),

@@ -1,7 +1,7 @@
 """The recipe for a FreeBSD kernel, as commands of FreeBSD's own build system.
 
 See build(7), src.conf(5) and tools/build/make.py of the tree. `make.py` builds on Linux, by
-clang and lld of the host; it came to the tree in September 2018.
+clang and lld of the host. buildbot_bench/core/freebsd_releases.py says what which release needs.
 """
 
 from __future__ import annotations
@@ -107,12 +107,28 @@ def toolchain_words(recipe: KernelRecipe) -> tuple[str, ...]:
     return (*recipe.machine, *(f"WITHOUT_{name}=yes" for name in _LEFT_OUT))
 
 
-def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildCommand, ...]:
-    """The commands that build a tool chain: make itself, where it is not at hand, and the tools.
+def make_commands(recipe: KernelRecipe, objects: Path) -> tuple[BuildCommand, ...]:
+    """Return the command by which make.py gets its make below `objects`; none for a system's make.
 
-    make.py builds make and runs the tests of make at every call. Some of them fail where sh(1) is
-    dash, or SIGINT is ignored; a list of tests in the environment takes the place of the whole.
+    Each place has a make of its own: its path is built into it, and a newer make.py builds it anew
+    where the path is another, and stops where it is a link. make.py runs make's tests, too. Some of
+    them fail where sh(1) is dash, or SIGINT is ignored; a list of tests in the environment takes
+    the place of the whole.
     """
+    if recipe.tool == "make":
+        return ()
+    return (
+        BuildCommand(
+            words=(*_make(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
+            cwd=recipe.source,
+            env={**environment(recipe, objects), "TESTS": _harmless_test(recipe.source)},
+            stage=Stage.BOOTSTRAP,
+        ),
+    )
+
+
+def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildCommand, ...]:
+    """The commands that build a tool chain: make itself, where it is not at hand, and the tools."""
     words = (*toolchain_words(recipe), f"WORLDTMP={made.tools}")
     tools = BuildCommand(
         words=(*_make(recipe), f"-j{recipe.jobs}", *words, "kernel-toolchain"),
@@ -120,15 +136,7 @@ def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildComm
         env=environment(recipe, made.objects),
         stage=Stage.TOOLCHAIN,
     )
-    if recipe.tool == "make":
-        return (tools,)
-    bootstrap = BuildCommand(
-        words=(*_make(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
-        cwd=recipe.source,
-        env={**environment(recipe, made.objects), "TESTS": _harmless_test(recipe.source)},
-        stage=Stage.BOOTSTRAP,
-    )
-    return (bootstrap, tools)
+    return (*make_commands(recipe, made.objects), tools)
 
 
 def kernel_commands(recipe: KernelRecipe) -> tuple[BuildCommand, ...]:

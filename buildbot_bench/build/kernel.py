@@ -17,17 +17,19 @@ from buildbot_bench.build.freebsd import (
     KernelRecipe,
     Tool,
     kernel_commands,
+    make_commands,
     toolchain_commands,
     toolchain_words,
 )
 from buildbot_bench.build.journal import Journal
 from buildbot_bench.build.modules import directories
-from buildbot_bench.build.object_tree import ObjectTree, emptied, link, prepare
+from buildbot_bench.build.object_tree import ObjectTree, drop_others_make, emptied, link, prepare
 from buildbot_bench.build.packing import files_below, pack, write_hints
 from buildbot_bench.build.read_files import forget_list, write_list
 from buildbot_bench.build.running import BuildCommand, run, version_of
 from buildbot_bench.build.toolchains import Toolchain, places_read, toolchain
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.neutral import digest_of_files
 
@@ -74,7 +76,8 @@ def build_kernel(request: KernelRequest, *, dry_run: bool = False) -> None:
     plan = _plan(request, dry_run=dry_run)
     if dry_run:
         made = Toolchain(place=request.toolchains / "NEW")
-        _show((*toolchain_commands(plan.recipe, made), *kernel_commands(plan.recipe)))
+        make = make_commands(plan.recipe, request.obj)
+        _show((*toolchain_commands(plan.recipe, made), *make, *kernel_commands(plan.recipe)))
         return
     why = prepare(
         request.obj, plan.version, clean=request.clean, least_free_mb=request.least_free_mb
@@ -167,8 +170,10 @@ def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> tuple[str, 
     ) as made:
         done = "built" if made.is_new else "kept"
         journal.say(f"tool chain: {done}, {made.place}")
+        drop_others_make(recipe.tools, made.tools)
+        for command in make_commands(recipe, recipe.obj):
+            run(command, journal)
         link(recipe.tools, made.tools)
-        link(recipe.obj / "bmake-install", made.objects / "bmake-install")
         emptied(recipe.stage)
         for command in kernel_commands(recipe):
             run(command, journal)
@@ -208,7 +213,8 @@ def _check_tree(request: KernelRequest) -> None:
         )
     if request.tool == "make.py" and not (request.source / "tools" / "build" / "make.py").is_file():
         raise InfraError(
-            "the tree is too old for a builder that is not FreeBSD: it has no tools/build/make.py",
+            "the tree is too old for a builder that is not FreeBSD: it has no tools/build/make.py, "
+            f"which FreeBSD has since {NEEDS['make.py'].since}",
             hint="build it on FreeBSD",
         )
     rules = request.source / "sys" / "conf" / "kern.pre.mk"

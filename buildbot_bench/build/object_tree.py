@@ -73,6 +73,20 @@ def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> st
     return why
 
 
+def drop_others_make(path: Path, tools: Path) -> None:
+    """Remove make.py's make, beside the link `path`, unless it was built when that led to `tools`.
+
+    An old make.py takes whatever make is there, a newer one stops where that is a link.
+    """
+    make = path.with_name("bmake-install")
+    if path.is_symlink() and path.readlink() == tools and not make.is_symlink():
+        return
+    for place in (path, make):
+        if place.is_symlink():
+            place.unlink()
+    shutil.rmtree(make, ignore_errors=True)
+
+
 def link(path: Path, target: Path) -> None:
     """A symbolic link that leads there, no matter what was at its place before."""
     if path.is_symlink():

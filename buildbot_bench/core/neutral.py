@@ -3,8 +3,9 @@
 Kernels with the same neutral digest run the same instructions on the same data, so a measurement of
 one holds for the other. Traces are blanked where they stand; nothing is moved, and code is left
 alone. They are the strings of FreeBSD's sys/conf/newvers.sh (`version`, `sccs`: arrays of a fixed
-least size, padded with NUL), of `$FreeBSD$` keywords, `__DATE__` and `__TIME__`, and the names of
-revisions. A kernel whose strings differ in length elsewhere is another kernel.
+least size, padded with NUL; a fork has a name of its own there), of `$FreeBSD$` keywords,
+`__DATE__` and `__TIME__`, and the names of revisions. A kernel whose strings differ in length
+elsewhere is another kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from buildbot_bench.core.elf import NOBITS, Section, sections
 _BUILD_DEPENDENT = re.compile(
     rb"""
     (?<! [0-9A-Za-z:] )
-    (?: (?: @\(\#\) )? FreeBSD[ ]\d{1,3}\.\d{1,2}-\w[^\0 ]{0,30}[ ] [^\0]+  # newvers.sh's lines
+    (?: (?: @\(\#\) )?  # newvers.sh's line: NAME MAJOR.MINOR-BRANCH, and what was built when
+        [A-Za-z][\w.+-]{0,30}[ ]\d{1,3}(?:\.\d{1,3}){1,2}-\w[^\0\n ]{0,30}
+        (?= [^\0\n]{0,160}?
+            (?: [ ]\#\d{1,6} [^\0\n]{0,120}? :[ ]
+              | \b (?: r\d{4,7} | (?: n\d{1,7}- )? [0-9a-f]{7,40} ) \b
+            )
+        ) [^\0]+
       | Linux[ ]version[ ]\d [^\0]*
       | (?: (?: Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec ) [ ][ \d]\d[ ]\d{4}
           | \d\d:\d\d:\d\d

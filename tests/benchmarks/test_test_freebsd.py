@@ -33,7 +33,11 @@ def test_each_figure_that_is_wanted_is_printed_beside_what_is_seen(tmp_path, cap
     before = sorted(source.rglob("*"))
     scratch = tmp_path / "scratch"
     assert command.main([str(source), f"--scratch={scratch}", BUILT, *BUILD]) == 0
-    *lines, verdict = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().out
+    assert said.startswith(f"test-freebsd: {source}; rows: build,")
+    begun = ("… clones", "… builds start", "     configuration …", "build      from nothing")
+    assert [said.index(words) for words in begun] == sorted(said.index(words) for words in begun)
+    *lines, verdict = said.splitlines()
     table = "\n".join(lines)
     for told in (
         "no change",

@@ -13,7 +13,7 @@ from buildbot_bench.build import toolchains
 from buildbot_bench.build.inputs import inputs
 from buildbot_bench.build.toolchains import Toolchain, toolchain
 from buildbot_bench.core.errors import InfraError
-from tests.build.builder import DONE
+from tests.build.builder import DONE, needs_clang
 
 CONFIG = "usr.sbin/config/main.c"
 
@@ -49,6 +49,25 @@ def test_another_worktree_with_other_objects_shares_it(builder, capsys):
     assert builder.build(f"--source={again}", f"--obj={builder.home / 'obj2'}") == DONE
     assert builder.toolchains() == 1
     assert "tool chain: kept" in capsys.readouterr().out
+
+
+@needs_clang
+def test_an_object_tree_keeps_the_make_of_its_tool_chain_and_no_others(builder):
+    takes_any_make = "if not installed.exists():"  # as make.py did until 13
+    newer = "if not installed.exists() or not noted.exists() or noted.read_text() != configured:"
+    builder.edit("tools/build/make.py", newer, takes_any_make)
+    others, make = builder.home / "another", builder.obj / "bmake-install"
+    others.mkdir()
+    builder.obj.mkdir()
+    make.symlink_to(others)  # as this project did once
+    assert builder.build(tool="make.py") == DONE
+    assert not make.is_symlink()
+    (make / "same").touch()
+    assert builder.build(tool="make.py") == DONE
+    assert (make / "same").exists()
+    builder.edit("share/mk/bsd.own.mk", "rules", "other rules")
+    assert builder.build(tool="make.py") == DONE
+    assert not (make / "same").exists()
 
 
 def test_builds_that_start_at_once_wait_for_one(builder):

@@ -20,6 +20,15 @@ CLASSIC = (
 )
 TODAY = b"FreeBSD 15.0-CURRENT main-n%d-%s GENERIC-NODEBUG\n"
 SHA = b"4f4e8f2d1b4a" + b"0" * 28
+# A fork has a name, a numbering and a short history of its own.
+NAMES = (b"Irid 0.0.2-ALPHA", b"MidnightBSD 3.1.0-RELEASE-p2", b"Our-BSD 14.1-STABLE_7")
+FORK = b" %s BENCH\n"
+FORKED = (
+    (b"n2-%s" % SHA[:12], b"n11-0123456789ab-dirty"),
+    (b"main-n2-%s" % SHA[:12], b"0123456789ab"),
+    (b"#1 %s(master): Tue Jan 10" % SHA[:7], b"#12 feature/x-0123456: Tue Jan 11"),
+    (b"#0: Tue Jan 10 05:43:08 UTC 2017\n    root@a:/obj", b"#1: Wed Jan 11\n    b@c:/obj"),
+)
 
 
 def kernel(version: bytes, code: bytes = b"\x90\xc3", data: bytes = b"data", **shape) -> bytes:
@@ -40,6 +49,7 @@ def kernel(version: bytes, code: bytes = b"\x90\xc3", data: bytes = b"data", **s
         (TODAY % (262112, SHA[:12]), TODAY % (262113, b"0123456789ab")),
         (TODAY % (262112, SHA[:12]), TODAY % (262113, b"0123456789ab-dirty")),
         (b"@(#)" + TODAY % (262112, SHA), b"@(#)" + TODAY % (9, b"0" * 40)),
+        *((name + FORK % one, name + FORK % other) for name in NAMES for one, other in FORKED),
         (b"$FreeBSD: head/sys/net/if.c 311848 x $", b"$FreeBSD: head/sys/net/if.c 311849 y $"),
         (b"Linux version 6.1.0 (a@b) #1 SMP", b"Linux version 6.1.0 (root@c) #12 SMP"),
         (b"built Jan 10 2017 05:43:08", b"built Feb  1 2017 23:00:01"),
@@ -59,6 +69,9 @@ def test_what_a_build_tells_of_itself_makes_no_other_kernel(one, other):
         (b"em0: r8168", b"em0: r8169"),  # a chip is no revision
         (b"ether 00:0d:b9:05:43:08", b"ether 00:0d:b9:05:43:09"),
         (b"n1234567890", b"n1234567891"),
+        (b"Intel PRO/1000 7.6-BETA driver", b"Intel PRO/1000 7.7-BETA driver"),
+        (b"firmware 1.2-RC n2", b"firmware 1.3-RC n3"),
+        (b"Irid 0.0.2 n2-4f4e8f2d1b4a", b"Irid 0.0.3 n2-4f4e8f2d1b4a"),
         (b"x" + SHA, b"y" + SHA),
     ],
 )

@@ -83,12 +83,17 @@ installkernel:
 """
 
 # As boot-strap of make: its tests are run unless they are named; one fails under dash, and one
-# where the signal of an interrupt is ignored.
+# where the signal of an interrupt is ignored. Since 14 it notes how make was configured, and
+# removes a make that was configured for another place.
 MAKE_PY = """\
 import os, pathlib, shutil, signal, sys
-installed = pathlib.Path(os.environ["MAKEOBJDIRPREFIX"], "bmake-install", "bin", "bmake")
-if not installed.exists():
+install = pathlib.Path(os.environ["MAKEOBJDIRPREFIX"], "bmake-install").absolute()
+installed, noted = install / "bin" / "bmake", install / ".make-py-config"
+configured = f"--prefix={install}"
+if not installed.exists() or not noted.exists() or noted.read_text() != configured:
     print("Bootstrapping bmake...", flush=True)
+    if install.exists():
+        shutil.rmtree(install)
     failing = {"opt-debug-x-trace"}
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         failing.add("comment")
@@ -97,6 +102,7 @@ if not installed.exists():
         sys.exit(f"Failed tests: {' '.join(failing & set(named))}")
     installed.parent.mkdir(parents=True)
     installed.symlink_to(shutil.which("make"))
+    noted.write_text(configured)
 words = [word for word in sys.argv[1:] if not word.startswith("--")]
 if "-V" in words:
     print("20220208")

@@ -13,6 +13,7 @@ from buildbot_bench.lab.virtual.system import BootImage
 from buildbot_bench.lab.virtual.workloads import workloads_of
 
 WORKLOADS = workloads_of(FREEBSD)
+OF_FREEBSD = b"\x7fELF\x02\x01\x01\x09"  # 64 bits, little-endian, and EI_OSABI, which 15 looks at
 
 
 def lines(workload, nic="em", settings=()):
@@ -127,4 +128,5 @@ def test_tunables_go_before_the_testbed_s_kenv_and_that_before_our_own(tmp_path)
     ]
     root = (tmp_path / "boot" / "root").read_bytes()
     assert b"sysctl net.inet.ip.ttl=7\n" in root
+    assert root.count(OF_FREEBSD) == root.count(b"\x7fELF") == 1
     assert "pf.ko" in system.arguments(image, "pf-statefull", ())[3]

@@ -9,7 +9,7 @@ from pathlib import Path
 _ELF = b"\x7fELF"
 _AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _AMD64_PROGRAM = struct.pack("<HH", 2, 62)  # its type and machine
-_ABI_AT, _FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
+ABI_AT, FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
 _INTERPRETER = b"/red/herring"  # what FreeBSD's kernels name, so that nobody starts them
 _PVH_NOTE = b"Xen\0"
 _MULTIBOOT = struct.pack("<I", 0x1BADB002)  # the magic number of Multiboot 1
@@ -40,7 +40,7 @@ def kind_of(path: Path) -> FileKind:
         if not head.startswith(_ELF):
             return FileKind.OTHER
         amd64 = head.startswith(_AMD64_ELF) and head[16:20] == _AMD64_PROGRAM
-        if head[_ABI_AT : _ABI_AT + 1] == _FREEBSD_ABI or _INTERPRETER in head:
+        if head[ABI_AT : ABI_AT + 1] == FREEBSD_ABI or _INTERPRETER in head:
             return FileKind.FREEBSD if amd64 else FileKind.FOREIGN
         if _MULTIBOOT in head and not amd64:
             return FileKind.MULTIBOOT

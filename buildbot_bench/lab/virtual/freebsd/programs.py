@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from buildbot_bench.lab.drivers.toolchain import compile_program, fingerprint
+from buildbot_bench.lab.virtual.kind import ABI_AT, FREEBSD_ABI
 
 _SHARED = "freestanding"
 # No library, nothing that one would have to bring: no stack protector, no unwinding, no FPU.
@@ -33,6 +34,11 @@ class Programs:
 
     loader: Path
     init: Path
+
+    def init_of_freebsd(self) -> bytes:
+        """Return init with the header of FreeBSD's own programs, which GNU's ld does not write."""
+        content = self.init.read_bytes()
+        return content[:ABI_AT] + FREEBSD_ABI + content[ABI_AT + 1 :]
 
 
 def programs(home: Path) -> Programs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.lab.virtual.workloads import IPFW_COMMAND, PF_COMMAND, VirtualWorkload
 
 READY = "bench: ready"
@@ -52,7 +53,10 @@ def is_ready(console: str) -> bool:
 def fault(console: str) -> str:
     """What keeps a kernel from being ready, for ever, in a clause; empty when nothing does."""
     if _NO_ROOT.search(console):
-        return "finds no root: it lacks `device md` or `options FFS`"
+        return (
+            "finds no root: it lacks `device md` or `options FFS`, which MINIMAL has no more since "
+            f"{NEEDS['ffs'].since}"
+        )
     if unlinked := _UNLINKED.search(console):
         return f"could not load a module: {unlinked[1]}"
     if failed := _FAILED.search(console):

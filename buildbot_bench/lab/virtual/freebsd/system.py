@@ -92,7 +92,7 @@ class FreeBSD:
         settings = (*self._settings.sysctls, *tunables)
         asked = self._workloads[workload]
         commands = script.commands(asked, self._settings.nic, settings)
-        files = {"sbin/init": made.init.read_bytes(), "etc/commands": commands.encode()}
+        files = {"sbin/init": made.init_of_freebsd(), "etc/commands": commands.encode()}
         directory = self._home / "boot"
         (directory / "root").write_bytes(make_image(files, ("dev",)))
         (directory / "kenv").write_bytes(self._environment(tunables))
