@@ -336,5 +336,6 @@ def test_what_is_run_without_sh_has_the_words_that_sh_gives_it(lines):
 def test_a_tool_that_is_asked_wrongly_says_what_it_needs():
     with pytest.raises(UntestableRevision, match="hyperfine prints it by --export-json"):
         value_of("hyperfine", "Time (mean): 3 ms")
-    with pytest.raises(UsageError, match=r"did you mean 'hyperfine'.*wall, user, instructions, last-number, .*wrk"):
+    known = r"did you mean 'hyperfine'.*wall, user, instructions, last-number, .*wrk"
+    with pytest.raises(UsageError, match=known):
         CommandWorkload(run="x", value="hyprfine")
