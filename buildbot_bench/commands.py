@@ -35,9 +35,6 @@ def start(command: str, module: str, extra: str = _BASE) -> int:
     """Run `main` of a module of this package; returns its exit status.
 
     What is not installed is named on stderr with the extra that has it; the status is then 2.
-
-    Raises:
-        ModuleNotFoundError: When the package itself lacks a module.
     """
     if sys.argv[1:2] == [_PRINT_COMPLETION]:
         return _print_completion(command, sys.argv[2:])

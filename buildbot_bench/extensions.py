@@ -28,11 +28,7 @@ SITES = "buildbot_bench.sites"
 
 
 def added(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group, by name, in the order of their names; nothing is imported yet.
-
-    Raises:
-        UsageError: two packages register one name.
-    """
+    """Return the entry points of a group by name, sorted; nothing is imported yet."""
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda one: (one.name, one.value)):
         other = found.setdefault(point.name, point)
@@ -45,11 +41,7 @@ def added(group: str) -> dict[str, EntryPoint]:
 
 
 def registered(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group of which this package has some itself.
-
-    Raises:
-        UsageError: as `added` does, or this package is not installed.
-    """
+    """The entry points of a group of which this package has some itself."""
     found = added(group)
     if not found:
         raise UsageError(

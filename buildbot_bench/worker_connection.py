@@ -44,10 +44,6 @@ def worker_connection(environ: Mapping[str, str], base: Path) -> WorkerConnectio
 
     The master shows a certificate of the authority in BENCH_TRUST, or in `trust` of the directory:
     `bench-farm certificates` makes both.
-
-    Raises:
-        UsageError: There is no authority and the master is on another machine, or BENCH_MASTER is
-            no address.
     """
     named, port = environ.get("BENCH_MASTER", "localhost"), environ.get("BENCH_MASTER_PORT")
     master = master_address(named, int(port or DEFAULT_PORT))

@@ -24,7 +24,6 @@ def contents_apart(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Conten
 
     Raises:
         UntestableRevision: The artefact is no kernel, or takes more than the budget to read.
-        InfraError: The process failed for another reason.
     """
     # -P: what lies in the master's directory is not imported.
     command = [sys.executable, "-P", "-m", __name__, str(path), json.dumps(asdict(budget))]

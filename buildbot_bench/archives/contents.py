@@ -73,12 +73,7 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
 
 
 def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
-    """The members of an archive; tarfile takes anything that is no header for the end.
-
-    Raises:
-        UntestableRevision: The archive holds nothing but zeros, as an empty one does.
-        TarError: It begins with zeros, or does not end as an archive does.
-    """
+    """The members of an archive; tarfile takes anything that is no header for the end."""
     if archive.begins_with_zeros():
         decompressed.drain()
         if decompressed.zeros_from == 0:
@@ -93,11 +88,7 @@ def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
 
 
 def _of_link(member: tarfile.TarInfo) -> str:
-    """What stands for a link in the place of a digest.
-
-    Raises:
-        TarError: The member is neither a file nor a link.
-    """
+    """What stands for a link in the place of a digest."""
     if not (member.issym() or member.islnk()):
         raise tarfile.TarError(f"{quoted(member.name)} is no file")
     target = member.linkname.encode("utf-8", "surrogateescape")

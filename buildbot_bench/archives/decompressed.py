@@ -50,11 +50,7 @@ class Decompressed(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Read on to a place.
-
-        Raises:
-            UnsupportedOperation: The place lies behind.
-        """
+        """Read on to a place."""
         if whence != io.SEEK_SET or offset < self._at:
             raise io.UnsupportedOperation("this file is read forward only")
         while self._at < offset and self._next(offset - self._at):
@@ -74,11 +70,7 @@ class Decompressed(io.RawIOBase):
         return self._at
 
     def _next(self, most: int) -> bytes:
-        """The next bytes, none at the end.
-
-        Raises:
-            UntestableRevision: There are more of them than the budget has.
-        """
+        """The next bytes, none at the end."""
         if not self._piece:
             self._piece = memoryview(next(self._pieces, b""))
         taken, self._piece = bytes(self._piece[:most]), self._piece[most:]
@@ -105,11 +97,7 @@ def _pieces(file: io.BufferedReader) -> Iterator[bytes]:
 def _decompressed(
     file: io.BufferedReader, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> Iterator[bytes]:
-    """One stream after the other, to the end of the file.
-
-    Raises:
-        EOFError: The file ends within a stream.
-    """
+    """One stream after the other, to the end of the file."""
     stream = new()
     while True:
         data = b""

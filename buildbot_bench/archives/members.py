@@ -58,11 +58,7 @@ class KernelTar:
         return not self._buffered.peek().strip(b"\0")
 
     def __iter__(self) -> Iterator[Member]:
-        """All entries.
-
-        Raises:
-            UntestableRevision: One of them, or their number, is beyond the budget.
-        """
+        """All entries."""
         count = 0
         while (info := self._next()) is not None:
             count += 1
@@ -97,11 +93,7 @@ class KernelTar:
 
 
 def _check_holes(info: tarfile.TarInfo) -> None:
-    """See that the pieces of a file with holes follow one another: tarfile looks for more for ever.
-
-    Raises:
-        TarError: They do not.
-    """
+    """Refuse a sparse file whose pieces do not follow one another: tarfile would loop for ever."""
     at = 0
     for offset, size in getattr(info, "sparse", None) or ():
         if offset < at or size < 0:
@@ -144,11 +136,7 @@ class _Metered:
         self._most = self._left = count
 
     def read(self, size: int) -> bytes:
-        """Read so many bytes.
-
-        Raises:
-            UntestableRevision: It was allowed to read less.
-        """
+        """Read so many bytes."""
         self._left -= size
         if self._left < 0:
             raise UntestableRevision(

@@ -27,11 +27,6 @@ def unpack(artefact: Path, directory: Path, budget: ArchiveBudget = KERNEL_ARCHI
 
     Files, directories, symbolic links within the archive and hard links are unpacked; who may read
     a file may write it, and what its owner may run everybody may.
-
-    Raises:
-        UntestableRevision: It is neither archive nor program, is damaged, takes more than the
-            budget, or has a member that leads out of the directory.
-        InfraError: The disk is full, or not to be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with artefact.open("rb") as file:
@@ -70,11 +65,7 @@ class _Unpacking:
     count: int = 0
 
     def take(self, member: Member) -> None:
-        """Unpack a member.
-
-        Raises:
-            UntestableRevision: It leads out of the directory, or is no file, directory or link.
-        """
+        """Unpack a member."""
         self.count += 1
         info = member.info
         name = _inside(info.name)
@@ -102,11 +93,7 @@ class _Unpacking:
         path.chmod(0o755 if info.mode & _OWNER_RUNS else 0o644)
 
     def link(self) -> None:
-        """Make the symbolic links.
-
-        Raises:
-            UntestableRevision: One leads out of the directory, or takes a file's place.
-        """
+        """Make the symbolic links."""
         for name, target in self.links.items():
             end = posixpath.normpath(name.parent / target)
             path = self.directory / name

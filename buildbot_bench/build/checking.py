@@ -64,11 +64,7 @@ HEADERS = (
 
 
 def check(obj: Path, least_free_mb: int, *, say: Callable[[str], object] = print) -> None:
-    """Say of each thing that a build needs whether it is here.
-
-    Raises:
-        InfraError: When one is missing.
-    """
+    """Say of each thing that a build needs whether it is here."""
     found = list(_all(obj, least_free_mb))
     for is_there, line in found:
         say(f"{'ok' if is_there else 'missing'}: {line}")

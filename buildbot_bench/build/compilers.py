@@ -27,11 +27,7 @@ def own() -> Compilers:
 
 
 def clang_and_lld() -> Compilers:
-    """Clang of the PATH and the linker beside it.
-
-    Raises:
-        InfraError: When one is not there.
-    """
+    """Clang of the PATH and the linker beside it."""
     clang = shutil.which("clang")
     if clang is None:
         raise InfraError("clang: not found", hint=_HINT)

@@ -59,10 +59,6 @@ def base(directory: Path, asked: str | None) -> Base:
     """The configuration that is asked for, by its name in the tree's `directory` or as a file.
 
     A word with a slash is a file. None: the first of GENERIC-NODEBUG and GENERIC that the tree has.
-
-    Raises:
-        UsageError: For what is neither a name nor a file.
-        UntestableRevision: When the tree lacks that name.
     """
     if asked is None:
         asked = next((name for name in DEFAULTS if (directory / name).is_file()), DEFAULTS[-1])
@@ -87,9 +83,6 @@ def kernel_config(based_on: Base, options: str, image: int, *, foreign: bool = F
     all but line tables: neither is loaded, and both take long to make.
     A `foreign` compiler is none of FreeBSD's: where modules guard their stacks, other clangs take
     the guard's address from a table (R_X86_64_REX_GOTPCRELX) that no kernel makes for a module.
-
-    Raises:
-        UsageError: For other lines.
     """
     lines = [line.strip() for line in options.splitlines() if line.strip()]
     for line in lines:

@@ -50,11 +50,7 @@ class ObjectTree:
 
 
 def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> str:
-    """Have the object tree ready for a tool chain; says why it was emptied, if it was.
-
-    Raises:
-        InfraError: When the disk has less than `least_free_mb` megabytes left.
-    """
+    """Have the object tree ready for a tool chain; says why it was emptied, if it was."""
     stamp = obj / _STAMP
     try:
         made_by = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
@@ -76,7 +72,7 @@ def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> st
 def drop_others_make(path: Path, tools: Path) -> None:
     """Remove make.py's make, beside the link `path`, unless it was built when that led to `tools`.
 
-    An old make.py takes whatever make is there, a newer one stops where that is a link.
+    An old make.py takes any make that is there, a newer one stops where that is a link.
     """
     make = path.with_name("bmake-install")
     if path.is_symlink() and path.readlink() == tools and not make.is_symlink():

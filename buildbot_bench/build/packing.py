@@ -18,12 +18,7 @@ _PRESET = 0  # xz -0: 3 % larger than -1 makes it, in two thirds of its time
 
 
 def files_below(directory: Path) -> dict[str, Path]:
-    """The files of an installed kernel by their names in the archive.
-
-    Raises:
-        UntestableRevision: A symbolic link among them leads out of the directory. Those of modules
-            lead to others.
-    """
+    """The files of an installed kernel by their names in the archive."""
     found = sorted(path for path in directory.rglob("*") if path.is_file())
     whole = directory.resolve()
     for path in found:

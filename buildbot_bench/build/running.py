@@ -27,9 +27,6 @@ def run(command: BuildCommand, journal: Journal) -> None:
     """Run a command to its end; the journal follows what it prints.
 
     When it fails, this raises what the journal makes of that.
-
-    Raises:
-        InfraError: When it cannot be run.
     """
     log = BuildLog(command.words)
     journal.begin(command.stage)

@@ -58,9 +58,6 @@ def run_in(sandbox: Sandbox, use: Use, words: Sequence[str]) -> NoReturn:
 
     With `auto`, it is what the machine has, bubblewrap or, on FreeBSD, a jail; without any, the
     command runs all the same, and it is said why.
-
-    Raises:
-        InfraError: There is none, and `use` names one; or there is no such command.
     """
     whys = []
     if use != "jail":

@@ -68,9 +68,6 @@ def toolchain(
 
     `recipe` is all else that it depends on: compilers, words for make. One is built at a time. What
     `build` raises is raised here too.
-
-    Raises:
-        InfraError: When the store cannot be written.
     """
     try:
         store.mkdir(parents=True, exist_ok=True)

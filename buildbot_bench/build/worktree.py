@@ -23,12 +23,7 @@ _SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
 def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
-    """Have `place` be that commit of the repository and nothing else.
-
-    Raises:
-        UsageError: For what is no full hash.
-        InfraError: When git fails: the mirror, the network.
-    """
+    """Have `place` be that commit of the repository and nothing else."""
     if not _SHA.fullmatch(sha):
         raise UsageError(f"{quoted(sha, columns=60)} is no full hash of a commit")
     mirror.parent.mkdir(parents=True, exist_ok=True)

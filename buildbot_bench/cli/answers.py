@@ -150,11 +150,7 @@ class RemoteProbe:
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Read an answer that may have another shape.
-
-    Raises:
-        InfraError: For any failure in reading it.
-    """
+    """Read an answer that may have another shape."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -163,11 +163,7 @@ class FarmClient:
         return self._collection(COMPARISONS, "comparisons", limit=limit)
 
     def comparison(self, comparison_id: int) -> dict[str, Any]:
-        """One comparison as it stands.
-
-        Raises:
-            NoSuchComparisonError: When the farm has none of that number.
-        """
+        """One comparison as it stands."""
         found = self._collection(f"{COMPARISONS}/{comparison_id}", "comparisons")
         if not found:
             raise NoSuchComparisonError
@@ -204,11 +200,7 @@ class FarmClient:
         return response
 
     def _login(self) -> bool:
-        """Exchange the credentials for a cookie; False when there is nothing to exchange.
-
-        Raises:
-            UsageError: When the farm does not let the user in.
-        """
+        """Exchange the credentials for a cookie; False when there is nothing to exchange."""
         if self._credentials is None:
             return False
         user = self._credentials.user

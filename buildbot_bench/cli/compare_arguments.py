@@ -296,11 +296,7 @@ def _extend(options: argparse.Namespace) -> ExtendComparison:
 
 
 def _output(name: str | None) -> Path | None:
-    """The directory for the result: looked at now, so that hours of boots are not in vain.
-
-    Raises:
-        UsageError: When there is something already.
-    """
+    """The directory for the result: looked at now, so that hours of boots are not in vain."""
     if name is None:
         return None
     path = Path(name)

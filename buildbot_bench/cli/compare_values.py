@@ -17,11 +17,7 @@ from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_
 
 
 def labels_of(given: Sequence[str]) -> dict[str, str]:
-    """Labels by variants; a tunable has an equals sign of its own, so the last one counts.
-
-    Raises:
-        UsageError: There is none, or a variant is labelled twice.
-    """
+    """Labels by variants; a tunable has an equals sign of its own, so the last one counts."""
     labels: dict[str, str] = {}
     for one in given:
         variant, equals, label = one.rpartition("=")
@@ -36,11 +32,7 @@ def labels_of(given: Sequence[str]) -> dict[str, str]:
 
 
 def boots_wanted(text: str) -> BootsWanted:
-    """`10`, or `+5` more than there are.
-
-    Raises:
-        argparse.ArgumentTypeError: It is neither.
-    """
+    """`10`, or `+5` more than there are."""
     if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
         raise argparse.ArgumentTypeError(
             f"{quoted(text)} is no number of boots; as in -n 10, or -n +5 beside --extend"
@@ -49,11 +41,7 @@ def boots_wanted(text: str) -> BootsWanted:
 
 
 def images_wanted(text: str) -> int:
-    """How many images of each variant there may be.
-
-    Raises:
-        argparse.ArgumentTypeError: It is no such number.
-    """
+    """How many images of each variant there may be."""
     if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no number from 1 to {MOST_IMAGES}")
     return int(text)

@@ -107,11 +107,7 @@ def read_comparison(raw: Mapping[str, Any]) -> RemoteComparison:
 
 
 def read_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """The files of a result directory by their paths, none of which leads out of it.
-
-    Raises:
-        InfraError: When they are none, or one leads out.
-    """
+    """The files of a result directory by their paths, none of which leads out of it."""
     with understood("result directory"):
         files = {str(row["path"]): _content(row) for row in rows}
     for path in files:

@@ -23,11 +23,7 @@ class Credentials:
 
 
 def read_credentials(user: str | None, password_file: str | None) -> Credentials | None:
-    """The password is the file's first line; None when neither is given: the farm may be open.
-
-    Raises:
-        UsageError: When one of the two is missing, or the file has no password that can be read.
-    """
+    """The password is the file's first line; None when neither is given: the farm may be open."""
     if user is None and password_file is None:
         return None
     if user is None or password_file is None:

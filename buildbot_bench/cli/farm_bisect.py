@@ -99,12 +99,7 @@ def _question(request: StartSearch) -> dict[str, Any]:
 
 
 def _begin(request: StartSearch, question: Mapping[str, Any], farm: FarmClient, pace: Pace) -> int:
-    """Start the search, once: a lost answer is not asked for again, it might start another.
-
-    Raises:
-        InfraError: When the farm is lost, or does not say which search it started.
-        KeyboardInterrupt: As it came, once it is said where to look.
-    """
+    """Start the search, once: a lost answer is not asked for again, it might start another."""
     effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
     unsure = "whether the search began, `bench-bisect --list` shows"
     try:

@@ -130,13 +130,7 @@ def _go_on(
 def _once(
     command: CompareCommand, ask: Callable[[], dict[str, Any]], unsure: str
 ) -> dict[str, Any]:
-    """Ask once: when the answer is lost, another request might begin another comparison.
-
-    Raises:
-        NoFarmError: Nobody listens there: nothing began.
-        InfraError: When the farm is lost, or does not say which comparison it is.
-        KeyboardInterrupt: As it came, once it is said where to look.
-    """
+    """Ask once: when the answer is lost, another request might begin another comparison."""
     try:
         with Waiting() as waiting:
             started = when_ready(ask, waiting, Pace(poll_s=command.farm.poll_s))

@@ -94,11 +94,7 @@ def _look_patiently(
 def patiently(
     look: Callable[[], Seen], notice: Callable[[str], None], pace: Pace, *, hint: str
 ) -> Seen:
-    """What a look at the farm gives, however long it is away, up to the pace's patience.
-
-    Raises:
-        InfraError: When the patience is spent; with the hint.
-    """
+    """What a look at the farm gives, however long it is away, up to the pace's patience."""
     silent_since_s = pace.monotonic()
     pause_s = pace.poll_s
     warned = False

@@ -115,11 +115,7 @@ class LocalOptions:
 
 
 def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
-    """What is asked; SystemExit(0) after --help and --version.
-
-    Raises:
-        UsageError: What is given is wrong.
-    """
+    """What is asked; SystemExit(0) after --help and --version."""
     parser = bisect_parser()
     given = parser.parse_args(argv)
     if len(given.revisions) != 2:
@@ -225,11 +221,7 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
 
 
 def _task(given: argparse.Namespace) -> LocalTask:
-    """What --build and --run say.
-
-    Raises:
-        UsageError: There is no --run, or an option of a workflow.
-    """
+    """What --build and --run say."""
     if not given.run:
         raise UsageError(
             "--run is missing: the command that is measured",
@@ -260,11 +252,7 @@ def _choice(given: argparse.Namespace) -> WorkflowChoice:
 
 
 def _refuse(given: argparse.Namespace, options: dict[str, str], why: str) -> None:
-    """See that none of these options was given.
-
-    Raises:
-        UsageError: One was.
-    """
+    """See that none of these options was given."""
     for name, option in options.items():
         if getattr(given, name):
             raise UsageError(f"{option} {why}", hint="see `--help`")
@@ -289,11 +277,7 @@ def _workload(given: argparse.Namespace) -> CommandWorkload:
 
 
 def _check_needs(run: str, value: str | ValueTable) -> None:
-    """See, before a long build, that a tool that is run prints what is to be read.
-
-    Raises:
-        UsageError: It lacks an option for that.
-    """
+    """See, before a long build, that a tool that is run prints what is to be read."""
     preset = PRESETS.get(preset_of(value))
     if preset is None or _program(run) != preset_of(value):
         return

@@ -54,11 +54,7 @@ def run(options: LocalOptions) -> int:
 
 
 def told_in_lines(name: str, work: Callable[[], int]) -> int:
-    """The status that some work gives; an error with the output behind it is printed line by line.
-
-    Raises:
-        BenchError: One without output.
-    """
+    """Return the exit status of `work`; print an error with the output behind it line by line."""
     try:
         return work()
     except BenchError as error:

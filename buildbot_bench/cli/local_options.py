@@ -102,11 +102,7 @@ def add_local_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExcl
 
 
 def positive(text: str) -> int:
-    """A number from 1 to 9999.
-
-    Raises:
-        ArgumentTypeError: For what is none.
-    """
+    """A number from 1 to 9999."""
     if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no number from 1 to 9999")
     return int(text)

@@ -11,11 +11,7 @@ from buildbot_bench.core.report import Report
 
 
 def check_page(path: Path) -> None:
-    """See, before a long search, that the page can be written in the end.
-
-    Raises:
-        UsageError: The directory is not there, or what draws is not installed.
-    """
+    """See, before a long search, that the page can be written in the end."""
     if not path.absolute().parent.is_dir():
         raise UsageError(f"--html {path}: there is no such directory", hint="make it first")
     if find_spec("matplotlib") is None:
@@ -25,11 +21,7 @@ def check_page(path: Path) -> None:
 
 
 def write_page(path: Path, report: Report | AbTestReport) -> None:
-    """Write it.
-
-    Raises:
-        InfraError: The disk does not take it.
-    """
+    """Write it."""
     # They need matplotlib, and --local alone does not.
     from buildbot_bench.render.comparison_page import comparison_page  # noqa: PLC0415
     from buildbot_bench.render.html import report_page  # noqa: PLC0415

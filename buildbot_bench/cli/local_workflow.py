@@ -44,11 +44,7 @@ def task_of(options: LocalOptions, git: Git) -> LocalTask:
 
 
 def _workflow_of(choice: WorkflowChoice, git: Git) -> Path:
-    """The workflow's file.
-
-    Raises:
-        UsageError: None is named, and the repository has none.
-    """
+    """The workflow's file."""
     if choice.workflow is not None:
         return choice.workflow
     try:
@@ -87,11 +83,7 @@ def workflow_task(choice: WorkflowChoice, path: Path) -> LocalTask:
 
 
 def _testbeds(choice: WorkflowChoice, workflow: Path) -> Path:
-    """Where the testbeds are described.
-
-    Raises:
-        UsageError: Nowhere.
-    """
+    """Where the testbeds are described."""
     if choice.testbeds is not None:
         return choice.testbeds
     places = [workflow.absolute().parent / name for name in TESTBEDS]
@@ -106,11 +98,7 @@ def _testbeds(choice: WorkflowChoice, workflow: Path) -> Path:
 
 
 def _measured(workflow: Workflow, testbeds: Path) -> list[_Measured]:
-    """All that the workflow's jobs measure by commands, in its order.
-
-    Raises:
-        UsageError: There is nothing.
-    """
+    """All that the workflow's jobs measure by commands, in its order."""
     known: Mapping[str, CommandSettings] = {
         name: testbed.settings
         for name, testbed in load_testbeds(testbeds).items()
@@ -136,11 +124,7 @@ def _measured(workflow: Workflow, testbeds: Path) -> list[_Measured]:
 
 
 def _chosen(choice: WorkflowChoice, measured: list[_Measured], path: Path) -> _Measured:
-    """The one workload that is meant.
-
-    Raises:
-        UsageError: There is no such one, or several.
-    """
+    """The one workload that is meant."""
     left = measured
     wanted = {"workload": choice.workload, "testbed": choice.testbed}
     for kind, name in wanted.items():

@@ -130,11 +130,7 @@ def _switched(options: Options, flag: str) -> Options:
 
 
 def _with_confidence(options: Options, text: str, *, lenient: bool) -> Options:
-    """Set the confidence; a wrong one after a right one is passed over, as ministat does.
-
-    Raises:
-        _OptionError: For a wrong one that comes first.
-    """
+    """Set the confidence; a wrong one after a right one is passed over, as ministat does."""
     confidence = strtod(text)
     if confidence is None:
         raise _OptionError("Not a floating point number")

@@ -65,12 +65,7 @@ def atoi(text: str) -> int:
 
 
 def read_dataset(name: str, stream: BinaryIO, column: Column) -> list[float]:
-    """The numbers in one column of an input, in their order.
-
-    Raises:
-        UsageError: In ministat's words: for what is no number, for fewer than 3 of them, and for an
-            input that cannot be read to its end.
-    """
+    """The numbers in one column of an input, in their order."""
     try:
         numbers = list(_numbers(name, stream, column))
     except OSError as error:

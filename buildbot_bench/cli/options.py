@@ -62,11 +62,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Complain of the command line, and do not end the program.
-
-        Raises:
-            UsageError: Always.
-        """
+        """Complain of the command line, and do not end the program."""
         raise UsageError(message, hint=f"see `{self.prog} --help`")
 
 
@@ -117,11 +113,7 @@ def is_local(argv: Sequence[str], parser: argparse.ArgumentParser) -> bool:
 def refuse_local_options(
     argv: Sequence[str], parser: argparse.ArgumentParser, local: argparse.ArgumentParser
 ) -> None:
-    """Refuse, on a command line without `--local`, an option that only `local` has.
-
-    Raises:
-        UsageError: There is one.
-    """
+    """Refuse, on a command line without `--local`, an option that only `local` has."""
     only = {*local._option_string_actions} - {*parser._option_string_actions}  # noqa: SLF001
     for word in argv:
         if word == "--":
@@ -248,9 +240,6 @@ def refuse_beside_known(
 
     It would be passed over. `shown` has the options by the names of their values, `ends` is what
     they go with.
-
-    Raises:
-        UsageError: When there is such an option.
     """
     for name, option in shown.items():
         if getattr(options, name):
@@ -258,11 +247,7 @@ def refuse_beside_known(
 
 
 def two_of(given: Sequence[str], *, sort: str, what: str, example: str) -> tuple[str, str]:
-    """The two ends or variants that a command takes.
-
-    Raises:
-        UsageError: For more or fewer.
-    """
+    """The two ends or variants that a command takes."""
     if len(given) != 2:
         raise UsageError(
             f"a {what} takes two {sort}, {len(given)} given", hint=f"as in `{example}`"
@@ -284,11 +269,7 @@ def known_number(what: str, command: str) -> Callable[[str], int]:
 
 
 def farm_url(text: str) -> str:
-    """A farm's URL.
-
-    Raises:
-        UsageError: For what is none.
-    """
+    """A farm's URL."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -303,11 +284,7 @@ def farm_url(text: str) -> str:
 
 
 def fraction(text: str) -> float:
-    """`2%` or `0.02`.
-
-    Raises:
-        ArgumentTypeError: For what is neither.
-    """
+    """`2%` or `0.02`."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
     value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < value < 1:
@@ -316,11 +293,7 @@ def fraction(text: str) -> float:
 
 
 def duration_s(text: str) -> float:
-    """`90s`, `15m` or `2h`, in seconds.
-
-    Raises:
-        ArgumentTypeError: For what is none.
-    """
+    """`90s`, `15m` or `2h`, in seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no time; write 90s, 15m or 2h")

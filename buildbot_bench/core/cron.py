@@ -51,11 +51,7 @@ class CronLine:
         return fits and day.month in self.months
 
     def last_due(self, at_s: float) -> float:
-        """The newest time, in seconds since 1970, that is not later than another one.
-
-        Raises:
-            UsageError: There is no such day.
-        """
+        """The newest time, in seconds since 1970, that is not later than another one."""
         now = datetime.fromtimestamp(at_s, UTC)
         for back in range(_MOST_DAYS):
             day = now.date() - timedelta(days=back)

@@ -36,7 +36,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     ),
     "boot_id": ReleaseNeed(
         since="13.0",
-        what="The kernel has `kern.boot_id`; of older ones the time since boot tells a new boot.",
+        what="The kernel has `kern.boot_id`; before, the time since boot identifies a new boot.",
         where="lab/hardware/alive.py",
     ),
     "make": ReleaseNeed(

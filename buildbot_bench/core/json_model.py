@@ -52,12 +52,7 @@ def to_json(record: Any) -> Json:
 
 
 def schema_of(kind: type, *, title: str) -> Json:
-    """The JSON Schema (2020-12) of what `to_json` writes for a dataclass: every key is required.
-
-    Raises:
-        TypeError: For an annotation that has no JSON, for two dataclasses of one name, and for a
-            union of dataclasses that nothing tells apart.
-    """
+    """The JSON Schema (2020-12) of what `to_json` writes for a dataclass: every key is required."""
     parts: dict[type, Json] = {}
     whole = _object(kind, parts)
     defined = {part.__name__: described for part, described in parts.items()}
@@ -128,11 +123,7 @@ def _described(hint: Any, parts: dict[type, Json]) -> Json:
 
 
 def _plain(hint: Any, parts: dict[type, Json]) -> Json:
-    """A type without parameters.
-
-    Raises:
-        TypeError: When it has no JSON.
-    """
+    """A type without parameters."""
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):

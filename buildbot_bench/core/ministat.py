@@ -147,9 +147,6 @@ def t_quantile(df: int, confidence: float) -> float:
 
     Above 100 degrees of freedom it is the normal one: a step at 101. The column 99.5 is stricter
     than it says (99.8 %); a verdict of our own should not use it.
-
-    Raises:
-        UsageError: For a confidence, in percent, that is not one of `CONFIDENCE_LEVELS`.
     """
     if confidence not in CONFIDENCE_LEVELS:
         known = ", ".join(f"{level:g}" for level in CONFIDENCE_LEVELS)

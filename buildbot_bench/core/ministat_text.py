@@ -195,9 +195,6 @@ def _dots(stacks: Sequence[Mapping[int, int]], width: int) -> list[bytearray]:
     Where data sets meet, their numbers are OR-ed: x with + gives *. ministat's quirk: the height
     is that of the *last* data set, so that the higher dots of earlier ones are cut off, and a row
     gained again after such a cut is blank.
-
-    Raises:
-        UsageError: For a plot above `MAX_PLOT_CHARACTERS`.
     """
     rows: list[bytearray] = []
     height = 0

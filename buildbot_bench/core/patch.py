@@ -32,11 +32,7 @@ _HINT = "give a unified diff, as `git diff` writes it"
 
 
 def check_patch(body: bytes, name: str) -> None:
-    """Read a patch that somebody hands in, and keep nothing of it.
-
-    Raises:
-        UsageError: These bytes are no unified diff that we take.
-    """
+    """Read a patch that somebody hands in, and keep nothing of it."""
     for size, most, unit in (
         (len(body), MOST_BYTES, "bytes"),
         (body.count(b"\n"), MOST_LINES, "lines"),

@@ -150,9 +150,6 @@ def parse_spec(text: str) -> Spec:
 
     A `Name` that parses may still not exist. Options (`-x`), ranges, files and shell characters are
     refused here, so that the text is safe to hand on to git.
-
-    Raises:
-        UsageError: It is no revision; the hint says what it was taken for.
     """
     match = _WRITTEN.fullmatch(text)
     if match is None:
@@ -165,11 +162,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def _generations(back: str, parent: str, whole: str) -> int:
-    """How many first parents `~3`, `^`, `^0`, `^{}` or `^{commit}` go back.
-
-    Raises:
-        UsageError: It is a parent that a merge brought in.
-    """
+    """How many first parents `~3`, `^`, `^0`, `^{}` or `^{commit}` go back."""
     if back:
         return int(back[1:] or "1")
     match parent.removeprefix("^"):

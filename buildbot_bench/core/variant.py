@@ -116,12 +116,7 @@ class Recipe:
 
 
 def parse_variant(text: str) -> VariantSpec:
-    """Read a variant as a person writes it.
-
-    Raises:
-        UsageError: For what is no variant's notation, and for more than MOST_CHANGES changes or
-            LONGEST characters of tunables.
-    """
+    """Read a variant as a person writes it."""
     base, *changes = text.split("+")
     spec = VariantSpec(base=parse_spec(base), changes=tuple(map(_change, changes)))
     if len(changes) > MOST_CHANGES:
@@ -165,11 +160,7 @@ def recipe(sha: str, changes: Iterable[Change], digests: Mapping[Change, str]) -
 
 
 def parse_recipe(text: str) -> Recipe:
-    """Read `Recipe.text`.
-
-    Raises:
-        UsageError: For what is none.
-    """
+    """Read `Recipe.text`."""
     sha, *changes = text.split("+")
     patches: list[str] = []
     options: list[KernelOption] = []
@@ -195,11 +186,7 @@ def is_built(change: Change) -> bool:
 
 
 def parse_tunable(text: str) -> Tunable:
-    """Read NAME=VALUE.
-
-    Raises:
-        UsageError: For a name or value that no sysctl has.
-    """
+    """Read NAME=VALUE."""
     match = _TUNABLE.fullmatch(text)
     if match is None or not _VALUE.fullmatch(match[2]):
         raise UsageError(

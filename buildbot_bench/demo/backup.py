@@ -28,10 +28,6 @@ def make_backup(place: FarmPlace, target: Path, *, artefacts: bool, testbeds: Pa
     """Write a backup into a directory that is empty or not there; what it holds, in words.
 
     It has its name when it is whole: one that was cut short is TARGET.partial.
-
-    Raises:
-        UsageError: The target has something in it, or a file that was named is not there.
-        InfraError: The database or a kernel cannot be copied.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is not empty", hint="name a directory that is not there yet")
@@ -99,11 +95,7 @@ def _master_cfg(master: Path) -> Path | None:
 
 
 def _testbeds(place: FarmPlace, named: Path | None) -> Path | None:
-    """The lab's table, if it lies on this machine.
-
-    Raises:
-        UsageError: The one that was named does not.
-    """
+    """The lab's table, if it lies on this machine."""
     if named is not None and not named.is_file():
         raise UsageError(f"there is no {named}", hint="see --testbeds")
     variable = os.environ.get("BENCH_LAB_TESTBEDS")

@@ -78,11 +78,7 @@ def _is_label(label: str) -> bool:
 def _authority(
     directory: Path, begins: datetime
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """The one that is there, or a new one.
-
-    Raises:
-        UsageError: It is not whole, or cannot be read.
-    """
+    """The one that is there, or a new one."""
     key_file, file = directory / f"{AUTHORITY}.key", directory / f"{AUTHORITY}.pem"
     if key_file.exists() != file.exists():
         lacking = file if key_file.exists() else key_file

@@ -34,9 +34,6 @@ def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
 
     `culprit` is the commit that gets the slowdown. The messages stay as they are: the one of
     r311849 suggests what it need not do.
-
-    Raises:
-        UsageError: When the history has no such commit after its first.
     """
     if culprit not in LABELS[1:]:
         raise UsageError(

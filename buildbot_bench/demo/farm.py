@@ -173,11 +173,7 @@ class LocalFarm:
 
 
 def serve(farm: LocalFarm, say: Callable[[str], None]) -> None:
-    """Keep a started farm until one of its processes dies. A master that hung is started again.
-
-    Raises:
-        InfraError: When one has died.
-    """
+    """Keep a started farm until one of its processes dies. A master that hung is started again."""
     home = farm.plan.directory / farm.plan.master
     while True:
         dead = farm.dead()
@@ -191,11 +187,7 @@ def serve(farm: LocalFarm, say: Callable[[str], None]) -> None:
 
 
 def _tool(name: str) -> str:
-    """A command of the environment that we run in, or of the PATH, as `pip install --user` has it.
-
-    Raises:
-        UsageError: It is in neither.
-    """
+    """Return the path of a command of our environment, else of the PATH (`pip install --user`)."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.exists() else shutil.which(name)
     if found is None:

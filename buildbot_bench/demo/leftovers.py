@@ -38,9 +38,6 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
     """End all children with all that is in their sessions, then the jobs of the lab.
 
     A child has `grace_s` to end in order. A job is left unfinished: who asks for it takes it up.
-
-    Raises:
-        InfraError: For what cannot be ended.
     """
     found = running(directory)
     for child in found:

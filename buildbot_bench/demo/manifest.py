@@ -62,11 +62,7 @@ class BackupManifest:
 
     @classmethod
     def read(cls, directory: Path) -> Self:
-        """That of a backup.
-
-        Raises:
-            UsageError: It is no backup, is a newer release's, or is damaged.
-        """
+        """That of a backup."""
         path = directory / NAME
         try:
             if path.stat().st_size > _LARGEST:
@@ -118,11 +114,7 @@ class BackupManifest:
         return manifest
 
     def check(self, directory: Path) -> None:
-        """See that each file is there as it was.
-
-        Raises:
-            UsageError: For the first that is not.
-        """
+        """See that each file is there as it was."""
         for name, digest in self.files.items():
             path = directory / name
             for parent in (*Path(name).parents[:-1], Path(name)):

@@ -9,11 +9,7 @@ from buildbot_bench.core.legible import one_line, quoted
 
 
 def a_path(text: str) -> Path:
-    """Return the path that an argument names, which need not be there.
-
-    Raises:
-        ArgumentTypeError: No system call can take it, or its links lead round in a circle.
-    """
+    """Return the path that an argument names, which need not be there."""
     path = Path(text)
     try:
         path.resolve()

@@ -34,22 +34,14 @@ class FarmPlace:
     states: tuple[Path, ...]
 
     def read_workflow(self) -> Workflow:
-        """What bench.yml says.
-
-        Raises:
-            UsageError: It is not there, or cannot be understood.
-        """
+        """What bench.yml says."""
         if not self.workflow.is_file():
             raise UsageError(f"there is no {self.workflow}", hint="name it by --workflow FILE")
         return load(self.workflow)
 
 
 def place_of(options: argparse.Namespace) -> FarmPlace:
-    """The farm that the options name.
-
-    Raises:
-        UsageError: There is no such directory, or no database can be meant.
-    """
+    """The farm that the options name."""
     directory = (options.dir or _around(Path.cwd()) or _DEFAULT_DIRECTORY).resolve()
     master = (options.master or directory / "master").resolve()
     if not master.is_dir():

@@ -38,11 +38,7 @@ class Child:
     process: subprocess.Popen[bytes] | None = field(default=None)
 
     def start(self) -> None:
-        """Start it in a session of its own, so that Ctrl-C reaches only us.
-
-        Raises:
-            InfraError: When an earlier one that had the same log still runs.
-        """
+        """Start it in a session of its own, so that Ctrl-C reaches only us."""
         note = self.log.with_suffix(NOTE)
         lock = _lock(note)
         if lock is None:
@@ -102,11 +98,7 @@ def _lock(note: Path) -> int | None:
 def wait_until(
     condition: Callable[[], bool], *, what: str, timeout_s: float, child: Child | None = None
 ) -> None:
-    """Wait for a condition.
-
-    Raises:
-        InfraError: When it does not come, with the child's last words.
-    """
+    """Wait for a condition."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         ended = child is not None and not child.running
@@ -125,11 +117,7 @@ def answers(port: int) -> bool:
 
 
 def must_be_free(*ports: int) -> None:
-    """See that nothing listens on these ports of this machine.
-
-    Raises:
-        InfraError: For the first that is taken.
-    """
+    """See that nothing listens on these ports of this machine."""
     for port in ports:
         if answers(port):
             raise InfraError(

@@ -35,11 +35,6 @@ def restore(backup: Path, directory: Path, url: sa.URL) -> str:
 
     It has its name when it is whole: what is made beside it until then goes when anything fails,
     together with what was written into the database.
-
-    Raises:
-        UsageError: A farm runs there, something is there, or the backup is damaged, a newer
-            release's, or another kind of database's.
-        InfraError: The disk or the database does not take it.
     """
     manifest = BackupManifest.read(backup)
     _must_be_free(directory)
@@ -56,7 +51,7 @@ def restore(backup: Path, directory: Path, url: sa.URL) -> str:
     except (OSError, sa.exc.DBAPIError) as error:
         raise InfraError(
             f"{directory} cannot be made: {one_line(str(error))}",
-            hint="mend that, and try again: nothing was left there",
+            hint="remove the cause and try again: nothing was left there",
         ) from error
     return (
         f"{directory} has the farm of {backup} as of {_day(manifest.made_at_s)};"
@@ -104,11 +99,7 @@ def _day(at_s: float) -> str:
 
 
 def _must_be_free(directory: Path) -> None:
-    """See that a directory is empty, and nothing runs there.
-
-    Raises:
-        UsageError: It is not.
-    """
+    """See that a directory is empty, and nothing runs there."""
     if not directory.exists():
         return
     if not directory.is_dir() or os.path.ismount(directory):

@@ -94,11 +94,7 @@ def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:
 
 
 def _watch(farm: LocalFarm, onlooker: Onlooker, done: Callable[[], bool], timeout_s: float) -> None:
-    """Show what the farm does until something is done.
-
-    Raises:
-        InfraError: When that takes too long.
-    """
+    """Show what the farm does until something is done."""
     deadline = time.monotonic() + timeout_s
     while not done():
         onlooker.look()

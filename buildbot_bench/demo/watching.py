@@ -120,11 +120,7 @@ def _watchdog(directory: Path, lock: int, grace_s: float) -> Iterator[None]:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[int]:
-    """Take a directory; gives the lock that a watchdog is to hold as well.
-
-    Raises:
-        UsageError: When a farm runs there already.
-    """
+    """Take a directory; gives the lock that a watchdog is to hold as well."""
     keeper = try_lock(directory / _KEEPER)
     if keeper is None:
         pid = (directory / _KEEPER).read_text()

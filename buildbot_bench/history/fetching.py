@@ -61,10 +61,6 @@ def fetch(
     One that was killed amid it leaves some refs new and some old, and perhaps locks, a power cut
     empty files: the next fetch completes the ones and removes the others. `on_progress` gets how
     far it is with what `work` calls it. `stop`, when it is set, ends git.
-
-    Raises:
-        InfraError: When git fails, or came no further in `timeout_s`: the first clone of a large
-            repository may take hours.
     """
     mirror.mkdir(parents=True, exist_ok=True)
     with _sole_fetch(mirror, timeout_s, stop) as lock:
@@ -129,9 +125,6 @@ def _sole_fetch(mirror: Path, timeout_s: float, stop: threading.Event) -> Iterat
 
     git inherits it: should we be killed, then our git, which lives on, holds it until it ends, so
     that nobody takes the locks of a living git for stale ones.
-
-    Raises:
-        InfraError: When another fetch holds it for too long, or this one is stopped.
     """
     deadline = time.monotonic() + timeout_s
     with (mirror / "bench-fetch").open("w") as file:

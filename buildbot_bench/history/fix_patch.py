@@ -67,11 +67,7 @@ def files_at(repository: pygit2.Repository, sha: str, paths: Iterable[str]) -> F
 
 
 def applies(mirror: Path, patch: bytes, files: Files) -> bool:
-    """Whether git would apply a patch to these files, as the builder will have it do.
-
-    Raises:
-        InfraError: When git fails for a reason that is not the patch's.
-    """
+    """Whether git would apply a patch to these files, as the builder will have it do."""
     listed = b"".join(f"{mode:06o} {sha}\t{path}\0".encode() for path, mode, sha in files)
     with TemporaryDirectory(prefix="bench-fit-") as place:
         index = {"GIT_INDEX_FILE": str(Path(place) / "index")}

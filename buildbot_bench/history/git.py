@@ -32,9 +32,6 @@ def run_git(
 
     `more` is added to its environment. Its whole process group is ended after `timeout_s`. It never
     asks for a password.
-
-    Raises:
-        InfraError: When it fails, or takes longer than `timeout_s`.
     """
     with started(mirror, (verb, *arguments), stdin=subprocess.PIPE, more=more) as process:
         try:
@@ -54,11 +51,7 @@ def streaming_git(
     timeout_s: float,
     stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> Iterator[IO[bytes]]:
-    """What git prints, as it prints it; one that has more to say than is read is ended.
-
-    Raises:
-        InfraError: When it fails before that, or takes longer than `timeout_s` until all is read.
-    """
+    """What git prints, as it prints it; one that has more to say than is read is ended."""
     with (
         tempfile.TemporaryFile() as complaint,
         started(
@@ -99,11 +92,7 @@ def started(
     inherit: Sequence[int] = (),
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A git that runs; no exception leaves it behind, nor the helpers that it started.
-
-    Raises:
-        InfraError: When there is no git.
-    """
+    """A git that runs; no exception leaves it behind, nor the helpers that it started."""
     try:
         process = subprocess.Popen(  # noqa: S603 - a list, and nobody's text is an option in it
             ["git", f"--git-dir={mirror}", *command],  # noqa: S607 - the one that is on the PATH

@@ -67,9 +67,6 @@ class Index:
         """The number of first parents up to a commit, itself included; on any branch.
 
         `line_of` gives a commit's own chain, where it has none that is known.
-
-        Raises:
-            InfraError: When the mirror lacks the commit.
         """
         # A position is a fact of the commit: it holds when its branch has since moved, too.
         for chain in self._chains.values():

@@ -59,11 +59,7 @@ class Lines:
         return selected_branches(self.patterns, names.branches(self.repository))
 
     def chains(self) -> dict[str, Chain]:
-        """The watched branches by name, in their order.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """The watched branches by name, in their order."""
         found = self.taken()[:MOST_BRANCHES]
         if not found:
             there = filter(PLAIN_BRANCH.fullmatch, names.branches(self.repository))
@@ -144,11 +140,7 @@ def _holder(mirror: Path, sha: str) -> str | None:
 
 
 def _at(mirror: Path, sha: str, at_s: int, day: str) -> str:
-    """The newest commit of a first-parent history that was committed by then.
-
-    Raises:
-        UsageError: All of them are younger.
-    """
+    """The newest commit of a first-parent history that was committed by then."""
     found = run_git(
         mirror,
         "rev-list",
@@ -167,11 +159,7 @@ def _at(mirror: Path, sha: str, at_s: int, day: str) -> str:
 
 
 def _before(line: Chain, position: int, generations: int) -> str:
-    """The commit so many first parents before the one at a position.
-
-    Raises:
-        UsageError: There are not so many.
-    """
+    """The commit so many first parents before the one at a position."""
     if generations >= position:
         raise UsageError(
             f"there is no commit {generations} before n{position}",

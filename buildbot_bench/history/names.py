@@ -31,11 +31,7 @@ _LOOKUP_TIMEOUT_S = 60.0
 
 
 def branch_tip(repository: pygit2.Repository, branch: str) -> pygit2.Oid:
-    """The newest commit of a branch.
-
-    Raises:
-        UsageError: When there is no such branch.
-    """
+    """The newest commit of a branch."""
     if oid := named_by(repository, f"refs/heads/{branch}"):
         return oid
     raise UsageError(
@@ -64,9 +60,6 @@ def lookup(repository: pygit2.Repository, name: str) -> pygit2.Oid:
 
     Then come the names that other clones have for them: origin/main, refs/tags/v1, and what
     git-describe(1) says.
-
-    Raises:
-        UsageError: When there is none, or when an abbreviation stands for several.
     """
     if len(name) == SHA_LENGTH and _ABBREVIATION.fullmatch(name):
         whole = pygit2.Oid(hex=name.lower())

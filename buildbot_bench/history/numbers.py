@@ -21,9 +21,6 @@ def by_svn_number(
 
     Of several commits of one branch it is the oldest: a copy of a note comes later. `on_warning`
     gets a line that names them. `elsewhere` names a branch besides these that has a commit.
-
-    Raises:
-        UsageError: When none has it, with its neighbours; or when branches have different ones.
     """
     known = list(numbers.commits(number))
     claims = {branch: _of(chain, known) for branch, chain in chains.items()}
@@ -64,11 +61,7 @@ def _claimed_twice(number: int, claims: Mapping[str, list[str]]) -> Iterator[str
 
 
 def by_count(chains: Mapping[str, Chain], number: int) -> str:
-    """The commit at a position of the branches that are long enough; what they share is one.
-
-    Raises:
-        UsageError: When none is that long, or when branches have different ones there.
-    """
+    """The commit at a position of the branches that are long enough; what they share is one."""
     found = {
         branch: chain.sha(number) for branch, chain in chains.items() if 1 <= number <= len(chain)
     }
@@ -85,11 +78,7 @@ def _of(chain: Chain, shas: list[str]) -> list[str]:
 
 
 def _agreed(name: str, found: Mapping[str, str]) -> str:
-    """The one commit that all branches mean by a name.
-
-    Raises:
-        UsageError: When they do not mean the same.
-    """
+    """The one commit that all branches mean by a name."""
     if len(set(found.values())) == 1:
         return next(iter(found.values()))
     first = {sha: branch for branch, sha in reversed(list(found.items()))}

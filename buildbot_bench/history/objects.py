@@ -45,11 +45,7 @@ class RawCommit:
 
 
 def commit_at(repository: pygit2.Repository, oid: pygit2.Oid) -> RawCommit:
-    """The commit with a hash.
-
-    Raises:
-        InfraError: When the mirror lacks it, or git could not read it.
-    """
+    """The commit with a hash."""
     kind, content = _read(repository, oid)
     tree = _TREE.match(content) if kind == _COMMIT else None
     if tree is None:
@@ -68,11 +64,7 @@ def commit_at(repository: pygit2.Repository, oid: pygit2.Oid) -> RawCommit:
 
 
 def tree_of(repository: pygit2.Repository, oid: pygit2.Oid) -> pygit2.Tree:
-    """The files of a commit.
-
-    Raises:
-        InfraError: When the mirror lacks the one or the other.
-    """
+    """The files of a commit."""
     try:
         return repository[commit_at(repository, oid).tree].peel(pygit2.Tree)
     except (KeyError, ValueError, pygit2.GitError) as error:
@@ -107,11 +99,7 @@ def peeled(repository: pygit2.Repository, oid: pygit2.Oid) -> pygit2.Oid | None:
 
 
 def _read(repository: pygit2.Repository, oid: pygit2.Oid) -> tuple[int, bytes]:
-    """The kind and the content of an object; (0, b"") for one that the mirror lacks.
-
-    Raises:
-        InfraError: For one that is damaged.
-    """
+    """The kind and the content of an object; (0, b"") for one that the mirror lacks."""
     try:
         kind, content = repository.read(oid)
     except KeyError:

@@ -67,11 +67,7 @@ def new_job_name() -> str:
 
 
 def request_of(options: argparse.Namespace, testbed: LabTestbed, state: Path) -> Request:
-    """The request that the arguments make.
-
-    Raises:
-        UsageError: For one that cannot be met.
-    """
+    """The request that the arguments make."""
     digest = options.digest or _digest_of(options.artefact)
     if not _DIGEST.fullmatch(digest):
         raise UsageError(

@@ -57,11 +57,7 @@ class Dut:
         return self._advance(State.READY, State.READY, lambda: self._driver.blast(workload))
 
     def capture(self, workload: str) -> Profile:
-        """Sample where the kernel's cycles go under the workload's traffic.
-
-        Raises:
-            InfraError: When the driver takes no captures.
-        """
+        """Sample where the kernel's cycles go under the workload's traffic."""
         driver = self._driver
         if not isinstance(driver, Profiling):
             raise InfraError("this testbed takes no captures")

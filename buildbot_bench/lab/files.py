@@ -23,11 +23,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600) -> None:
-    """Copy a file whose SHA-256 must be `digest`.
-
-    Raises:
-        InfraError: When it is another or unreadable.
-    """
+    """Copy a file whose SHA-256 must be `digest`."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(target)
     try:
@@ -43,11 +39,7 @@ def copy_verified(source: Path, target: Path, digest: str, *, mode: int = 0o600)
 
 
 def check_digest(path: Path, digest: str) -> None:
-    """See that a file's SHA-256 is `digest`.
-
-    Raises:
-        InfraError: When it is another.
-    """
+    """See that a file's SHA-256 is `digest`."""
     found = sha256(path)
     if found != digest:
         raise InfraError(

@@ -47,11 +47,7 @@ class ImportedSets:
 
 
 def read_sets(root: Path) -> ImportedSets:
-    """All sets of a tree.
-
-    Raises:
-        UsageError: Names the tree that is none or cannot be read, and the set that holds nothing.
-    """
+    """All sets of a tree."""
     if not root.is_dir():
         raise UsageError(
             f"there is no directory {root}", hint="name the one that bench-lab.sh gets by -c"

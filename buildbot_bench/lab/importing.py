@@ -45,10 +45,6 @@ def import_config(path: Path, *, name: str = "", configs: Path | None = None) ->
     """A testbed, with a remark on each thing that a person has to add.
 
     `configs` is a tree of configuration sets, a directory for each workload.
-
-    Raises:
-        UsageError: Names file and line of what is not understood, a program that is not pkt-gen,
-            and a set that is empty or has a part for a machine that the configuration lacks.
     """
     values = read_assignments(path)
     dut = values.get("DUT_ADMIN", "")
@@ -64,11 +60,7 @@ def import_config(path: Path, *, name: str = "", configs: Path | None = None) ->
 
 
 def _require_pkt_gen(start: str, words: Sequence[str], path: Path) -> None:
-    """See that a command's program is pkt-gen, whose log is what a testbed reads its value from.
-
-    Raises:
-        UsageError: For any other; equilibrium is another method, whose values do not compare.
-    """
+    """See that a command's program is pkt-gen, whose log is what a testbed reads its value from."""
     program = PurePosixPath(words[0]).name if words else "pkt-gen"
     if program == "pkt-gen":
         return

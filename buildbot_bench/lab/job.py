@@ -113,11 +113,7 @@ class Job:
             time.sleep(_FOLLOW_S)
 
     def cancel(self) -> bool:
-        """End the runner and all it started; returns whether there was anything to end.
-
-        Raises:
-            UsageError: When there is no such job.
-        """
+        """End the runner and all it started; returns whether there was anything to end."""
         if not self.exists:
             raise UsageError(
                 f"there is no job {quoted(self.name)} here", hint="see `bench-lab list`"

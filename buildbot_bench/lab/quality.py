@@ -56,9 +56,6 @@ def judge_run(
 
     `siblings` are their values, also of those that were found to be far from the others: a DUT
     with two modes reaches either of them twice.
-
-    Raises:
-        AssertionError: Never: the cases are all there are.
     """
     received, offered = parse_receiver(logs.receiver), _offered(logs.senders)
     match received, offered:

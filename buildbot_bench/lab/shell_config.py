@@ -21,11 +21,7 @@ _LONGEST = 64 * 1024  # characters of a value: expansions of expansions grow wit
 
 
 def read_assignments(path: Path) -> dict[str, str]:
-    """The variables of a file, in order.
-
-    Raises:
-        UsageError: Names the line that is no assignment.
-    """
+    """The variables of a file, in order."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -62,11 +58,7 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _unquoted(text: str, where: str) -> str:
-    """A value without its quotes and the comment behind it.
-
-    Raises:
-        UsageError: For a command to run, and for a quote that is not closed.
-    """
+    """A value without its quotes and the comment behind it."""
     text = text.strip()
     if "`" in text or "$(" in text:
         raise UsageError(

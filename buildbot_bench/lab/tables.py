@@ -52,11 +52,7 @@ class TablePlace:
 
 
 def fill(kind: type[_Table], table: Mapping[str, Any], place: TablePlace) -> _Table:
-    """The dataclass that a table describes.
-
-    Raises:
-        UsageError: Names file and key: one that is unknown, missing or of another type.
-    """
+    """The dataclass that a table describes."""
     hints = typing.get_type_hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     check_keys(table, known, place)
@@ -85,9 +81,6 @@ def _beside(
     """What a file in a directory that a table names says for it; the table's own keys go first.
 
     A dataclass says by FILE_IN which of its keys names a directory, and the file's name.
-
-    Raises:
-        UsageError: Names the file that is no TOML, and a key that cannot be there.
     """
     key, name = getattr(kind, "FILE_IN", ("", ""))
     if not key or not isinstance(table.get(key), str):
@@ -105,11 +98,7 @@ def _beside(
 
 
 def check_keys(table: Mapping[str, Any], known: Iterable[str], place: TablePlace | Path) -> None:
-    """See that each key is a field's name, with hyphens or underscores, and there once.
-
-    Raises:
-        UsageError: For a key that is unknown, or that is there in both spellings.
-    """
+    """See that each key is a field's name, with hyphens or underscores, and there once."""
     names = list(known)
     found = set()
     for key in table:
@@ -126,11 +115,7 @@ def field_of(key: str) -> str:
 
 
 def refuse_unknown(table: Iterable[str], known: Iterable[str], place: TablePlace | Path) -> None:
-    """See that all keys are known.
-
-    Raises:
-        UsageError: For the first that is not; it names the nearest.
-    """
+    """See that all keys are known."""
     names = list(known)
     for key in table:
         if key not in names:
@@ -162,11 +147,7 @@ def _value(kind: Any, value: Any, place: TablePlace) -> Any:
 
 
 def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
-    """One of several tables, which `driver` tells apart, or the kind that is written.
-
-    Raises:
-        UsageError: When there is no such driver, or no such kind.
-    """
+    """One of several tables, which `driver` tells apart, or the kind that is written."""
     if len(kinds) > 1 and not all(is_dataclass(kind) for kind in kinds):
         kinds = [_written(kinds, value, place)]
     if len(kinds) == 1:
@@ -182,11 +163,7 @@ def _variant(kinds: list[Any], value: Any, place: TablePlace) -> Any:
 
 
 def _written(kinds: list[Any], value: Any, place: TablePlace) -> Any:
-    """The one of several kinds that a value is of: text, a list, a table.
-
-    Raises:
-        UsageError: When it is of none.
-    """
+    """The one of several kinds that a value is of: text, a list, a table."""
     by_type: dict[type[Any], Any] = {}
     for kind in kinds:
         by_type[_toml_type(kind)] = kind

@@ -54,11 +54,7 @@ class LabTestbed:
 
 
 def load_testbeds(path: Path) -> dict[str, LabTestbed]:
-    """Read testbeds.toml; relative paths in it are taken from its own directory.
-
-    Raises:
-        UsageError: Names file, testbed and key.
-    """
+    """Read testbeds.toml; relative paths in it are taken from its own directory."""
     path = path.absolute()  # a message must tell where it was looked for
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -77,11 +73,7 @@ def load_testbeds(path: Path) -> dict[str, LabTestbed]:
 
 
 def choose(testbeds: Mapping[str, LabTestbed], name: str) -> LabTestbed:
-    """The testbed of that name.
-
-    Raises:
-        UsageError: When there is none; it names those there are.
-    """
+    """The testbed of that name."""
     if name not in testbeds:
         raise UsageError(f"there is no testbed {quoted(name)}", hint=nearest(name, testbeds))
     return testbeds[name]

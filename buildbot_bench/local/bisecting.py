@@ -149,11 +149,7 @@ class Bisection:
             )
 
     def _refuse_bad_ends(self, known: Known) -> None:
-        """See that both ends can be measured, or are to be skipped.
-
-        Raises:
-            UsageError: One cannot.
-        """
+        """See that both ends can be measured, or are to be skipped."""
         for place, name in ((0, "OLD"), (known.between.n, "NEW")):
             image = known.images.get((place, 0))
             if image is None or not image.reason or image.reason == SKIPPED:

@@ -163,7 +163,7 @@ class Workshop:
         return Carried.NONE if self._fix is None else self._fix.apply(sha, tree)
 
     def _registered(self) -> list[Path]:
-        """Return our worktrees that git knows; all others are the user's, on whatever disk."""
+        """Return our worktrees that git knows; all others are the user's."""
         lines = self._ask("worktree", "list", "--porcelain").splitlines()
         named = (line.removeprefix(b"worktree ") for line in lines if line[:9] == b"worktree ")
         trees = (Path(os.fsdecode(name)) for name in named)
@@ -174,11 +174,7 @@ class Workshop:
         self._ask("worktree", "remove", "--force", "--force", str(tree))
 
     def _ask(self, *arguments: str) -> bytes:
-        """Have git do something, and return what it prints.
-
-        Raises:
-            InfraError: It refuses.
-        """
+        """Have git do something, and return what it prints."""
         try:
             return self._git.bytes(*arguments)
         except GitRefusedError as error:
@@ -200,12 +196,7 @@ class Workshop:
     def _run_step(
         self, step: BuildStep, place: Path, environment: dict[str, str], revision: Revision
     ) -> None:
-        """Run one of them; fails as `failed_build` says.
-
-        Raises:
-            UntestableRevision: Its directory is not there.
-            InfraError: It was ended by us.
-        """
+        """Run one of them; fails as `failed_build` says."""
         if not place.is_dir():
             raise UntestableRevision(f"the build's directory {step.directory} is not there")
         confines = Confines(timeout_s=self._timeout_s, disk_bytes=_MOST_WRITTEN)

@@ -142,11 +142,7 @@ class Compare:
         return self._report("; ".join(detail))
 
     def _built(self, one: Compared, ordinal: int) -> StoredBuild:
-        """An image, built if it is not there.
-
-        Raises:
-            UntestableRevision: It does not build.
-        """
+        """An image, built if it is not there."""
         named = f"{one.label}, build {ordinal}" if ordinal else one.label
         known = self._bench.image(one.revision.sha, ordinal)
         if known is None or known.reason is not None or not self._bench.has(known):
@@ -162,9 +158,6 @@ class Compare:
         """Run until all that is planned is there.
 
         Raises InfraError: the machine or the command keeps it from going on.
-
-        Raises:
-            UntestableRevision: One does not run.
         """
         places = [place for place in range(len(self._plans)) if place not in aside]
         wanted = [self._plans[place].boots for place in places]

@@ -36,9 +36,6 @@ class Fix:
 
         Raises InfraError: git cannot be started. Raises GitRefusedError: there is no such
         commit.
-
-        Raises:
-            InfraError: It fits, and cannot be written.
         """
         if self._is_in(revision):
             return Carried.IN

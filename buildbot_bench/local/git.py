@@ -36,9 +36,6 @@ class Git:
         """The repository that a directory lies in.
 
         Raises InfraError: there is no git program.
-
-        Raises:
-            UsageError: It lies in none.
         """
         try:
             found = _run(place, ("rev-parse", "--path-format=absolute", "--git-common-dir"))

@@ -29,11 +29,7 @@ class Repository:
 
 @contextmanager
 def opened(git: Git, *, most_bytes: int) -> Iterator[Repository]:
-    """Have a repository to oneself; `most_bytes` are for what is built.
-
-    Raises:
-        InfraError: Another process measures there, or nothing can be written.
-    """
+    """Have a repository to oneself; `most_bytes` are for what is built."""
     room = Room(home=git.home / "bench", most_bytes=most_bytes)
     try:
         room.home.mkdir(mode=0o700, exist_ok=True)
@@ -54,11 +50,7 @@ def opened(git: Git, *, most_bytes: int) -> Iterator[Repository]:
 
 
 def _take(lock: int, home: Path) -> None:
-    """Take the lock, and note who has it.
-
-    Raises:
-        InfraError: Another has it.
-    """
+    """Take the lock, and note who has it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -66,9 +66,6 @@ class Revisions:
         """The first-parent chain from one named commit to another, both included.
 
         Raises InfraError: git fails.
-
-        Raises:
-            UsageError: A name that is none; the old end is not on the chain of the new one.
         """
         newest = self.sha(new, within="HEAD")
         oldest = self.sha(old, within=newest)
@@ -114,9 +111,6 @@ class Revisions:
         """The positions, from 0, of named revisions of a range, `A..B` names those after A.
 
         Raises InfraError: git fails.
-
-        Raises:
-            UsageError: One that is none, or not of the range.
         """
         places = {one.sha: place for place, one in enumerate(between.revisions)}
         found = set[int]()
@@ -186,11 +180,7 @@ class Revisions:
         return True
 
     def _asked(self, *arguments: str) -> str:
-        """What git prints.
-
-        Raises:
-            InfraError: It complains.
-        """
+        """What git prints."""
         try:
             return self.git.text(*arguments)
         except GitRefusedError as error:

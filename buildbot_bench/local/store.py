@@ -99,7 +99,7 @@ class StoredRun(NewRun):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredCampaign:
-    """A campaign as stored; `told` is what makes it what it is, as JSON has it."""
+    """A stored campaign, identified by a JSON object."""
 
     id: int
     told: Mapping[str, Any]
@@ -125,11 +125,7 @@ class Store:
             ) from error
 
     def _prepare(self, db: sqlite3.Connection, path: Path) -> None:
-        """Make the tables of a new file.
-
-        Raises:
-            InfraError: The file is of another release.
-        """
+        """Make the tables of a new file."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version == 0:
             for statement in _SCHEMA.split(";"):
@@ -143,11 +139,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; the threads take turns.
-
-        Raises:
-            InfraError: The disk does not take it.
-        """
+        """A transaction; the threads take turns."""
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")

@@ -29,9 +29,6 @@ def pack(tree: Path, wanted: Sequence[str], archive: Path) -> tuple[str, int]:
     Returns the digest of what is in it, which does not depend on times, and its size in bytes.
 
     Raises UntestableRevision: something that is wanted is not there.
-
-    Raises:
-        InfraError: The disk does not take it.
     """
     beside = archive.with_name(f"{archive.name}.part")
     digest = hashlib.sha256()
@@ -59,9 +56,6 @@ def unpack(archive: Path, tree: Path) -> None:
 
     It is the system's tar that does it: links that lead out of the tree are part of what was built
     here, and Python's tarfile takes them on some releases and refuses them on others.
-
-    Raises:
-        InfraError: It cannot be read, or the disk does not take it.
     """
     remove_tree(tree)
     try:
@@ -84,11 +78,7 @@ def unpack(archive: Path, tree: Path) -> None:
 
 
 def remove_tree(tree: Path) -> None:
-    """Remove a directory and all in it, also what was made read-only.
-
-    Raises:
-        InfraError: Something of it stays.
-    """
+    """Remove a directory and all in it, also what was made read-only."""
     for _ in range(_REMOVALS):
         shutil.rmtree(tree, ignore_errors=True)
         if not tree.exists():
@@ -99,11 +89,7 @@ def remove_tree(tree: Path) -> None:
 
 
 def _files(tree: Path, wanted: Sequence[str]) -> Iterator[Path]:
-    """All below the wanted parts, in an order that depends on their names alone.
-
-    Raises:
-        UntestableRevision: One is not there.
-    """
+    """All below the wanted parts, in an order that depends on their names alone."""
     if not wanted:
         yield from _below(tree)
         return
@@ -122,11 +108,7 @@ def _files(tree: Path, wanted: Sequence[str]) -> Iterator[Path]:
 
 
 def _matching(tree: Path, pattern: str) -> list[Path]:
-    """What a pattern names.
-
-    Raises:
-        UsageError: It leads out of the tree, or is none.
-    """
+    """What a pattern names."""
     try:
         return [path for path in tree.glob(pattern) if path != tree]
     except (ValueError, NotImplementedError) as error:

@@ -18,11 +18,7 @@ _HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; 
 
 
 def templates() -> Path:
-    """The directory of the templates.
-
-    Raises:
-        UsageError: When the installation lacks it.
-    """
+    """The directory of the templates."""
     for home in _HOMES:
         if home.is_dir():
             return home

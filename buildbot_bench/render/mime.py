@@ -47,9 +47,6 @@ def write_message(
     """The mail: the text first, then the HTML with the same content, beside them the pictures.
 
     The same arguments give the same bytes.
-
-    Raises:
-        UsageError: For what is no address, and for a header that would end its line.
     """
     message = EmailMessage(policy=_POLICY)
     try:

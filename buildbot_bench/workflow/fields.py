@@ -91,11 +91,7 @@ def _distinct(value: Any) -> Any:
 
 
 def _fraction(value: Any) -> Any:
-    """`2%` and 2 are 0.02; a bare 0.02 might mean either and is refused.
-
-    Raises:
-        ValueError: For any other value.
-    """
+    """`2%` and 2 are 0.02; a bare 0.02 might mean either and is refused."""
     if isinstance(value, str) and (match := re.fullmatch(PERCENT_PATTERN, value)):
         return float(match[1]) / 100
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1:
@@ -116,11 +112,7 @@ def _switch(value: Any) -> Any:
 
 
 def _variable_text(value: Any) -> Any:
-    """What GitHub makes of a number or a truth value; 1.10 would become 1.1 and is refused.
-
-    Raises:
-        ValueError: For any other value.
-    """
+    """What GitHub makes of a number or a truth value; 1.10 would become 1.1 and is refused."""
     match value:
         case None:
             return ""

@@ -94,11 +94,7 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
 
 
 def _nodes(path: Path, node: Node | None, known: dict[int, int | None], *, depth: int) -> int:
-    """How many nodes there are below one when each alias is written out.
-
-    Raises:
-        UsageError: More than a workflow has; nested deeper; or a node that holds itself.
-    """
+    """How many nodes there are below one when each alias is written out."""
     if node is None:
         return 0
     where = f"{path}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"

@@ -52,11 +52,7 @@ def _has(combination: Mapping[str, Any], rule: Mapping[str, Any]) -> bool:
 
 
 def _iterations(value: Any) -> Any:
-    """One validator for both kinds, so that a wrong value is one problem and not two.
-
-    Raises:
-        ValueError: For any other value.
-    """
+    """One validator for both kinds, so that a wrong value is one problem and not two."""
     if value == "auto" or (
         isinstance(value, int) and not isinstance(value, bool) and 3 <= value <= MOST_ITERATIONS
     ):

@@ -84,11 +84,7 @@ class DeclaredTestbed(Model):
 
 
 def _level(value: Any) -> float:
-    """`95`, `95.0` and `95%` are one of ministat's levels.
-
-    Raises:
-        ValueError: For another number.
-    """
+    """`95`, `95.0` and `95%` are one of ministat's levels."""
     text = str(value).removesuffix("%").strip()
     for level in CONFIDENCE_LEVELS:
         if text in {f"{level:g}", f"{level:.1f}"}:

@@ -77,11 +77,7 @@ _MINUTES_A_DAY = 24 * 60
 
 
 def _minute_of_day(value: Any) -> Any:
-    """`08:00` is 480 minutes; so is 8:00, which YAML itself reads as a number to the base of 60.
-
-    Raises:
-        ValueError: For any other value.
-    """
+    """`08:00` is 480 minutes; so is 8:00, which YAML itself reads as a number to the base of 60."""
     if isinstance(value, str) and (match := _TIME.fullmatch(value)):
         return int(match[1]) * 60 + int(match[2])
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MINUTES_A_DAY:

@@ -85,11 +85,7 @@ def nearest(word: str, known: Collection[str]) -> str:
 
 
 def require(problems: Iterator[Problem]) -> None:
-    """See that there is no problem.
-
-    Raises:
-        RelationError: With all of them, if there are any.
-    """
+    """See that there is no problem."""
     if found := tuple(problems):
         raise RelationError(found)
 

@@ -30,11 +30,7 @@ MOST_SCHEDULES = 50
 
 
 def something_is_taken(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The patterns.
-
-    Raises:
-        ValueError: All of them take back.
-    """
+    """The patterns."""
     if all(pattern.startswith("!") for pattern in patterns):
         raise ValueError("takes nothing: a pattern without '!' must come first")
     return patterns

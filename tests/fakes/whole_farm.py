@@ -72,7 +72,7 @@ class WholeFarm:
             conn.commit()
 
     def add(self, table: sa.Table, **values: object) -> None:
-        """Add row 77 of a table as no release would; of what is not told it holds anything."""
+        """Add row 77 of a table as no release would, with any value in the other columns."""
         row = {column.name: _anything(column) for column in table.columns} | {"id": 77} | values
         plain = sa.table(table.name, *(sa.column(name) for name in row))
         self.change(sa.insert(plain).values(**row))

@@ -28,12 +28,7 @@ class Identity:
 def check_written(
     written: Sequence[str], labels: Mapping[str, str], *, known: Sequence[str] = ()
 ) -> None:
-    """Look at what a person typed; `known` are the variants that a comparison has already.
-
-    Raises:
-        UsageError: They are too few or too many, one is there twice, a label is of none of them,
-            too long, empty, or given twice.
-    """
+    """Look at what a person typed; `known` are the variants that a comparison has already."""
     total = len(known) + len(written)
     if not MIN_VARIANTS <= total <= MAX_VARIANTS:
         raise UsageError(
@@ -70,11 +65,7 @@ def _check_label(variant: str, label: str, written: Sequence[str]) -> None:
 
 
 def check_identities(variants: Sequence[Identity]) -> None:
-    """Look at what was found under the names.
-
-    Raises:
-        UsageError: Two are one and the same variant, or have the same label.
-    """
+    """Look at what was found under the names."""
     for place, one in enumerate(variants):
         for other in variants[:place]:
             both = f"{_shown(other.variant)} and {_shown(one.variant)}"

@@ -81,11 +81,7 @@ class ChartPolicy:
     leap: float = 4.0
 
     def __post_init__(self) -> None:
-        """Refuse what would never signal, or always.
-
-        Raises:
-            UsageError: For such a policy.
-        """
+        """Refuse what would never signal, or always."""
         if not (
             0 <= self.tolerance < 1 and 0 < self.weight <= 1 and min(self.drift, self.leap) > 0
         ):

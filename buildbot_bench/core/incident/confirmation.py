@@ -94,9 +94,6 @@ def confirmation(
     its alarm, `error` the accepted probability of a wrong verdict. `confidence` is Student's t's.
     `item` is what the reason is about.
     Values that are not positive are passed over.
-
-    Raises:
-        UsageError: ministat has no table for that confidence.
     """
     if confidence not in ministat.CONFIDENCE_LEVELS:
         raise UsageError(f"a confidence of {confidence} %", hint="take one of ministat's")

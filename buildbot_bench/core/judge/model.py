@@ -40,11 +40,7 @@ class JudgePolicy:
     item: ItemUnderTest = ItemUnderTest.KERNEL
 
     def __post_init__(self) -> None:
-        """Refuse what would divide by zero.
-
-        Raises:
-            UsageError: For such a policy.
-        """
+        """Refuse what would divide by zero."""
         if not 0 < self.min_effect < 1:
             raise UsageError(
                 f"min_effect is {self.min_effect}", hint="give a fraction, 0.02 for two percent"

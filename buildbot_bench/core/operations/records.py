@@ -178,7 +178,7 @@ class UnreadableValue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrongDigest:
-    """A column `told` as the SHA-256 of what gives `found`: `row` as in `image 3`."""
+    """A digest column of `row` (such as `image 3`) that differs from the SHA-256 `found`."""
 
     row: str
     column: str

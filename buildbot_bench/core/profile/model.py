@@ -99,11 +99,7 @@ class Profile:
 
 
 def require_traffic(profile: Profile, *, capture: str) -> None:
-    """Refuse a capture that missed the traffic; `capture` is what to call it.
-
-    Raises:
-        InfraError: When it is mostly idle.
-    """
+    """Refuse a capture that missed the traffic; `capture` is what to call it."""
     if profile.mostly_idle:
         raise InfraError(
             f"{capture}: {profile.idle_share:.1%} of {profile.samples} samples are idle, and from "

@@ -40,11 +40,7 @@ class Readings:
 
 
 def read(search_range: SearchRange, measurements: tuple[Measurement, ...]) -> Readings:
-    """Sort and group what was measured.
-
-    Raises:
-        UsageError: For a value that is no measurement.
-    """
+    """Sort and group what was measured."""
     for m in measurements:
         if not (np.isfinite(m.value) and m.value >= 0):
             raise UsageError(

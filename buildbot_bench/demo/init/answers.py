@@ -106,11 +106,7 @@ class FarmAnswers:
 
 
 def check(answers: FarmAnswers) -> None:
-    """Refuse what cannot be a farm.
-
-    Raises:
-        UsageError: With the option that says so.
-    """
+    """Refuse what cannot be a farm."""
     if not _PLAIN_PATH.fullmatch(str(answers.directory)):
         raise UsageError(
             f"the path {quoted(str(answers.directory))} has a character that units cannot take",
@@ -156,11 +152,7 @@ def _is_router(text: str) -> bool:
 
 
 def database_url(text: str) -> str:
-    """SQLAlchemy's URL of a database: `sqlite`, or that of a PostgreSQL server.
-
-    Raises:
-        UsageError: It is none of these, or has a password in it.
-    """
+    """SQLAlchemy's URL of a database: `sqlite`, or that of a PostgreSQL server."""
     if text == "sqlite":
         return "sqlite:///state.sqlite"
     import sqlalchemy as sa  # noqa: PLC0415 - not for --help

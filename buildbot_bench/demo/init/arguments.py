@@ -128,11 +128,7 @@ def _add_masters(group: argparse._ArgumentGroup) -> None:
 
 
 def answers_of(options: argparse.Namespace) -> FarmAnswers:
-    """The farm that the options describe.
-
-    Raises:
-        UsageError: They describe none.
-    """
+    """The farm that the options describe."""
     directory = options.directory.resolve()
     masters = _masters(options)
     repositories = _repositories(options)
@@ -162,11 +158,7 @@ def answers_of(options: argparse.Namespace) -> FarmAnswers:
 
 
 def _repositories(options: argparse.Namespace) -> tuple[NamedRepository, ...]:
-    """What is measured; nothing where the farm makes a history of its own.
-
-    Raises:
-        UsageError: Of several, one has no name, or two have the same.
-    """
+    """What is measured; nothing where the farm makes a history of its own."""
     usual = LABS[options.lab].repository
     said = options.repository or ([NamedRepository(name="", url=usual)] if usual else [])
     names = [one.name for one in said]
@@ -181,11 +173,7 @@ def _repositories(options: argparse.Namespace) -> tuple[NamedRepository, ...]:
 
 
 def _masters(options: argparse.Namespace) -> tuple[Master, ...]:
-    """Masters on one machine have ports of their own, one after the other.
-
-    Raises:
-        UsageError: Hosts, URLs or ports do not go with their number.
-    """
+    """Masters on one machine have ports of their own, one after the other."""
     number = options.masters
     if not 1 <= number <= MOST_MASTERS:
         raise UsageError(f"--masters {number}: a farm has 1 to {MOST_MASTERS}")
@@ -232,11 +220,7 @@ def _mail(options: argparse.Namespace) -> MailAnswers | None:
 
 
 def _port(text: str) -> int:
-    """A port's number.
-
-    Raises:
-        ArgumentTypeError: It is none.
-    """
+    """A port's number."""
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no port")
     return int(text)

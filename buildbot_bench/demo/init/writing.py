@@ -23,12 +23,7 @@ SOURCE = "src"
 
 
 def write_farm(answers: FarmAnswers, readme: str) -> None:
-    """Write all files of a farm; `readme` is what its README says.
-
-    Raises:
-        UsageError: A file is in the way, or what was asked for makes no farm; nothing is written.
-        InfraError: A file cannot be written.
-    """
+    """Write all files of a farm; `readme` is what its README says."""
     _try_workflow(answers)
     directory, bin_ = answers.directory, Path(sys.executable).parent
     files = list(planned_files(answers, _passwords(answers), bin_, readme))
@@ -49,11 +44,7 @@ def write_farm(answers: FarmAnswers, readme: str) -> None:
 
 
 def _passwords(answers: FarmAnswers) -> dict[str, str]:
-    """What the masters' secrets hold, by the names of their files.
-
-    Raises:
-        UsageError: The file with the mail server's password cannot be read.
-    """
+    """What the masters' secrets hold, by the names of their files."""
     names = (LOGIN, SESSION_KEY, *(f"{w}.pass" for w in WORKERS))
     drawn = {name: secrets.token_urlsafe(32) for name in names}
     if answers.mail and answers.mail.password_file:
@@ -68,11 +59,7 @@ def _passwords(answers: FarmAnswers) -> dict[str, str]:
 
 
 def _try_workflow(answers: FarmAnswers) -> None:
-    """See that bench.yml will be one.
-
-    Raises:
-        UsageError: With what is wrong in it.
-    """
+    """See that bench.yml will be one."""
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "bench.yml"
         path.write_text(workflow(answers), encoding="utf-8")

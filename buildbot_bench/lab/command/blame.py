@@ -18,13 +18,7 @@ MISSING = "see that the artefact has it, or that it is installed here"
 
 
 def refuse(ran: Ran, name: str) -> None:
-    """See that a command was run and came to an end of its own; fails as `_refuse_stopped` does.
-
-    Raises:
-        InfraError: It is not there.
-        UntestableRevision: It is none of this machine's.
-        SkippedRevision: It says that the revision cannot be tested.
-    """
+    """See that a command was run and came to an end of its own; fails as `_refuse_stopped` does."""
     where = f"`{name}`, {ran.program},"
     if ran.not_runnable:
         raise UntestableRevision(f"{where} is no program of this machine")
@@ -44,12 +38,7 @@ def refuse(ran: Ran, name: str) -> None:
 
 
 def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
-    """See that a command was not ended by what it took.
-
-    Raises:
-        InfraError: Others filled the disk, or ended it.
-        UntestableRevision: It hangs or fills the disk.
-    """
+    """See that a command was not ended by what it took."""
     # A shell gives the signal of its child by 128 and more.
     if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
         raise UntestableRevision(

@@ -18,11 +18,7 @@ _TOTALS = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
 
 
 def find_counter(wanted: str = "") -> str:
-    """What counts instructions here: `wanted`, or the first that works.
-
-    Raises:
-        InfraError: Nothing does.
-    """
+    """What counts instructions here: `wanted`, or the first that works."""
     if wanted in {"", PERF} and _perf_counts():
         return PERF
     if wanted in {"", VALGRIND} and shutil.which("valgrind"):
@@ -53,7 +49,6 @@ def counted(counter: str, scratch: Path) -> float:
     """How many instructions were counted.
 
     Raises:
-        InfraError: perf counted none.
         UntestableRevision: No process of the command came to an end under valgrind.
     """
     if counter == PERF:

@@ -52,9 +52,6 @@ def run_surely(
     """One iteration; what fails as the revision's does once is run once more.
 
     It fails as `run_iteration` does: with UntestableRevision when it failed twice.
-
-    Raises:
-        SkippedRevision: The command says itself that the revision cannot be tested.
     """
     try:
         return run_iteration(workload, directory, tell, executions)
@@ -217,12 +214,7 @@ class _Iteration:
         return ran
 
     def _run_for_the_lab(self, name: str, command: CommandWords) -> None:
-        """Run a command of the lab's to an end that is well.
-
-        Raises:
-            InfraError: It fails.
-            SkippedRevision: It says that the revision cannot be tested.
-        """
+        """Run a command of the lab's to an end that is well."""
         try:
             self._go(command, name)
         except SkippedRevision as error:
@@ -272,11 +264,7 @@ class _Iteration:
         return {**os.environ, **own, **self.workload.environment}
 
     def _check_program(self, program: str) -> None:
-        """See that there is a program before something else runs it.
-
-        Raises:
-            InfraError: There is none.
-        """
+        """See that there is a program before something else runs it."""
         place = str(self.directory / program) if os.sep in program else program
         if shutil.which(place) is None:
             raise InfraError(f"`run`: {program} is not there", hint=MISSING)

@@ -19,11 +19,7 @@ _MOST = 3  # matches that are told
 
 
 def matches_of(pattern: str, text: str, *, deadline_s: float = _DEADLINE_S) -> list[str]:
-    """What the pattern's group matches, at most three times; `^` and `$` are of each line.
-
-    Raises:
-        InfraError: It takes too long.
-    """
+    """What the pattern's group matches, at most three times; `^` and `$` are of each line."""
     # -P: what lies in the current directory is not imported.
     words = [sys.executable, "-P", "-m", "buildbot_bench.lab.command.matching"]
     asked = json.dumps({"pattern": pattern, "text": text}).encode()

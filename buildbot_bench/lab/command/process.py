@@ -161,11 +161,7 @@ class Contained:
         self._supervisor: _Supervisor | None = _begin(spec)
 
     def wait(self) -> Ran:
-        """Wait for its end.
-
-        Raises:
-            InfraError: The supervisor was killed, or processes cannot be ended.
-        """
+        """Wait for its end."""
         supervisor = self._supervisor
         told = supervisor.answer() if supervisor else b""
         try:
@@ -298,11 +294,7 @@ _IDLE = _Idle()
 
 
 def _begin(spec: Mapping[str, Any]) -> _Supervisor:
-    """Have a supervisor run a command: an idle one, or a new one.
-
-    Raises:
-        InfraError: None can be started.
-    """
+    """Have a supervisor run a command: an idle one, or a new one."""
     while (kept := _IDLE.take()) is not None:
         if kept.tell(spec):
             return kept

@@ -49,11 +49,7 @@ class ValueTable:
     file: str = ""
 
     def __post_init__(self) -> None:
-        """See that it names one value.
-
-        Raises:
-            UsageError: It names none or several, or the pattern or path is none.
-        """
+        """See that it names one value."""
         if sum(map(bool, (self.regex, self.json, self.preset))) != 1:
             raise UsageError(
                 "value says not one thing", hint="write one of `regex`, `json` and `preset`"
@@ -118,11 +114,7 @@ class CommandWorkload:
     disk_mib: int = 4096
 
     def __post_init__(self) -> None:
-        """See that it can be run.
-
-        Raises:
-            UsageError: It cannot: a command that is no words, a value that is none, no unit.
-        """
+        """See that it can be run."""
         self._check_limits()
         for name in ("run", "prepare", "boot", "ready", "cleanup"):
             command = getattr(self, name)
@@ -188,11 +180,7 @@ class CommandSettings:
 
 
 def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
-    """What is run: the words of a list, or of a plain text, or a shell with the text.
-
-    Raises:
-        UsageError: A text whose quotes do not end; a list for a shell.
-    """
+    """What is run: the words of a list, or of a plain text, or a shell with the text."""
     if shell:
         if not isinstance(command, str):
             raise UsageError("a shell runs a text, not a list", hint="remove `shell`, or write one")

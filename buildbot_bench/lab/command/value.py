@@ -102,11 +102,7 @@ def checked(value: float) -> float:
 
 
 def last_number(text: str) -> float:
-    """The last number of a text; `5.2ms` is 5.2, and `1,234` one number.
-
-    Raises:
-        UntestableRevision: There is none, or it is ambiguous.
-    """
+    """The last number of a text; `5.2ms` is 5.2, and `1,234` one number."""
     found = _NUMBER.findall(text[-_TAIL:])
     if not found:
         raise UntestableRevision("it prints no number")
@@ -140,11 +136,7 @@ def _matched(pattern: str, text: str, needs: str) -> float:
 
 
 def _document(text: str, needs: str) -> Any:
-    """The JSON that a text is, or the first that begins with a line of it.
-
-    Raises:
-        UntestableRevision: There is none.
-    """
+    """The JSON that a text is, or the first that begins with a line of it."""
     starts = [match.start() for match in re.finditer(r"^[ \t]*[{\[]", text, re.MULTILINE)]
     decoder = json.JSONDecoder()
     for start in starts[:_MOST_STARTS]:
@@ -187,11 +179,7 @@ def _scale(preset: Preset | None, document: Any) -> float:
 
 
 def _text_of(directory: Path, name: str) -> str:
-    """What a command wrote to a file.
-
-    Raises:
-        UntestableRevision: It wrote none, or one that is too large or elsewhere.
-    """
+    """What a command wrote to a file."""
     path = (directory / name).resolve()
     try:
         found = path.stat()

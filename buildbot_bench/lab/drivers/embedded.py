@@ -190,12 +190,7 @@ class EmbeddedDriver:
         return "processor-time" if can_name() and compiler() else ""
 
     def capture(self, workload: str) -> Profile:
-        """Start the kernel once more, with the sampler in it, and blast until samples are enough.
-
-        Raises:
-            InfraError: When the kernel does not start or go on with the sampler, or too few samples
-                were taken.
-        """
+        """Start the kernel again with the sampler, and blast until there are enough samples."""
         samples = self._home / "logs" / "samples"
         make_room(samples)
         preload = {"LD_PRELOAD": str(sampler(self._home)), "BENCH_SAMPLES": str(samples)}
@@ -216,11 +211,7 @@ class EmbeddedDriver:
         return taken
 
     def _blast_sampled(self, workload: str) -> None:
-        """Have the sampled kernel take traffic once.
-
-        Raises:
-            InfraError: When the kernel ends, or the sender fails.
-        """
+        """Have the sampled kernel take traffic once."""
         flows = self._workload(workload).flows
         _, amiss = self._running.blast(self._settings.profile_s, flows=flows)
         if how := self._running.ending(KERNEL):

@@ -30,11 +30,7 @@ class Forwarders:
         self.cpu = last_cpu()
 
     def open_receiver(self) -> None:
-        """The receiving socket exists before the kernel does, so that its port cannot be lost.
-
-        Raises:
-            InfraError: When no port is free.
-        """
+        """The receiving socket exists before the kernel does, so that its port cannot be lost."""
         try:
             self._receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._receiver.bind(("127.0.0.1", 0))
@@ -42,11 +38,7 @@ class Forwarders:
             raise InfraError(f"no port on the loopback interface: {error}") from error
 
     def start_control(self, *, lasting_s: float) -> str:
-        """Start the forwarder that never changes; the port on which it takes traffic.
-
-        Raises:
-            InfraError: When it does not start.
-        """
+        """Start the forwarder that never changes; the port on which it takes traffic."""
         try:
             self.start(CONTROL, tools(self._home) / CONTROL, lasting_s=lasting_s)
         except OSError as error:

@@ -157,11 +157,7 @@ class QemuDriver:
         return EXECUTED
 
     def capture(self, workload: str) -> Profile:
-        """Where the instructions of some bursts were executed.
-
-        Raises:
-            InfraError: When the kernel does not forward while it is traced.
-        """
+        """Where the instructions of some bursts were executed."""
         del workload
         image = self._installed
         try:
@@ -223,12 +219,7 @@ class QemuDriver:
         return await_forwarding(machine, self._system, self._settings.boot_limit_s)
 
     def _blame(self, fault: str) -> NoReturn:
-        """Find out whose fault it is: the known-good kernel's turn.
-
-        Raises:
-            UntestableRevision: When that one boots.
-            InfraError: When it does not either, or no kernel ever forwarded here.
-        """
+        """Find out whose fault it is: the known-good kernel's turn."""
         self.shutdown()
         good = self._known_good()
         if good is None and self._system.suspects_testbed(self._installed):

@@ -58,9 +58,6 @@ def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Reco
     """What was recorded, by workload and canonical name of the kernel.
 
     Series of one workload are one recording as long as no kernel is in two of them.
-
-    Raises:
-        UsageError: For what is no recording; it names file and line.
     """
     series: dict[str, dict[str, Recording]] = {}
     for number, row in _rows(path):
@@ -104,11 +101,7 @@ def _points(row: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Reco
 
 
 def newest_recorded(recorded: Recorded, revision: str) -> str:
-    """The recorded revision whose level a revision has: itself, or the newest one before it.
-
-    Raises:
-        UntestableRevision: When there is none, or the revision is a variant.
-    """
+    """The recorded revision whose level a revision has: itself, or the newest one before it."""
     if revision in recorded:
         return revision
     number = _plain_number(revision)

@@ -105,11 +105,7 @@ class ReplayDriver:
         """All workloads have the same boots."""
 
     def install(self, artefact: Path, digest: str) -> None:
-        """Read which revision this is.
-
-        Raises:
-            UntestableRevision: When the artefact's first line names none.
-        """
+        """Read which revision this is."""
         check_digest(artefact, digest)
         with artefact.open(encoding="utf-8", errors="replace") as file:
             first, *others = [file.readline(_LINE_LIMIT).strip() for _ in range(_MOST_LINES)]
@@ -123,11 +119,7 @@ class ReplayDriver:
         self._digest = digest
 
     def tune(self, tunables: Sequence[str]) -> None:
-        """Refuse them all: what was measured long ago cannot be set otherwise now.
-
-        Raises:
-            UntestableRevision: For any tunable.
-        """
+        """Refuse them all: what was measured long ago cannot be set otherwise now."""
         raise UntestableRevision(
             f"a replayed testbed cannot set {tunables[0]}",
             hint="compare tunables on a testbed that boots kernels",
@@ -174,11 +166,7 @@ class ReplayDriver:
         return "recorded" if self._settings.captures else ""
 
     def capture(self, workload: str) -> Profile:
-        """What was recorded of this revision.
-
-        Raises:
-            InfraError: When nothing was, or it cannot be read.
-        """
+        """What was recorded of this revision."""
         directory = self._settings.captures or Path()
         name = f"{self._revision}.{workload}.pmc.graph.gz"
         try:

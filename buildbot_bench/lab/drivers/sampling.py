@@ -61,11 +61,7 @@ def read_capture(path: Path, maps: str) -> Profile:
 
 
 def _chains(data: bytes) -> Iterator[tuple[int, ...]]:
-    """The addresses of each sample, innermost first; callers' are of the instruction after.
-
-    Raises:
-        InfraError: When these are no whole samples.
-    """
+    """The addresses of each sample, innermost first; callers' are of the instruction after."""
     if len(data) % _SAMPLE.size:
         raise InfraError(f"the file of samples has {len(data)} bytes: the program changed its size")
     for depth, *frames in _SAMPLE.iter_unpack(data):

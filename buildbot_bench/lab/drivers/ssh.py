@@ -165,11 +165,7 @@ class SshDriver:
         return self._settings.profile.event if self._settings.profile else ""
 
     def capture(self, workload: str) -> Profile:
-        """Sample the kernel under the workload's traffic.
-
-        Raises:
-            InfraError: When testbeds.toml has no profile.
-        """
+        """Sample the kernel under the workload's traffic."""
         settings = self._settings
         if settings.profile is None:
             raise InfraError("no capture is set up", hint="write [testbeds.NAME.profile]")
@@ -231,12 +227,7 @@ class SshDriver:
         )
 
     def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
-        """The kernel is at fault if the known-good one now boots, in the same way, and is ready.
-
-        Raises:
-            UntestableRevision: When the kernel is at fault.
-            InfraError: When the lab is.
-        """
+        """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
         try:
             self._life().recover()
             if fell_back:
@@ -246,12 +237,7 @@ class SshDriver:
         raise UntestableRevision(f"{reason}; the known-good kernel boots")
 
     def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
-        """Likewise, if the known-good one passes traffic; a bounced link it may be as well.
-
-        Raises:
-            UntestableRevision: When that one passes traffic.
-            InfraError: When it does not either.
-        """
+        """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
         try:
             self._life().recover()
             verdict = self._judge(self._run(workload), workload)

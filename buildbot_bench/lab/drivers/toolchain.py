@@ -57,11 +57,7 @@ def sampler(home: Path) -> Path:
 
 
 def compile_program(target: Path, sources: Sequence[str], flags: Sequence[str]) -> None:
-    """Compile and link C or assembler files.
-
-    Raises:
-        InfraError: Where that fails.
-    """
+    """Compile and link C or assembler files."""
     cc = compiler()
     if cc is None:
         raise InfraError("there is no C compiler", hint="install one, or say which by CC")

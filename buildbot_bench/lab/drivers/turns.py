@@ -56,11 +56,7 @@ def parse_turns(log: str) -> list[TrafficTurn]:
 
 
 def relative_efficiency(turns: list[TrafficTurn]) -> float:
-    """The DUT's packets per processor time, where the control's are 1.
-
-    Raises:
-        InfraError: When too little of the turns is usable.
-    """
+    """The DUT's packets per processor time, where the control's are 1."""
     ratios = [turn.ratio for turn in turns[_WARM_UP_PAIRS:] if turn.counts]
     if not ratios:
         raise InfraError(
@@ -71,12 +67,7 @@ def relative_efficiency(turns: list[TrafficTurn]) -> float:
 
 
 def check_traffic(receiver_log: str, sender_log: str, turns: list[TrafficTurn]) -> None:
-    """Refuse a kernel that passes nothing, or loses or damages packets: its speed says nothing.
-
-    Raises:
-        UntestableRevision: For such a kernel.
-        InfraError: For a sender or a control that failed.
-    """
+    """Refuse a kernel that passes nothing, or loses or damages packets: its speed says nothing."""
     totals = {match[1]: int(match[2]) for match in _TOTAL.finditer(sender_log + receiver_log)}
     if not totals.keys() >= {"Sent", "Received", "Damaged"}:
         raise InfraError("the sender died before its end")

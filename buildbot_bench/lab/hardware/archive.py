@@ -43,9 +43,6 @@ def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
     """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT.
 
     Another digest is an InfraError.
-
-    Raises:
-        UntestableRevision: For what is no kernel archive, or larger than its budget.
     """
     check_digest(artefact, digest)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -73,11 +70,7 @@ def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
 
 
 def _directory_of_the_kernel(artefact: Path) -> PurePosixPath:
-    """Where the file `kernel` lies; the least deep one, if there are several.
-
-    Raises:
-        UntestableRevision: When there is none.
-    """
+    """Where the file `kernel` lies; the least deep one, if there are several."""
     with opened(artefact) as (_, source):
         infos = [member.info for member in source]
     paths = [PurePosixPath(info.name) for info in infos if info.isreg() and info.size]

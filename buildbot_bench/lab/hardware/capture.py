@@ -78,11 +78,7 @@ class Sampler:
             raise InfraError(f"pmcstat failed: {said}", hint=hint)
 
     def _read(self) -> Profile:
-        """What the DUT makes of the samples: it has the kernel and its symbols.
-
-        Raises:
-            InfraError: When it is no graph of pmcstat(8).
-        """
+        """What the DUT makes of the samples: it has the kernel and its symbols."""
         limit_s = self._limits.transfer_s
         command = ("pmcstat", "-R", self._samples, f"-z{CALLCHAIN_DEPTH}", "-G", self._graph)
         self._remote.need(*command, deadline_s=limit_s)

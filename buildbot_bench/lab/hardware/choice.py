@@ -129,11 +129,7 @@ class Slices:
             self._remote.run(*command)
 
     def copy_known_good(self) -> str:
-        """There is no room for a third image.
-
-        Raises:
-            InfraError: Always.
-        """
+        """There is no room for a third image."""
         raise InfraError(
             "the DUT came back on its known-good slice, and nothing shows why",
             hint=self.advice,

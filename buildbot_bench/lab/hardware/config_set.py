@@ -115,11 +115,7 @@ class ConfiguredMachine:
 
 
 def _pack(configs: Path, scratch: Path) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """The set as an archive of files, their names, and the directories that hold nothing.
-
-    Raises:
-        InfraError: When there is no such directory, or a name in it is none for a file.
-    """
+    """The set as an archive of files, their names, and the directories that hold nothing."""
     if not configs.is_dir():
         raise InfraError(f"there is no configuration set {configs}", hint="see its key configs")
     scratch.mkdir(parents=True, exist_ok=True)

@@ -52,11 +52,7 @@ class Configurator:
         self._replace(self.settings.dut.address, self._on_dut(""), None, Path())
 
     def _clear_strangers(self) -> None:
-        """Take sets off the machines that belonged to the testbed once.
-
-        Raises:
-            InfraError: When one cannot be reached: its set may still bend the traffic.
-        """
+        """Take sets off the machines that belonged to the testbed once."""
         reference = self.settings.reference
         own = {self.settings.dut.address, reference.address if reference else ""}
         for address, lying in self.ledger.lying().items():

@@ -22,11 +22,7 @@ class Console:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Forget what was said so far.
-
-        Raises:
-            InfraError: When the console's command cannot be run.
-        """
+        """Forget what was said so far."""
         self.end()
         self._marked = 0
         if self._settings.command:

@@ -68,11 +68,7 @@ def make_environment(remote: Remote, names: BootEnvironmentSettings) -> None:
 
 @contextmanager
 def mounted(remote: Remote, name: str) -> Iterator[str]:
-    """Where an environment is mounted for the length of a block.
-
-    Raises:
-        InfraError: When bectl(8) does not say where.
-    """
+    """Where an environment is mounted for the length of a block."""
     mounted = _MOUNTED.search(remote.need("bectl", "mount", name))
     if mounted is None:
         raise InfraError(

@@ -54,11 +54,7 @@ def commands_of(
 
 
 def require_flags(settings: SshSettings, reach: Reach, workload: str) -> None:
-    """See that the senders' and the receiver's pkt-gen take their options.
-
-    Raises:
-        InfraError: For the first that one does not take.
-    """
+    """See that the senders' and the receiver's pkt-gen take their options."""
     for role, end, command in commands_of(settings, settings.traffic_of(workload)):
         for finding in flag_findings(role, end, reach(end.address), command):
             raise InfraError(f"{role}: {finding.detail}", hint=finding.remedy or "")

@@ -19,11 +19,7 @@ def gaps(settings: SshSettings) -> list[CheckFinding]:
 
 
 def require_complete(settings: SshSettings) -> None:
-    """See that there is no gap.
-
-    Raises:
-        UsageError: For the first one.
-    """
+    """See that there is no gap."""
     if found := gaps(settings):
         raise UsageError(f"{found[0].subject}: {found[0].detail}", hint=found[0].remedy or "")
 

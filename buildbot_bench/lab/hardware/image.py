@@ -74,12 +74,7 @@ def open_image(artefact: Path, digest: str) -> SliceImage:
 
 
 def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage) -> None:
-    """Have the DUT write an image to its other slice; checked by digest as it arrives.
-
-    Raises:
-        InfraError: When it arrives damaged, or when BSDRP's `upgrade` does not log that it is
-            complete.
-    """
+    """Have the DUT write an image to its other slice; checked by digest as it arrives."""
     if not dut.upgrading:
         raise InfraError(
             f"{remote.address} has no command that writes an image", hint="see slices.upgrade"

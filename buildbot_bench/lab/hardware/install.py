@@ -38,9 +38,6 @@ def install_kernel(
     """Unpack a kernel into /boot/<its name>, checked by digest there; earlier ones make room.
 
     A kernel that is there already is left as it is.
-
-    Raises:
-        InfraError: When it does not fit or arrive whole.
     """
     directory = dut.path(f"boot/{archive.name}")
     if _remote_digest(remote, f"{directory}/kernel") == archive.kernel_digest:

@@ -71,11 +71,7 @@ class RemoteMachine:
         return parse_alive(reply, asked_s, time.monotonic())
 
     def restart(self) -> None:
-        """Boot the kernel that runs once more.
-
-        Raises:
-            InfraError: When it does not come back.
-        """
+        """Boot the kernel that runs once more."""
         before = self.look()
         if before is None:
             raise InfraError(f"{self.remote.address} does not answer")
@@ -95,11 +91,7 @@ class RemoteMachine:
         self.remote.hang_up()
 
     def cycle_power(self) -> None:
-        """Take the power away and give it back.
-
-        Raises:
-            KernelFault: Where nothing can do that.
-        """
+        """Take the power away and give it back."""
         if self.power is None:
             raise KernelFault("there is no power driver to bring it back")
         self.tell(f"power-cycling {self.remote.address}")
@@ -112,7 +104,6 @@ class RemoteMachine:
 
         Raises:
             KernelFault: When the outcome is not `wanted`, and ready; with all that was seen.
-            InfraError: When the machine never went down.
         """
         watch, troubles = BootWatch(before, wanted), list[str]()
         for cycle in range(self.limits.power_cycles + 1):

@@ -112,7 +112,6 @@ class Remote:
 
         Raises:
             Unreachable: When that cannot be known.
-            InfraError: When there is no ssh(1), or the host's key is another one.
         """
         limit_s = deadline_s or self._limits.command_s
         self._may_be_shared |= shared
@@ -149,11 +148,7 @@ class Remote:
     def need(
         self, *command: str, deadline_s: float | None = None, stdin: BinaryIO | None = None
     ) -> str:
-        """What a command printed that must succeed.
-
-        Raises:
-            InfraError: When it does not.
-        """
+        """What a command printed that must succeed."""
         answer = self.run(*command, deadline_s=deadline_s, stdin=stdin)
         if answer.status != 0:
             raise InfraError(f"{self.address}: {command[0]} failed: {answer.complaint}")

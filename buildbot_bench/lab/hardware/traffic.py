@@ -30,11 +30,7 @@ class Blaster:
         self._processes: dict[str, RemoteProcess] = {}
 
     def run(self, traffic: PktgenTraffic) -> RunLogs:
-        """Blast once; the logs of all.
-
-        Raises:
-            InfraError: For all that does not start, go on or end.
-        """
+        """Blast once; the logs of all."""
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
         logs = self._stopped_logs(receiver, senders)
@@ -45,11 +41,7 @@ class Blaster:
         return logs
 
     def under_traffic(self, traffic: PktgenTraffic, action: Callable[[], _Result]) -> _Result:
-        """Do something from when traffic is seen to pass the DUT, and stop the traffic then.
-
-        Raises:
-            InfraError: When none is seen, or when it does not last until the action is over.
-        """
+        """Do something from when traffic is seen to pass the DUT, and stop the traffic then."""
         receiver, senders = self._begin(traffic)
         limit_s = self._settings.limits.receiver_s
         if not receiver.wait_until(lambda: traffic_is_seen(receiver.log()), limit_s):
@@ -121,11 +113,7 @@ class Blaster:
             raise InfraError(f"the receiver {how}: {_end(receiver.log())}")
 
     def _await_link(self) -> None:
-        """Opening a port for netmap bounces its link, which the other end notices, too.
-
-        Raises:
-            InfraError: When a port has no link in time.
-        """
+        """Opening a port for netmap bounces its link, which the other end notices, too."""
         receiver = self._settings.receiver
         dut = self._settings.dut
         end_s = time.monotonic() + self._settings.limits.receiver_s
@@ -156,11 +144,7 @@ class Blaster:
 
 
 def _await_senders(senders: list[RemoteProcess], limit_s: float) -> None:
-    """They end by themselves when they have sent all; a receiver that is gone is seen later.
-
-    Raises:
-        InfraError: When one does not.
-    """
+    """They end by themselves when they have sent all; a receiver that is gone is seen later."""
     end_s = time.monotonic() + limit_s
     for sender in senders:
         if not sender.wait_until(sender.ended, max(0.0, end_s - time.monotonic())):

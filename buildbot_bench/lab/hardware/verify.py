@@ -28,11 +28,7 @@ class AnotherKernelError(InfraError):
 
 
 def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> None:
-    """Compare file name, file and self-descriptions.
-
-    Raises:
-        AnotherKernelError: For another kernel.
-    """
+    """Compare file name, file and self-descriptions."""
     values = read_sysctls(remote, "kern.bootfile", *_SELF_DESCRIPTIONS)
     bootfile = values.get("kern.bootfile", "")
     if bootfile != archive.bootfile:
@@ -57,11 +53,7 @@ def verify_image(remote: Remote, image: SliceImage) -> None:
 
 
 def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
-    """See that each NAME=VALUE is set; what the loader could not set is set now.
-
-    Raises:
-        UntestableRevision: For one that this kernel does not take.
-    """
+    """See that each NAME=VALUE is set; what the loader could not set is set now."""
     names = [setting.split("=", 1)[0] for setting in tunables]
     values = read_sysctls(remote, *names) if names else {}
     for setting in tunables:

@@ -26,11 +26,7 @@ class CommandPower:
     deadline_s: float = 60.0
 
     def cycle(self) -> None:
-        """Take the power away and give it back.
-
-        Raises:
-            InfraError: When a command fails.
-        """
+        """Take the power away and give it back."""
         if self.cycle_command:
             run(self.cycle_command, self.deadline_s)
             return
@@ -41,22 +37,14 @@ class CommandPower:
         run(self.on, self.deadline_s)
 
     def check(self) -> str:
-        """What the power driver says of itself, without touching the machine.
-
-        Raises:
-            InfraError: When there is no command.
-        """
+        """What the power driver says of itself, without touching the machine."""
         if not self.cycle_command and not (self.off and self.on):
             raise InfraError("power: no command", hint="give cycle_command, or off and on")
         return run(self.status, self.deadline_s) if self.status else "has no status command"
 
 
 def run(command: Sequence[str], deadline_s: float) -> str:
-    """What a command printed.
-
-    Raises:
-        InfraError: When it fails or does not end.
-    """
+    """What a command printed."""
     name = command[0]
     try:
         result = subprocess.run(  # noqa: S603 - a list, no shell

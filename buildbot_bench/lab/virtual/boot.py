@@ -47,9 +47,6 @@ def _ended(machine: VirtualMachine) -> str:
 
     QEMU ends with status 0 when its guest resets itself, and with another one when it cannot or
     will not boot what it was given.
-
-    Raises:
-        InfraError: When somebody else ended it.
     """
     ending = machine.ending() or ""
     if ending.endswith(_BY_OTHERS):

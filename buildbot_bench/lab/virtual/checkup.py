@@ -42,11 +42,7 @@ def check_machine(
 
 
 def qemu_version(program: str, home: Path) -> str:
-    """What QEMU calls itself.
-
-    Raises:
-        InfraError: When there is none that runs, or one that is too old.
-    """
+    """What QEMU calls itself."""
     try:
         result = subprocess.run(  # noqa: S603 - a list, no shell
             [str(qemu(program, home)), "--version"],

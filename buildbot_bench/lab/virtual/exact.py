@@ -94,11 +94,7 @@ def _count_burst(machine: VirtualMachine, tracer: Tracer) -> Executed:
 
 
 def _await_sleep(machine: VirtualMachine) -> None:
-    """Wait until the processor is halted, and waits for a packet.
-
-    Raises:
-        Lost: When it never is.
-    """
+    """Wait until the processor is halted, and waits for a packet."""
     end_s = time.monotonic() + _ASLEEP_S
     while "HLT=1" not in machine.monitor.command("info registers"):
         if time.monotonic() > end_s:

@@ -36,11 +36,7 @@ class Multiboot:
         return {}
 
     def unpack(self, artefact: Path, digest: str, directory: Path) -> BootImage:
-        """Copy it.
-
-        Raises:
-            InfraError: For what another testbed is for.
-        """
+        """Copy it."""
         kernel = directory / "kernel"
         copy_verified(artefact, kernel, digest)
         if (kind := kind_of(kernel)) in _FREEBSDS:

@@ -70,11 +70,7 @@ class QemuSettings:
     stall_s: float = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
-
-        Raises:
-            UsageError: For the first key that cannot.
-        """
+        """Refuse what cannot be."""
         _require_one_of("metric", self.metric, _METRICS)
         _require_one_of("accelerator", self.accelerator, _ACCELERATORS)
         _require_one_of("system", self.system, _SYSTEMS)
@@ -124,11 +120,7 @@ class QemuSettings:
         return _CLOCK[self.system] if self.icount is None else self.icount
 
     def _check_freebsd(self) -> None:
-        """What is FreeBSD's is said of a FreeBSD only, and is what it looks like.
-
-        Raises:
-            UsageError: For the first key of which that is not so.
-        """
+        """What is FreeBSD's is said of a FreeBSD only, and is what it looks like."""
         for key, texts, form in (
             ("kenv", self.kenv, _SETTING),
             ("sysctls", self.sysctls, _SETTING),

@@ -37,11 +37,7 @@ def executed(lines: Iterable[bytes]) -> Executed:
 
 
 def read_trace(path: Path) -> Executed:
-    """What a log holds.
-
-    Raises:
-        InfraError: For one without an instruction.
-    """
+    """What a log holds."""
     try:
         with path.open("rb") as file:
             found = executed(file)

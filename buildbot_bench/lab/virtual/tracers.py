@@ -79,11 +79,7 @@ class LogTracer:
         self._log = log
 
     def start(self) -> None:
-        """Put one instruction into each block that QEMU logs.
-
-        Raises:
-            InfraError: Where this QEMU cannot do it.
-        """
+        """Put one instruction into each block that QEMU logs."""
         for command in _ONE_BY_ONE:
             if "unknown command" not in self._monitor.command(command):
                 return

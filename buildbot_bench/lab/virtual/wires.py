@@ -88,11 +88,7 @@ class Wires:
         self._receiver.close()
 
     def _exchange(self) -> bytes:
-        """Send a burst and take as much back; what came among it for everybody is left out.
-
-        Raises:
-            Lost: When less comes back, or something else.
-        """
+        """Send a burst and take as much back; what came among it for everybody is left out."""
         wanted, kept, taken = len(self._burst), b"", b""
         try:
             self._sender.sendall(self._burst)

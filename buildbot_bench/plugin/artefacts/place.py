@@ -97,11 +97,7 @@ class DiskPlace:
             await deferToThread(copy)
 
     async def get(self, digest: str, file: Path) -> None:
-        """Copy the artefact.
-
-        Raises:
-            ArtefactMissingError: The directory does not have it.
-        """
+        """Copy the artefact."""
         try:
             await deferToThread(shutil.copyfile, self.path(digest), file)
         except FileNotFoundError as error:

@@ -67,11 +67,7 @@ def _builders(farm: Farm, testbed: str) -> tuple[str, ...]:
 
 
 async def release(farm: Farm, testbed: str, *, by: str, false_alarm: bool) -> None:
-    """End the quarantine of a testbed because a person says so.
-
-    Raises:
-        UsageError: The farm has no such testbed, or it is not in quarantine.
-    """
+    """End the quarantine of a testbed because a person says so."""
     if testbed not in farm.workflow.testbeds:
         known = ", ".join(sorted(farm.workflow.testbeds))
         raise UsageError(f"there is no testbed {quoted(testbed)}", hint=f"this farm has {known}")

@@ -99,11 +99,7 @@ class BenchConfigurator(ConfiguratorBase):
 
     @classmethod
     def from_file(cls, path: str | Path, **settings: Any) -> Self:
-        """Read a workflow file; its problems, all of them, end Buildbot's configuration.
-
-        Raises:
-            ConfigErrors: The file has problems; each is an error of its own.
-        """
+        """Read a workflow file; its problems, all of them, end Buildbot's configuration."""
         try:
             workflow = load(Path(path))
         except UsageError as problem:

@@ -80,11 +80,7 @@ def drop_lease(conn: sa.Connection, name: str, *, token: str) -> None:
 
 
 def must_hold(conn: sa.Connection, name: str, *, token: str) -> None:
-    """Keep a lease from being taken until this transaction ends.
-
-    Raises:
-        LeaseLostError: It was taken before.
-    """
+    """Keep a lease from being taken until this transaction ends."""
     if conn.dialect.name == "postgresql":
         setting = "idle_in_transaction_session_timeout"
         conn.execute(sa.select(sa.func.set_config(setting, str(IDLE_MS), True)))

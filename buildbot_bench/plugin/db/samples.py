@@ -49,10 +49,6 @@ def add_iteration(
 
     The units of an iteration are added in the lab's order: the first is the primary one. A
     failure before anything was counted has the unit '' and stands for all units.
-
-    Raises:
-        InfraError: It is no measurement, its unit or epoch is too long, or it has neither a value
-            nor a failure.
     """
     if value is None and failure is None:
         raise InfraError(f"iteration {ordinal} of {probe.token} has neither value nor failure")
@@ -74,11 +70,7 @@ def add_iteration(
 def _refuse_what_is_no_number(
     what: str, unit: str, value: float | None, at_s: float, duration_s: float
 ) -> None:
-    """Refuse what has no place in a sample.
-
-    Raises:
-        InfraError: Many such values may have no sum or square, or a time is not finite.
-    """
+    """Refuse what has no place in a sample."""
     if value and not SMALLEST <= abs(value) <= LARGEST:
         raise InfraError(f"{what}: {value} {unit:.40} is no measurement")
     if not (math.isfinite(at_s) and math.isfinite(duration_s)):

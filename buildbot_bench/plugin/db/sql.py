@@ -151,10 +151,6 @@ def upgrade(conn: sa.Connection) -> None:
     """Create the tables or bring them up to date, within the caller's transaction.
 
     Masters that do so at once wait for each other.
-
-    Raises:
-        UsageError: The database is neither SQLite nor PostgreSQL, or its tables are of a newer
-            release, or from before the first one.
     """
     if conn.dialect.name not in _DIALECTS:
         raise UsageError(
@@ -170,11 +166,7 @@ def upgrade(conn: sa.Connection) -> None:
 
 
 def require_known(version: str | None) -> None:
-    """Refuse tables, there or in a backup, whose revision this release does not have.
-
-    Raises:
-        UsageError: They are of a newer release, or from before the first one.
-    """
+    """Refuse tables, there or in a backup, whose revision this release does not have."""
     script = ScriptDirectory.from_config(_config())
     if version is None or version in {one.revision for one in script.walk_revisions()}:
         return

@@ -191,11 +191,7 @@ def profile_builder(testbed: str) -> str:
 
 
 def farm_of(master: Any) -> Farm:
-    """Return the farm of a master that is configured with BenchConfigurator.
-
-    Raises:
-        NotYetError: The master starts: Buildbot listens before it has configured its services.
-    """
+    """Return the farm of a master that is configured with BenchConfigurator."""
     service = master.service_manager.namedServices.get(SERVICE_NAME)
     farm: Farm | None = None if service is None else service.farm
     if farm is None:

@@ -44,11 +44,7 @@ def problem_of(first: WatchedRepository, before: First | None, others: Collectio
 
 
 async def require_same_first(master: Any, store: BenchStore, workflow: Workflow) -> None:
-    """See that the first repository is the one that it was, and remember it.
-
-    Raises:
-        ConfigErrors: It is another one.
-    """
+    """See that the first repository is the one that it was, and remember it."""
     first, state = workflow.watches[0], master.db.state
     objectid = await state.getObjectId(*_STATE)
     kept = await state.getState(objectid, "first", None)

@@ -182,11 +182,7 @@ class FarmHistory:
         return self._having(*ends)
 
     def _having(self, *shas: str) -> MirrorHistory:
-        """The first history that has all these commits.
-
-        Raises:
-            UsageError: They are of several repositories.
-        """
+        """The first history that has all these commits."""
         first = next(iter(self._all.values()))
         there = (*self._all.values(), *self._former)
         if len(there) == 1:

@@ -89,10 +89,6 @@ class Mirroring:
         """Wait until questions can be answered, but not for long.
 
         After a start, what came since is waited for.
-
-        Raises:
-            NotYetError: The mirror is being made; it says how far it is.
-            InfraError: The mirror cannot be made; it says why.
         """
         if not self._has_looked and not self._is_looking:
             # The broker looks, unless it runs on another master.

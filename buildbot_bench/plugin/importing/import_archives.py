@@ -56,11 +56,7 @@ class Tally:
 
 
 def import_archives(options: argparse.Namespace) -> Tally:
-    """Keep what the archives have, as the command line says.
-
-    Raises:
-        UsageError: The farm has no mirror yet.
-    """
+    """Keep what the archives have, as the command line says."""
     workflow = load(options.workflow)
     workloads = _workloads(workflow, options)
     watched = _repository(workflow, options.repository)
@@ -183,11 +179,7 @@ def _branch(engine: sa.Engine, source: Source, revision: Revision) -> str:
 
 
 def _repository(workflow: Workflow, name: str | None) -> WatchedRepository:
-    """The repository that bench.yml calls so; the first one where none is named.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """The repository that bench.yml calls so; the first one where none is named."""
     if name is None:
         return workflow.watches[0]
     known = {one.name: one for one in workflow.watches if one.name}
@@ -198,11 +190,7 @@ def _repository(workflow: Workflow, name: str | None) -> WatchedRepository:
 
 
 def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str]:
-    """The farm's workload for each of the archive's configurations.
-
-    Raises:
-        UsageError: The farm has no such testbed, or the testbed no such workload.
-    """
+    """The farm's workload for each of the archive's configurations."""
     if not any(options.testbed in job.testbeds for job in workflow.bench_jobs):
         known_names = ", ".join(sorted(workflow.testbeds))
         raise UsageError(
@@ -225,11 +213,7 @@ def _workloads(workflow: Workflow, options: argparse.Namespace) -> dict[str, str
 
 @contextmanager
 def _database(options: argparse.Namespace) -> Iterator[sa.Engine]:
-    """The farm's tables, which the farm itself has made.
-
-    Raises:
-        UsageError: There is no such database, it does not answer, or its tables are not ready.
-    """
+    """The farm's tables, which the farm itself has made."""
     url = options.db or f"sqlite:///{options.master.resolve()}/state.sqlite"
     wanted = "start the farm once, so that it makes its tables and knows its branch"
     try:

@@ -29,12 +29,7 @@ _ROOM = "is the disk full? Nothing of it was kept: try again"
 
 
 def copy_database(url: sa.URL, file: Path) -> None:
-    """Write all tables, Buildbot's as well, into a file that is not there yet: those of one moment.
-
-    Raises:
-        UsageError: There is no such database.
-        InfraError: It cannot be read, or what was read is damaged.
-    """
+    """Write a snapshot of all tables, Buildbot's as well, into a new file."""
     if url.get_backend_name() == "postgresql":
         _run("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={file}")
         return
@@ -61,10 +56,7 @@ def copy_database(url: sa.URL, file: Path) -> None:
 def load_database(file: Path, url: sa.URL, tables: str) -> None:
     """Fill an empty database from a copy, and bring its tables up to date.
 
-    `tables` is the revision that the copy's tables have. Whatever fails leaves the database empty.
-
-    Raises:
-        InfraError: The database does not take the copy.
+    `tables` is the revision that the copy's tables have. A failure leaves the database empty.
     """
     must_be_empty(url)
     if url.get_backend_name() == "postgresql":
@@ -136,12 +128,7 @@ def _files_of(url: sa.URL) -> list[Path]:
 
 
 def must_be_empty(url: sa.URL) -> None:
-    """See that a database has no table, or is not there.
-
-    Raises:
-        UsageError: It has some.
-        InfraError: It does not answer.
-    """
+    """See that a database has no table, or is not there."""
     if url.get_backend_name() == "sqlite":
         for file in _files_of(url):
             if os.path.lexists(file):

@@ -16,11 +16,7 @@ _PATIENCE_S = 30
 
 
 def url_of(text: str, master: Path) -> sa.URL:
-    """What Buildbot makes of a db_url; a relative SQLite file lies in the master's directory.
-
-    Raises:
-        UsageError: It names no database that the tables can be kept in.
-    """
+    """What Buildbot makes of a db_url; a relative SQLite file lies in the master's directory."""
     hint = "name an sqlite:///… or a postgresql+psycopg://… database"
     try:
         url = sa.make_url(text)
@@ -36,12 +32,7 @@ def url_of(text: str, master: Path) -> sa.URL:
 
 @contextmanager
 def snapshot(url: sa.URL) -> Iterator[sa.Connection]:
-    """A connection whose one transaction sees the tables as they are now, all at once.
-
-    Raises:
-        InfraError: The database does not answer.
-        UsageError: There is none, or its tables are not those of this release.
-    """
+    """A connection whose one transaction sees the tables as they are now, all at once."""
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise UsageError(f"there is no database {url.database}", hint="see --dir and --db")
     engine = engine_of(url)

@@ -57,7 +57,7 @@ class Heartbeat:
     """Tells that the reactor runs, until the process ends.
 
     The stacks of all threads go to standard error after half the silence that ends the master, and
-    to the file when the master is aborted, whatever code its main thread hangs in.
+    to the file when the master is aborted, also where its main thread hangs in C code.
     `environ` is as systemd sets it; what is read there is removed, so that no child has it.
     """
 

@@ -58,7 +58,7 @@ _NEWS_S = 24 * 3600.0
 
 
 def _words(*columns: sa.Column[Any]) -> list[sa.ColumnElement[Any]]:
-    """The columns as text, whatever words they hold."""
+    """Return the columns as plain text, so that unknown words of a state are read, too."""
     return [sa.type_coerce(column, sa.String).label(column.name) for column in columns]
 
 

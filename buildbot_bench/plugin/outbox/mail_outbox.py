@@ -108,13 +108,7 @@ class _Sender(smtp.ESMTPSender):
 async def send(
     message: bytes, settings: SmtpSettings, *, sender: str, recipients: Sequence[str]
 ) -> SmtpOutcome:
-    """Try once to hand a message over.
-
-    Raises:
-        MailRefused: The server never takes it, for none of the recipients.
-        InfraError: The server may take it later, is down, is silent, or does not let us in.
-        UsageError: There are no recipients, or one has no valid address.
-    """
+    """Try once to hand a message over."""
     if not recipients:
         raise UsageError("a mail without recipients", hint="name one in bench.yml under mail")
     mailboxes = {parse_address(recipient).addr_spec: recipient for recipient in recipients}
@@ -287,11 +281,7 @@ class MailDelivery:
 
     @property
     def _mail(self) -> Mail:
-        """What bench.yml says of mail.
-
-        Raises:
-            InfraError: A new one says nothing of it any more.
-        """
+        """What bench.yml says of mail."""
         if self._farm.workflow.mail is None:
             raise InfraError("bench.yml has no `mail` any more")
         return self._farm.workflow.mail

@@ -122,13 +122,7 @@ async def call(
     body: Json | None = None,
     form: Mapping[str, str] | None = None,
 ) -> Any:
-    """The JSON that a site answers; nothing of the request, a token among it, is ever shown.
-
-    Raises:
-        InfraError: The site does not answer, or not now.
-        SiteDenial: It does not let us.
-        SiteRefusal: It will never take this request.
-    """
+    """The JSON that a site answers; nothing of the request, a token among it, is ever shown."""
     site = url.partition("?")[0]
     content = {"json": body} if form is None else {"data": dict(form)}
     try:

@@ -40,11 +40,7 @@ class ChartLibrary:
 
 
 def chart_library(package: str = PACKAGE) -> ChartLibrary:
-    """Read it from the installed package, which is not imported.
-
-    Raises:
-        UsageError: The package, or a file in it, is missing.
-    """
+    """Read it from the installed package, which is not imported."""
     spec = find_spec(package)
     for place in (spec and spec.submodule_search_locations) or ():
         folder = Path(place) / "static"

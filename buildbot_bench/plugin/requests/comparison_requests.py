@@ -104,11 +104,6 @@ class ComparisonRequests:
 
         What it boots from then on is on the account of `requester`. Another's comparison waits
         neither for the boots of a day nor for the patches of somebody who is not trusted.
-
-        Raises:
-            UsageError: There is no such comparison, it was rejected, the lab is not the one in
-                which it was measured, or what is asked for does not fit it or is more than
-                somebody who is not trusted may have.
         """
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
@@ -225,11 +220,7 @@ class ComparisonRequests:
         return chosen.pop() if len(chosen) == 1 else workflow.regression.min_effect
 
     async def cancel(self, ab_test_id: int) -> AbTestState:
-        """End one, and say in which state it is then; what has ended stays as it is.
-
-        Raises:
-            UsageError: There is no such comparison.
-        """
+        """End one, and say in which state it is then; what has ended stays as it is."""
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             raise UsageError(f"there is no comparison {ab_test_id}")
@@ -242,11 +233,7 @@ class ComparisonRequests:
         return changed.state
 
     async def decide(self, ab_test_id: int, by: str, *, approved: bool) -> None:
-        """Let a comparison run whose patches await approval, or end it unbuilt.
-
-        Raises:
-            UsageError: There is no such comparison, or nothing to decide about it.
-        """
+        """Let a comparison run whose patches await approval, or end it unbuilt."""
         ab_test = await self._farm.store.ab_test(ab_test_id)
         if ab_test is None:
             raise UsageError(f"there is no comparison {ab_test_id}")

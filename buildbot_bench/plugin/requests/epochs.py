@@ -15,9 +15,6 @@ async def refuse_other_epoch(farm: Farm, ab_test: AbTestRow, more: Sequence[str]
 
     The lab's epoch is known from what it measured last. Where it changed since, the broker learns
     so from the first boot, and measures all variants again in the new epoch.
-
-    Raises:
-        UsageError: A testbed is in another epoch now; the hint says what to measure again.
     """
     rows = await farm.store.iterations_of_ab_test(ab_test.id)
     for testbed in dict.fromkeys(testbed for testbed, _ in ab_test.series):

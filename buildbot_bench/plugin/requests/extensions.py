@@ -29,11 +29,7 @@ class Extension:
 
 
 def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> int:
-    """How many boots of each there are to be.
-
-    Raises:
-        UsageError: Fewer than there are, or more than may be.
-    """
+    """How many boots of each there are to be."""
     boots = f"{item.iteration}s"
     wanted = (asked.iterations or ab_test.iterations) + asked.more
     if wanted < ab_test.iterations:
@@ -50,11 +46,7 @@ def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> 
 
 
 def images_of(ab_test: AbTestRow, asked: Extension) -> int:
-    """How many images of each there may be.
-
-    Raises:
-        UsageError: Fewer than there are.
-    """
+    """How many images of each there may be."""
     wanted = asked.images or ab_test.images
     known = 1 + max((one.number for one in ab_test.further), default=0)
     if wanted < known:

@@ -24,11 +24,7 @@ class MarkRequests:
         self._farm = farm
 
     async def mark_search(self, search_id: int, kind: str, *, author: str, fixed_by: str) -> Json:
-        """Mark the report of a search.
-
-        Raises:
-            UsageError: There is no such search, it has not ended, or the mark does not fit it.
-        """
+        """Mark the report of a search."""
         search = await self._farm.store.search(search_id)
         if search is None:
             raise UsageError(f"there is no search {search_id}")
@@ -57,9 +53,6 @@ class MarkRequests:
         """Mark the reports of all searches that found what a search found: all, or none of them.
 
         `again` asks for new boots where they can be made.
-
-        Raises:
-            UsageError: That search found nothing, or the mark fits none of the reports.
         """
         group = await incident_around(self._farm, search_id)
         if group is None:
@@ -94,11 +87,7 @@ class MarkRequests:
     async def mark_verdict(
         self, judgement_id: int, kind: str, *, author: str, fixed_by: str
     ) -> Json:
-        """Mark what was made of one sample.
-
-        Raises:
-            UsageError: There is no such verdict, or the mark does not fit it.
-        """
+        """Mark what was made of one sample."""
         row = await self._farm.store.judgement(judgement_id)
         if row is None:
             raise UsageError(f"there is no verdict {judgement_id}")
@@ -113,11 +102,7 @@ class MarkRequests:
         return self._taken(mark)
 
     def _check(self, kind: str, row: SearchRow | JudgementRow) -> None:
-        """Refuse to measure again what cannot be measured any more.
-
-        Raises:
-            UsageError: The repository, the testbed or the workload was removed from the farm.
-        """
+        """Refuse to measure again what cannot be measured any more."""
         why = removal_reason(self._farm, row.testbed, row.workload, row.repository)
         if kind == MarkKind.AGAIN and why:
             raise UsageError(why, hint="what was measured there stays, and can be marked otherwise")
@@ -125,11 +110,7 @@ class MarkRequests:
     async def _fix(
         self, kind: str, fixed_by: str, *, repository: str, after: int
     ) -> Revision | None:
-        """The commit that fixed it: one of the repository, behind the position before the change.
-
-        Raises:
-            UsageError: There is none and the mark needs one, the mark takes none, or it is too old.
-        """
+        """Return the commit that fixed it, which lies behind the position before the change."""
         if kind != MarkKind.FIXED:
             if fixed_by:
                 raise UsageError(f"{quoted(kind)} takes no revision; 'fixed' does")

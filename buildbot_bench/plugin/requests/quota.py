@@ -17,11 +17,7 @@ _OPEN = (AbTestState.AWAITING, AbTestState.RUNNING)
 async def keep_patch(
     farm: Farm, *, body: bytes, origin: str, requester: str, trusted: bool
 ) -> PatchRow:
-    """Keep a patch for a person.
-
-    Raises:
-        UsageError: Who asks is not trusted, and has brought as much as is allowed.
-    """
+    """Keep a patch for a person."""
     limits = farm.workflow.untrusted
     most = None if trusted else int(limits.patch_mib * MIB)
     kept: PatchRow | None = await farm.store.add_patch(
@@ -39,11 +35,7 @@ async def keep_patch(
 
 
 async def refuse_one_too_many(farm: Farm, requester: str, *, trusted: bool) -> None:
-    """Let a person who is not trusted have so many comparisons at a time and no more.
-
-    Raises:
-        UsageError: They have as many.
-    """
+    """Let a person who is not trusted have so many comparisons at a time and no more."""
     most = farm.workflow.untrusted.comparisons
     if trusted:
         return
@@ -60,9 +52,6 @@ async def refuse_too_many_boots(farm: Farm, requester: str, boots: int, *, trust
 
     `boots` is what the comparison asks for at first. What it takes besides, and what others of
     theirs take meanwhile, waits for another day.
-
-    Raises:
-        UsageError: They had too many already, or it asks for more than a day has.
     """
     most = farm.workflow.untrusted.boots_a_day
     if trusted:

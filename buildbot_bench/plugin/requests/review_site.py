@@ -69,12 +69,7 @@ def addresses_of(name: str) -> list[str]:
 async def fetch_review(
     site: str, number: int, *, timeout_s: float = TIMEOUT_S, resolve: Resolve = addresses_of
 ) -> bytes:
-    """The newest diff of a review, as the site gives it for download; `resolve` looks names up.
-
-    Raises:
-        UsageError: There is no such review, or it is no patch.
-        InfraError: The site does not answer within `timeout_s`, or not with what was asked for.
-    """
+    """The newest diff of a review, as the site gives it for download; `resolve` looks names up."""
     name, hint = f"D{number}", f"or fetch it by hand and write +file:D{number}.diff"
     url = f"{site.rstrip('/')}/{name}?download=true"
     try:
@@ -92,11 +87,7 @@ async def fetch_review(
 
 
 async def _fetched(first: str, resolve: Resolve) -> tuple[int, bytes]:
-    """The status and the body at a URL, or where it leads; no body for another status than 200.
-
-    Raises:
-        ValueError: It leads where it must not, or too far.
-    """
+    """The status and the body at a URL, or where it leads; no body for another status than 200."""
     url = first
     for _ in range(MOST_REDIRECTS + 1):
         there = _Endpoints(await _addresses(first, url, resolve))
@@ -118,9 +109,6 @@ async def _addresses(first: str, url: str, resolve: Resolve) -> list[str]:
 
     A name is looked up once, and what is connected to is what was looked at: a server of names
     that answers otherwise a moment later leads nowhere else.
-
-    Raises:
-        ValueError: It leads to another kind of URL, out of TLS, or into a private network.
     """
     here, there = urlsplit(first), urlsplit(url)
     shown = one_line(url, columns=80)

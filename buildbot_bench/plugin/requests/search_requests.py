@@ -78,11 +78,7 @@ class SearchRequests:
         return {"searchid": search.id} | await self._told(question, draft)
 
     async def cancel(self, search_id: int) -> SearchState:
-        """End a search, and say in which state it is then; one that has ended stays as it is.
-
-        Raises:
-            UsageError: There is no such search.
-        """
+        """End a search, and say in which state it is then; one that has ended stays as it is."""
         search = await self._farm.store.search(search_id)
         if search is None:
             raise UsageError(f"there is no search {search_id}")
@@ -127,11 +123,7 @@ class SearchRequests:
         )
 
     async def _repository(self, question: SearchQuestion) -> str:
-        """The repository in which a range lies.
-
-        Raises:
-            UsageError: There is none of that name, or its ends are of two.
-        """
+        """The repository in which a range lies."""
         asked = self._farm.history.repository
         old, new = [await self._farm.git(asked, end) for end in (question.old, question.new)]
         if old != new:
@@ -152,11 +144,7 @@ class SearchRequests:
     async def _fix(
         self, question: SearchQuestion, old: Revision, requester: str
     ) -> tuple[str | None, str | None]:
-        """The commit that is carried along, and the SHA-256 of its patch, which is kept.
-
-        Raises:
-            UsageError: The old end of the range has that commit already.
-        """
+        """The commit that is carried along, and the SHA-256 of its patch, which is kept."""
         if question.fix is None:
             return None, None
         farm = self._farm
@@ -227,10 +215,6 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     """Ask for the boots, at once and before all else; a search that runs waits for them.
 
     One that has ended keeps its answer, and its report counts them.
-
-    Raises:
-        UsageError: There is no such search, its testbed was removed, the revision does not lie in
-            its range, or there can be no other build.
     """
     search = await farm.store.search(search_id)
     if search is None:
@@ -276,11 +260,7 @@ def _within(farm: Farm, span: RevisionRange, revision: str, repository: str) -> 
 
 
 async def _ordinal(farm: Farm, wanted: BuildTarget, *, fresh: bool) -> int:
-    """Which build is meant: the first that is no failure, or one that there is not yet.
-
-    Raises:
-        UsageError: A new build is asked for, and the job builds the same one again.
-    """
+    """Which build is meant: the first that is no failure, or one that there is not yet."""
     variant, repository = wanted.variant or wanted.sha, wanted.repository
     relinks = await relinks_of(farm, variant, wanted.position, repository)
     if fresh and relinks.alike:

@@ -76,11 +76,7 @@ async def find_variant(
 async def _patch(
     farm: Farm, change: Review | PatchFile | Picked, sent: Mapping[str, bytes], repository: str
 ) -> tuple[bytes, str]:
-    """The bytes of a patch and where they are from.
-
-    Raises:
-        UsageError: The file was not sent, the farm has no site of reviews, or it is no patch.
-    """
+    """The bytes of a patch and where they are from."""
     match change:
         case PatchFile(name=name):
             if name not in sent:

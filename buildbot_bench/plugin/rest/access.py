@@ -132,11 +132,7 @@ class BenchAuth(CustomAuth):
         return deferLater(self._clock, pause_s, self._refuse, cred.address)
 
     def _refuse(self, address: str) -> None:
-        """Answer a wrong password.
-
-        Raises:
-            UnauthorizedLogin: Always.
-        """
+        """Answer a wrong password."""
         self._waiting[address] -= 1
         if not self._waiting[address]:
             del self._waiting[address]
@@ -193,21 +189,13 @@ def may(args: Mapping[Any, Any], role: str) -> bool:
 
 
 def require(args: Mapping[Any, Any], role: str) -> None:
-    """Let nobody pass who lacks a role.
-
-    Raises:
-        Forbidden: Buildbot answers it with 403.
-    """
+    """Let nobody pass who lacks a role."""
     if not may(args, role):
         raise Forbidden(f"you need to have role '{role}'".encode())
 
 
 def priority_of(args: Mapping[Any, Any]) -> PersonPriority:
-    """The parameter `priority`; normal when it is not given. `high` takes the role `bench`.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """The parameter `priority`; normal when it is not given. `high` takes the role `bench`."""
     value = args.get("priority", PersonPriority.NORMAL)
     if value not in tuple(PersonPriority):
         raise UsageError(

@@ -49,11 +49,7 @@ def text(args: Args, name: str) -> str | None:
 
 
 def required_text(args: Args, name: str) -> str:
-    """A text that must be there and not be empty.
-
-    Raises:
-        UsageError: It is missing, empty, or no text.
-    """
+    """A text that must be there and not be empty."""
     found = text(args, name)
     if not found:
         raise UsageError(f"the parameter {quoted(name)} is missing")
@@ -61,11 +57,7 @@ def required_text(args: Args, name: str) -> str:
 
 
 def texts(args: Args, name: str) -> tuple[str, ...]:
-    """A list of texts; empty when it is not given.
-
-    Raises:
-        UsageError: It is no list of texts.
-    """
+    """A list of texts; empty when it is not given."""
     value = args.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(
@@ -75,11 +67,7 @@ def texts(args: Args, name: str) -> tuple[str, ...]:
 
 
 def texts_by_name(args: Args, name: str) -> dict[str, str]:
-    """Texts by names; none when it is not given.
-
-    Raises:
-        UsageError: It is no object of texts.
-    """
+    """Texts by names; none when it is not given."""
     value = args.get(name) or {}
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise UsageError(
@@ -89,11 +77,7 @@ def texts_by_name(args: Args, name: str) -> dict[str, str]:
 
 
 def fraction(args: Args, name: str) -> float | None:
-    """A number between 0 and 1, neither of them.
-
-    Raises:
-        UsageError: It is no number, or lies elsewhere.
-    """
+    """A number between 0 and 1, neither of them."""
     value = args.get(name)
     if value is None:
         return None
@@ -105,11 +89,7 @@ def fraction(args: Args, name: str) -> float | None:
 
 
 def number(args: Args, name: str, *, least: int, most: int, default: int, hint: str = "") -> int:
-    """A whole number from `least` to `most`.
-
-    Raises:
-        UsageError: It is no whole number, or lies elsewhere.
-    """
+    """A whole number from `least` to `most`."""
     value = args.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UsageError(
@@ -120,11 +100,7 @@ def number(args: Args, name: str, *, least: int, most: int, default: int, hint: 
 
 
 def flag(args: Args, name: str) -> bool:
-    """True or false; false when it is not given.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """True or false; false when it is not given."""
     value = args.get(name, False)
     if not isinstance(value, bool):
         raise UsageError(f"the parameter {quoted(name)} must be true or false, not {quoted(value)}")
@@ -132,11 +108,7 @@ def flag(args: Args, name: str) -> bool:
 
 
 def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
-    """At most so many files by name, in base64: they need not be text of any encoding.
-
-    Raises:
-        UsageError: They are too many, or not in base64.
-    """
+    """At most so many files by name, in base64: they need not be text of any encoding."""
     value = args.get(name) or {}
     if not isinstance(value, dict) or len(value) > most:
         raise UsageError(f"the parameter {quoted(name)} must hold at most {most} files")
@@ -156,11 +128,7 @@ NOT_YET = -32001
 
 
 async def rpc_errors(work: Awaitable[T]) -> T:
-    """A person's mistake and a site that is away are answers, not faults of the master.
-
-    Raises:
-        BadJsonRpc2: The work ended with one of our errors; its kind decides the code.
-    """
+    """A person's mistake and a site that is away are answers, not faults of the master."""
     try:
         return await work
     except UsageError as error:
@@ -184,11 +152,7 @@ class ReadableRoot(V2RootResource):
 
     @async_to_deferred
     async def getEndpoint(self, request: Any, method: str, params: dict[str, Any]) -> Any:
-        """As Buildbot finds it; what it tells names no directory.
-
-        Raises:
-            InvalidPathError: The path is no text: it leads nowhere.
-        """
+        """As Buildbot finds it; what it tells names no directory."""
         if not _is_text(request.postpath):
             raise InvalidPathError("Invalid path: it is no UTF-8")
         found, kwargs = await super().getEndpoint(request, method, params)
@@ -213,11 +177,7 @@ class ReadableRoot(V2RootResource):
         super()._write_rest_error(request, hiding(self.master)(bytes2unicode(msg)), errcode)
 
     def decodeResultSpec(self, request: Any, endpoint: Any) -> Any:
-        """As Buildbot reads it.
-
-        Raises:
-            InvalidQueryParameter: The query is no text, or names no field to sort by or to show.
-        """
+        """As Buildbot reads it."""
         for name, values in request.args.items():
             if not _is_text([name, *values]):
                 raise InvalidQueryParameter("the query is no UTF-8")
@@ -281,11 +241,7 @@ class BenchEndpoint(base.Endpoint):
 
     @async_to_deferred
     async def control(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        """Do what an action says.
-
-        Raises:
-            InvalidPathError: A number in the path cannot be: it is answered by 404.
-        """
+        """Do what an action says."""
         if not _possible(kwargs):
             raise InvalidPathError("there is nothing of that number")
         return await self.act(action, args, kwargs)
@@ -300,11 +256,7 @@ class BenchEndpoint(base.Endpoint):
 
 
 def refuse_nonsense(spec: Any, most_rows: int) -> None:
-    """Refuse a query that means nothing.
-
-    Raises:
-        InvalidQueryParameter: It is answered by 400.
-    """
+    """Refuse a query that means nothing."""
     for name in ("limit", "offset"):
         number = getattr(spec, name)
         if number is not None and number < 0:

@@ -15,11 +15,7 @@ _HINT = "do not force these builders: ask with bench-bisect"
 
 
 async def image_of(step: Any) -> ImageRow:
-    """The image that the build is about.
-
-    Raises:
-        InfraError: The build was not asked for by us.
-    """
+    """The image that the build is about."""
     image = await farm_of(step.master).store.image(step.getProperty("bench_image") or 0)
     if image is None:
         raise InfraError(_without("image"), hint=_HINT)
@@ -27,11 +23,7 @@ async def image_of(step: Any) -> ImageRow:
 
 
 async def probe_of(step: Any) -> ProbeRow:
-    """The probe that the build is about.
-
-    Raises:
-        InfraError: The build was not asked for by us.
-    """
+    """The probe that the build is about."""
     probe = await farm_of(step.master).store.probe(step.getProperty("bench_probe") or 0)
     if probe is None:
         raise InfraError(_without("probe"), hint=_HINT)
@@ -39,11 +31,7 @@ async def probe_of(step: Any) -> ProbeRow:
 
 
 async def profile_of(step: Any) -> ProfileRow:
-    """The capture that the build is to take.
-
-    Raises:
-        InfraError: The build was not asked for by us.
-    """
+    """The capture that the build is to take."""
     row = await farm_of(step.master).store.profile(step.getProperty("bench_profile") or 0)
     if row is None:
         raise InfraError(_without("capture"), hint=_HINT)

@@ -26,9 +26,6 @@ def unpack(
 
     Modules are named without `.ko`; the optional ones may be missing and nobody minds. Another
     digest, or another kind of testbed's kernel, is an InfraError.
-
-    Raises:
-        UntestableRevision: For what is no kernel archive.
     """
     check_digest(artefact, digest)
     shutil.rmtree(directory, ignore_errors=True)
@@ -57,11 +54,7 @@ def unpack(
 
 
 def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
-    """The files of those names, the least deep of each; one pass over the archive.
-
-    Raises:
-        UntestableRevision: For what is no kernel archive, or larger than any.
-    """
+    """The files of those names, the least deep of each; one pass over the archive."""
     found: dict[str, tuple[int, bytes]] = {}
     try:
         with opened(artefact) as (_, archive):
@@ -80,12 +73,7 @@ def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
 
 
 def _require_bootable(kernel: Path) -> None:
-    """See that a virtual machine of this kind boots a kernel.
-
-    Raises:
-        UntestableRevision: For what is no kernel.
-        InfraError: For one of another kind of testbed.
-    """
+    """See that a virtual machine of this kind boots a kernel."""
     match kind := kind_of(kernel):
         case FileKind.FREEBSD | FileKind.AMD64:
             return

@@ -79,11 +79,7 @@ class _Node:
 
 
 def make_image(files: Mapping[str, bytes], directories: Sequence[str] = ()) -> bytes:
-    """An image of these files, each `directory/name`, and of more directories; all are 0555.
-
-    Raises:
-        InfraError: For more files, or larger ones, than it is made for.
-    """
+    """An image of these files, each `directory/name`, and of more directories; all are 0555."""
     nodes = _nodes(files, directories)
     if len(nodes) > _INODE_COUNT - _ROOT:
         raise InfraError(f"the root has room for {_INODE_COUNT - _ROOT} files, not {len(nodes)}")
