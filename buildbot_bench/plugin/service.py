@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from buildbot_bench.core.operations import Hang
 from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
-from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
+from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
 from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own

@@ -9,6 +9,7 @@ from buildbot.data.resultspec import Filter
 
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
+from buildbot_bench.plugin.buildbot_fixes.orphaned_requests import release_if_orphaned
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState, ProbeState
 from buildbot_bench.plugin.farm import Farm
@@ -38,23 +39,6 @@ async def has_begun(master: Any, brid: int | None) -> bool:
     """Whether a worker works on a build request, or has."""
     request = None if brid is None else await master.data.get(("buildrequests", brid))
     return request is not None and bool(request["claimed"] or request["complete"])
-
-
-async def release_if_orphaned(master: Any, request: dict[str, Any]) -> None:
-    """Give a request back when the master that claims it is gone for good.
-
-    Buildbot's own housekeeping unclaims by the id of the master that cleans up, not of the one
-    that died (db/buildrequests.py), and sends no event.
-    """
-    claimer = request["claimed_by_masterid"]
-    if not request["claimed"] or claimer in (None, master.masterid):
-        return
-    owner = await master.data.get(("masters", claimer))
-    if owner is None or owner["active"]:
-        return
-    brid = request["buildrequestid"]
-    await master.db.buildrequests._unclaim_buildrequests_for_master([brid], claimer)  # noqa: SLF001
-    await master.data.getResourceType("buildrequest").generateEvent([brid], "unclaimed")
 
 
 class Collector:

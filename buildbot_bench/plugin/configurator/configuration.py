@@ -21,6 +21,7 @@ from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.build_choice import begin_build, next_build
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
+from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.configurator.access import check_access
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
 from buildbot_bench.plugin.farm.farm import GIT_CONFIG
@@ -29,7 +30,6 @@ from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
-from buildbot_bench.plugin.steps.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from buildbot_bench.workflow import (
     BuildJob,

@@ -15,11 +15,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 
+from buildbot_bench.plugin.buildbot_fixes.router import RouterWatch
 from buildbot_bench.plugin.db.leases import BROKER, must_hold
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.masters.gone import lease_of, put_back, put_back_of_all_gone
-from buildbot_bench.plugin.masters.router import RouterWatch
 
 _LOG = Logger()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 
 from twisted.internet import defer, error, reactor, ssl
 from twisted.logger import Logger
@@ -17,6 +16,7 @@ from twisted.mail import smtp
 
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.plugin.buildbot_fixes.smtp_client import Sender, WholeMessage
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
@@ -72,39 +72,6 @@ class MailRefused(BenchError):  # noqa: N818 - an outcome that is recorded, not 
     """The server refuses this message for good (5yz): sending it again is in vain."""
 
 
-class _WholeMessage(BytesIO):
-    """A message that is read in one piece, no matter what was asked for.
-
-    Twisted doubles the dot at the start of a line piece by piece, so it misses one that opens a
-    piece; the server would take it for the end of the mail. `is_sent`: the server has all of it.
-    """
-
-    is_sent = False
-
-    def read(self, _size: int | None = -1, /) -> bytes:
-        """All that is left."""
-        return super().read()
-
-
-class _Sender(smtp.ESMTPSender):
-    """Twisted's client, which after the mail was taken takes no notice of what still goes wrong.
-
-    Its own would report an outcome that was reported already, and log that as an error.
-    """
-
-    def finishedFileTransfer(self, lastsent: bytes) -> None:
-        """Note that the server has all of the mail, no matter what it says of it."""
-        self.factory.file.is_sent = True
-        super().finishedFileTransfer(lastsent)
-
-    def sendError(self, exc: Exception) -> None:
-        """End the attempt, unless it has ended well."""
-        if self.factory.sendFinished:
-            self.transport.abortConnection()
-        else:
-            super().sendError(exc)
-
-
 async def send(
     message: bytes, settings: SmtpSettings, *, sender: str, recipients: Sequence[str]
 ) -> SmtpOutcome:
@@ -112,7 +79,7 @@ async def send(
     if not recipients:
         raise UsageError("a mail without recipients", hint="name one in bench.yml under mail")
     mailboxes = {parse_address(recipient).addr_spec: recipient for recipient in recipients}
-    body = _WholeMessage(message.replace(b"\r\n", b"\n"))  # Twisted ends the lines itself
+    body = WholeMessage(message.replace(b"\r\n", b"\n"))  # Twisted ends the lines itself
     attempt = _start(body, settings, parse_address(sender).addr_spec, list(mailboxes))
     attempt.addTimeout(settings.deadline_s, reactor)
     server = f"the mail server {settings.host}:{settings.port}"
@@ -143,7 +110,7 @@ async def send(
 
 
 def _start(
-    body: _WholeMessage, settings: SmtpSettings, sender: str, recipients: list[str]
+    body: WholeMessage, settings: SmtpSettings, sender: str, recipients: list[str]
 ) -> defer.Deferred[tuple[int, list[_Answer]]]:
     """Begin one attempt; cancelling it drops the connection."""
 
@@ -169,7 +136,7 @@ def _start(
         requireAuthentication=settings.user is not None,
         requireTransportSecurity=settings.starttls,
     )
-    factory.protocol = _Sender
+    factory.protocol = Sender
     factory.noisy = False
     connector = reactor.connectTCP(
         settings.host, settings.port, factory, timeout=settings.silence_s

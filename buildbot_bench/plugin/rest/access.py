@@ -27,7 +27,8 @@ from twisted.web.guard import BasicCredentialFactory
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
-from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key, sign_sessions
+from buildbot_bench.plugin.buildbot_fixes.session_cookies import sign_sessions
+from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key
 from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
 
 _LOG = Logger()

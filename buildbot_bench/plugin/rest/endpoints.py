@@ -25,13 +25,13 @@ from twisted.web.http import SERVICE_UNAVAILABLE
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import LISTED_ROWS
+from buildbot_bench.plugin.buildbot_fixes import directories
+from buildbot_bench.plugin.buildbot_fixes.directories import WithoutDirectories, hiding
+from buildbot_bench.plugin.buildbot_fixes.threaded_answers import ThreadedRequest
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.farm.farm import RETRY_AFTER
-from buildbot_bench.plugin.rest import directories
-from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
-from buildbot_bench.plugin.rest.sending import ThreadedRequest
 
 Args = dict[str, Any]
 

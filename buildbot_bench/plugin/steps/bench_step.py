@@ -1,11 +1,8 @@
-"""The base of our steps: the row that a build is about, and RETRY after a shutdown."""
+"""The row of the farm's tables that a build is about."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from buildbot.process.results import RETRY
-from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
@@ -40,24 +37,3 @@ async def profile_of(step: Any) -> ProfileRow:
 
 def _without(what: str) -> str:
     return f"this build has no {what} of the farm's tables"
-
-
-class Restartable:
-    """Mixed in before a BuildStep: answers RETRY when the master is shut down meanwhile.
-
-    Buildbot 4.3 means to do so itself, but decides after the step was asked to stop, and so ends
-    the request as CANCELLED for good (its issue 6029).
-    """
-
-    @async_to_deferred
-    async def run(self) -> int:
-        """Run the step; RETRY when the master stopped it."""
-        results: int = await self.work()
-        return RETRY if self.build.stopped_reason == "Master Shutdown" else results
-
-    async def work(self) -> int:
-        """What the step does; by default what the next class in line does."""
-        results: int = await super().run()  # type: ignore[misc]
-        return results
-
-    build: Any

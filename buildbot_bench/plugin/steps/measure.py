@@ -11,6 +11,7 @@ from buildbot.util.twisted import async_to_deferred
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
+from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
@@ -22,7 +23,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.farm import may_be_followed_again, recorded_of
-from buildbot_bench.plugin.steps.bench_step import Restartable, image_of, probe_of, profile_of
+from buildbot_bench.plugin.steps.bench_step import image_of, probe_of, profile_of
 from buildbot_bench.plugin.steps.record import (
     NO_REASON,
     USAGE,

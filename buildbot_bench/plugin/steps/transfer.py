@@ -17,10 +17,11 @@ from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
+from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.steps.bench_step import Restartable, image_of
+from buildbot_bench.plugin.steps.bench_step import image_of
 
 # The worker's own directory, seen from that of each of its builders. The commands of the lab run
 # there: it holds testbeds.toml, and the jobs and locks that all builders of a lab share.

@@ -30,4 +30,4 @@ def test_what_is_left_out_is_counted_by_variant_and_epoch():
 
 def test_an_epoch_without_a_name_is_told_as_that():
     assert epoch_name("") == "the epoch without a name"
-    assert epoch_name("x\x1b") == "epoch 'x\ufffd'"
+    assert epoch_name("x\x1b") == "epoch 'x<U+001B>'"

@@ -309,7 +309,7 @@ def test_images_of_no_label_take_the_names_of_other_files():
         ("311848.pps", "inf\n", r"311848\.pps:1: 'inf' is no number"),
         ("311848.pps", "1e999\n", r"311848\.pps:1: '1e999' is no number"),
         ("311848.pps", "-5\n", r"311848\.pps:1: '-5' is no number"),
-        ("311848.pps", "\x1b[31m\n", r"311848\.pps:1: '\\x1b\[31m' is no number"),
+        ("311848.pps", "\x1b[31m\n", r"311848\.pps:1: '<U\+001B>\[31m' is no number"),
     ],
 )
 def test_a_broken_file_of_an_archive_is_named_with_what_to_do(tmp_path, name, text, reason):

@@ -13,9 +13,9 @@ from buildbot.process.results import CANCELLED, SUCCESS
 from buildbot.process.workerforbuilder import States
 from twisted.internet import defer, reactor, task
 
+from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.masters import StandingWork
-from buildbot_bench.plugin.steps.sturdy_build import SturdyFactory
 from tests.fakes.full_disk import FullDisk
 
 with warnings.catch_warnings():

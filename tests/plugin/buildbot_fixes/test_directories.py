@@ -14,8 +14,8 @@ from buildbot.www.sse import Consumer
 from buildbot.www.ws import WsProtocol
 
 from buildbot_bench.core.errors import NotYetError
-from buildbot_bench.plugin.rest import directories
-from buildbot_bench.plugin.rest.directories import WithoutDirectories, hiding
+from buildbot_bench.plugin.buildbot_fixes import directories
+from buildbot_bench.plugin.buildbot_fixes.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.rest.endpoints import NOT_YET, ReadableRoot
 
 BASE, THEIRS = "/srv/farms/net/master", "/var/db/lab7"

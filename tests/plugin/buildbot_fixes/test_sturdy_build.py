@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
-from buildbot_bench.plugin.steps.sturdy_build import SturdyBuild, SturdyFactory
+from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyBuild, SturdyFactory
 
 
 class Builder:

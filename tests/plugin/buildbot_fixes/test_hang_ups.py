@@ -11,7 +11,7 @@ from buildbot.db.pool import DBThreadPool
 from twisted.internet import defer, reactor, task
 from twisted.trial import unittest
 
-from buildbot_bench.plugin.db.hang_ups import outlive_hang_ups
+from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups
 from tests.databases import closed_database, new_database
 
 # Buildbot's pool pauses for a second before it asks again, whether a connection can be made or not.
