@@ -47,7 +47,7 @@ BAD = {
         run="./nosuchprogram", says="No such file or directory", mine=True, hint="installed here"
     ),
     "is-not-there-in-sh": Bad(
-        run="nosuchprogram --fast",
+        run="nosuchprogram --fast >seen",
         says="ended with status 127: a program is not there",
         shows="nosuchprogram",
         mine=True,
