@@ -39,7 +39,7 @@ def test_five_minutes_lead_a_stranger_to_the_commit(tmp_path: Path) -> None:
     found, again, compared = [text for one, text in answers.items() if one.startswith("bench-")]
     (shown,) = [block.text for block in on(FOLLOWED) if block.language == "text"]
     assert shown in found
-    assert re.search(r"lowered the value of sh on \S+ by [56]\.\d %", found)
+    assert re.search(r"lowered the value of bench\.sh on \S+ by [56]\.\d %", found)
     assert "Checks:" in found
     assert "`Change 15`" in again
     assert "are known already and not repeated" in done.stderr
