@@ -77,11 +77,8 @@ def source_files(sources: str) -> dict[str, str]:
 
 def _apply(tree: Path, patch: str) -> list[str]:
     """Apply a patch; return the paths that it changes."""
-    git(tree, "apply", "-", given=patch)
-    return [
-        line.split("\t")[2]
-        for line in git(tree, "apply", "--numstat", "-", given=patch).splitlines()
-    ]
+    counts = git(tree, "apply", "--apply", "--numstat", "-", given=patch)
+    return [line.split("\t")[2] for line in counts.splitlines()]
 
 
 def _commit(change: Change, files: dict[str, str]) -> GeneratedCommit:
