@@ -158,7 +158,7 @@ def make_tree(root: Path) -> Path:
         "sys/amd64/conf/GENERIC-NODEBUG": "include GENERIC\n",
         "sys/conf/files": "md\nnetmap\n",
         "sys/conf/kern.pre.mk": "_LDFLAGS=${LDFLAGS:S/-Wl,//g}\n",
-        "sys/conf/options": "VIMAGE\nINVARIANTS\nMAXCPU\n",
+        "sys/conf/options": "VIMAGE\nINVARIANTS\nMAXCPU\nFFS\n",
         "sys/conf/newvers.sh": "# what a kernel says of itself\n",
         "sys/kern/main.c": MAIN % FUNCTIONS,
         "sys/netinet/ip_fastfwd.c": "int ip_tryforward(int m) { return m; }\n",
