@@ -164,7 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--replicates", type=int, metavar="N", help="the same")
     parser.add_argument("--seed", type=int, default=0, help="the first history's number")
     parser.add_argument(
-        "--effects", default="", metavar="'A;B'", help="; ".join(case.name for case in CASES)
+        "--effects",
+        default="",
+        metavar="'A;B'",
+        help="; ".join(case.name for case in CASES).replace("%", "%%"),
     )
     parser.add_argument("--patience", type=float, default=PATIENCE_S, help="seconds for a search")
     parser.add_argument("--beside", action="store_true", help="only what a run costs beside it")

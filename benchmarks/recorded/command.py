@@ -32,8 +32,8 @@ from buildbot_bench.local.store import StoredBuild, StoredRun
 SEARCHES, QUICK = 80, 16
 COMMITS = 64
 EFFECT = 0.06
-PATIENCE = 300
-"""Runs after which a person gives a search up."""
+PATIENCE = 2000
+"""Runs after which --local itself gives a search up."""
 MOST_WRONG, LEAST_ENDED = 0.025, 0.95  # of all: 2 and 76 of 80
 VALUES = (CPU, WALL, USER)
 
