@@ -45,20 +45,20 @@ def coarse_value(workload: CommandWorkload, runs: Sequence[StoredRun], min_effec
 
 
 class CommandMeasurer:
-    """Runs a workload's command; tells once that its value is too coarse for `min_effect`."""
+    """Runs a workload's command; says of the first run that it is too coarse for `min_effect`."""
 
     def __init__(self, workload: CommandWorkload, min_effect: float) -> None:
         self._workload = workload
         self._min_effect = min_effect
-        self._is_told = False
 
     def measure(self, directory: Path, tell: Callable[[str], None], executions: int = 0) -> Blast:
         """As the port says."""
         blast = run_surely(self._workload, directory, tell, executions)
         (value,) = blast.values.values()
-        if blast.times and not self._is_told:
-            self._is_told = True
-            if said := coarse(self._workload, value, blast.times, self._min_effect):
+        # Where there are runs it was said before the first build.
+        if blast.times and not executions:
+            said = coarse(self._workload, value, blast.times, self._min_effect)
+            if said:
                 tell(said)
         facts = {name: _BYTES.sub("", said) for name, said in blast.facts.items()}
         return replace(blast, facts=facts)

@@ -17,6 +17,7 @@ from buildbot_bench.core.operations import Hang
 from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups
+from buildbot_bench.plugin.buildbot_fixes.heartbeat import beat_on
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
 from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
@@ -96,6 +97,7 @@ class BenchService(BuildbotService):
             self._timers.startService()
             hang = self._begin_heartbeat(base)
             self._give_up_database = outlive_hang_ups(self.master.db.pool.engine)
+            beat_on(self.master.masterHeartbeatService)
             farm = Farm(workflow=workflow, master=self.master)
             await farm.store.upgrade()
             await require_same_first(self.master, farm.store, workflow)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from buildbot.data import masters
 from buildbot.db import buildrequests, enginestrategy, pool
+from buildbot.master import BuildMaster
 from buildbot.process import botmaster, build
 from buildbot.wamp import connector
 from buildbot.www import rest, service, sse, ws
+from twisted.application import internet
 from twisted.internet import base
 from twisted.mail import smtp
 
@@ -28,6 +30,10 @@ KNOWN: dict[str, dict[Callable[..., Any], str]] = {
     "hang_ups": {
         enginestrategy.Strategy.should_retry: "668455513e1a",
         pool.DBThreadPool._DBThreadPool__thd: "a81232fec87e",
+    },
+    "heartbeat": {
+        BuildMaster.create_child_services: "1c94ac9716a9",
+        internet.TimerService._failed: "25b0ac6cec36",
     },
     "orphaned_requests": {
         buildrequests.BuildRequestsConnectorComponent.unclaimBuildRequests: "689e458cdb73",
