@@ -24,9 +24,9 @@ from statistics import median
 import sqlalchemy as sa
 
 from benchmarks.long_life import live
+from buildbot_bench.demo.cli import make_replay_history
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port, wait_until
-from buildbot_bench.demo.replay_history import make_replay_history
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.readme import CHECKOUT
 

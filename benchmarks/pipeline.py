@@ -19,9 +19,9 @@ from typing import Any
 
 import httpx
 
+from buildbot_bench.demo.cli import make_replay_history
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port
-from buildbot_bench.demo.replay_history import make_replay_history
 from tests.readme import CHECKOUT
 
 PLAIN_BUILDS = 10

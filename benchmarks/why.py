@@ -29,8 +29,8 @@ from buildbot_bench.core.sample import (
     PACKETS_PER_CPU_SECOND,
     Metric,
 )
+from buildbot_bench.demo.cli import SLOWER, make_vm_history
 from buildbot_bench.demo.embedded_history import CULPRIT, make_embedded_history
-from buildbot_bench.demo.vm_history import SLOWER, make_vm_history
 from buildbot_bench.lab.driver import Driver
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.qemu import QemuDriver

@@ -34,7 +34,7 @@ from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import command_line, report_of
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.html import report_markdown
 from buildbot_bench.render.sections import with_sections
 from buildbot_bench.render.text import report_text
 

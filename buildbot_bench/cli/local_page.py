@@ -23,8 +23,7 @@ def check_page(path: Path) -> None:
 def write_page(path: Path, report: Report | AbTestReport) -> None:
     """Write it."""
     # They need matplotlib, and --local alone does not.
-    from buildbot_bench.render.comparison_page import comparison_page  # noqa: PLC0415
-    from buildbot_bench.render.html import report_page  # noqa: PLC0415
+    from buildbot_bench.render.html import comparison_page, report_page  # noqa: PLC0415
     from buildbot_bench.render.pictures import pictures_of  # noqa: PLC0415
 
     if isinstance(report, AbTestReport):

@@ -1,4 +1,4 @@
-"""The cause of a failed FreeBSD build: the revision, the builder or the person who asked.
+"""The cause of a failed FreeBSD build, and the stage in which make was when it failed.
 
 A failure before the kernel is begun (make's bootstrap, the tool chain, the kernel's directory) is
 the builder's, except one of config(8): an option or a device that the revision lacks makes the
@@ -8,9 +8,9 @@ variant untestable, and a malformed line in the person's own file is a usage err
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from buildbot_bench.core.build_log import Diagnosis
-from buildbot_bench.core.build_stages import Stage, Stages
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 
 _HEADER = re.compile(
@@ -61,3 +61,77 @@ def _remedy(reason: str) -> str:
     if "unknown argument" in reason or "unknown warning" in reason or "unsupported opt" in reason:
         return "install a compiler of about the tree's age"
     return _CHECK
+
+
+_STAGE = re.compile(r">>> (.*)")
+_KERNEL_BUILD = re.compile(r"Kernel build for \S+ started")
+_EVERYTHING = re.compile(r"stage 3\.\d+: (?:building everything|making dependencies)")
+_MODULE = re.compile(r"===> \S+ \((?:all|depend|obj)")
+_COMPILING = re.compile(
+    r"Building \S+\.(?:o|pico)$|(?:\S*/)?(?:clang|gcc|cc)(?:-?\d+)? .*(?<=\s)-c\s"
+)
+_STOPPED = re.compile(r"make(?:\[\d+\])?: stopped in \S*/modules/(\S+?)/?$")
+# What config(8) prints of a configuration that it does not take, as its own sources have it.
+_REJECTED = re.compile(
+    r"config: |ERROR: version of config\(8\)|\S+: unknown option \""
+    r"|\S+:\d+: (?:syntax error|unknown)|.*\bdevice \"[^\"]+\" is unknown|\d+ errors$"
+)
+
+
+class Stage(StrEnum):
+    """A part of the build, in the order in which they come."""
+
+    BOOTSTRAP = "bootstrap"
+    TOOLCHAIN = "toolchain"
+    CONFIGURATION = "configuration"
+    KERNEL = "kernel"
+    MODULES = "modules"
+    INSTALLATION = "installation"
+
+    @property
+    def is_the_builders(self) -> bool:
+        """Whether what fails here says nothing of the revision: the kernel was not begun."""
+        return self in {Stage.BOOTSTRAP, Stage.TOOLCHAIN, Stage.CONFIGURATION}
+
+
+class Stages:
+    """Follows a build line by line.
+
+    `compiled` counts files of kernel and modules; `failed_module` is the one that make stopped in,
+    `rejected` the first line in which config(8) refuses the configuration.
+    """
+
+    def __init__(self, stage: Stage = Stage.BOOTSTRAP) -> None:
+        self.stage = stage
+        self.compiled = 0
+        self.failed_module = ""
+        self.rejected = ""
+
+    def take(self, line: str) -> None:
+        """Look at one line of the build's output."""
+        if match := _STAGE.match(line):
+            self.stage = _stage(match[1], self.stage)
+        elif self.stage is Stage.CONFIGURATION:
+            if not self.rejected and _REJECTED.match(line):
+                self.rejected = line
+        elif self.stage in {Stage.KERNEL, Stage.MODULES}:
+            self._take_compilation(line)
+
+    def _take_compilation(self, line: str) -> None:
+        if _MODULE.match(line):
+            self.stage = Stage.MODULES
+        elif match := _STOPPED.search(line):
+            self.failed_module = self.failed_module or match[1]
+        elif _COMPILING.match(line):
+            self.compiled += 1
+
+
+def _stage(line: str, before: Stage) -> Stage:
+    """The stage that a line of stars announces; stages have numbers for tool chain and kernel."""
+    if _KERNEL_BUILD.match(line) or line.startswith("stage 1: configuring"):
+        return Stage.CONFIGURATION
+    if line.startswith("Installing kernel"):
+        return Stage.INSTALLATION
+    if before is Stage.CONFIGURATION and _EVERYTHING.match(line):
+        return Stage.KERNEL
+    return Stage.TOOLCHAIN if before is Stage.BOOTSTRAP else before

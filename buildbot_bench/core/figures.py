@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from buildbot_bench.core.stated import stated_percent
+import math
 
 _WHOLE_FROM = 1000  # in the unit of the value: from here four digits leave no fraction
 _LEAST_P = 0.001  # a smaller p-value rests on tails that a few boots do not show
@@ -78,3 +78,12 @@ def duration(duration_s: float) -> str:
     if duration_s < _MINUTES_BELOW_S:
         return f"{duration_s / 60:.0f} min"
     return f"{duration_s / 3600:.1f} h"
+
+
+MOST_SURE = 99  # percent: no model of a lab earns more; 100 is never claimed
+_ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
+
+
+def stated_percent(probability: float) -> int:
+    """A probability as it is stated: in whole percent, rounded down, and never above 99."""
+    return min(MOST_SURE, math.floor(100 * probability + _ROUNDING))

@@ -37,7 +37,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "boot_id": ReleaseNeed(
         since="13.0",
         what="The kernel has `kern.boot_id`; before, the time since boot identifies a new boot.",
-        where="lab/hardware/alive.py",
+        where="lab/hardware/boot_watch.py",
     ),
     "make": ReleaseNeed(
         since="15.0",

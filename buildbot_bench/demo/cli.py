@@ -5,18 +5,105 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from buildbot_bench.cli.credentials import Credentials, keep_login
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
-from buildbot_bench.demo.replay_history import make_recorded_history
-from buildbot_bench.demo.review_site import review_site
+from buildbot_bench.demo.generated_history import MAIN, GeneratedCommit, write_history
+from buildbot_bench.demo.patched_history import Change, patched_commits, read_changes
 from buildbot_bench.demo.scenario import run_demo
-from buildbot_bench.demo.vm_history import make_vm_history
 from buildbot_bench.demo.watching import Stopped, watched
+
+IMPORT = Change(
+    label="r320000", author="alice", message="Import the kernel: it forwards between two NICs"
+)
+SOURCES = "vm_kernel"
+CHANGES = read_changes("vm")
+LABELS = (IMPORT.label, *(change.label for change in CHANGES))
+
+# What is true of the history, for whoever wants to know whether it was found out.
+SLIGHTLY_SLOWER = "r320003"  # by half a percent of the instructions for a packet
+SLOWER = "r320008"  # by a fifth or more of the packets per second
+PANICS = "r320005"
+HANGS = "r320006"
+
+
+def make_vm_history(path: Path) -> dict[str, str]:
+    """Make the bare repository `path`; returns the hash of each label, oldest first."""
+    return write_history(path, list(patched_commits(SOURCES, IMPORT, CHANGES)))
+
+
+FIRST_SVN = 311848
+LAST_SVN = 313448
+
+_AUTHORS = ("alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy")
+_AREAS = (
+    ("sys/dev/e1000", "em: correct the interrupt throttling of the 82574"),
+    ("sys/net", "if_lagg: do not sleep while the lock is held"),
+    ("bin/sh", "sh: keep the exit status of a trap"),
+    ("sys/netpfil/ipfw", "ipfw: count dynamic rules per rule"),
+    ("share/man", "netstat.1: mention -R"),
+    ("sys/kern", "subr_taskqueue: say which thread a task waits for"),
+    ("usr.bin/top", "top: show the load of idle threads"),
+    ("sys/vm", "vm_page: drop a check that cannot fail"),
+    ("sys/arm64", "arm64: map the device tree read-only"),
+    ("contrib/llvm", "Merge a fix for the register allocator"),
+    ("sys/netinet", "tcp: use the cached route when the socket is bound"),
+    ("tools/regression", "Add a test of kqueue timers"),
+)
+# Invented like the rest, but for what the archive says: iflib came with r311849.
+_SUBJECTS = {
+    311849: ("heidi", "Convert the e1000 drivers (em, lem, igb) to iflib"),
+    312904: ("heidi", "iflib: let the driver choose the length of its receive queue"),
+    312905: ("heidi", "iflib: prefetch the next descriptor"),
+    313448: ("heidi", "iflib: drain the transmit ring from the receive path"),
+}
+
+
+STABLE = "stable/10"
+# FreeBSD's stable/10 parted from head in October 2013; nothing of then was recorded.
+_FORK_SVN = 256281
+_BEFORE = (_FORK_SVN, 295150, 299288)
+_AFTER = (317849,)
+_ON_STABLE = (256282, 295802)
+
+
+def make_replay_history(path: Path) -> dict[str, str]:
+    """Make the model case's bare repository; returns the hash of each label, oldest first."""
+    return write_history(path, [_commit(svn) for svn in range(FIRST_SVN, LAST_SVN + 1)])
+
+
+def make_recorded_history(path: Path) -> dict[str, str]:
+    """Make one of all that was recorded, with a branch stable/10; the hash of each label."""
+    head = [*_BEFORE, *range(FIRST_SVN, LAST_SVN + 1), *_AFTER]
+    stable = [_commit(svn, branch=STABLE, parent=_FORK_SVN) for svn in _ON_STABLE]
+    return write_history(path, [*map(_commit, head), *stable])
+
+
+def _commit(svn: int, *, branch: str = MAIN, parent: int | None = None) -> GeneratedCommit:
+    author, subject = _SUBJECTS.get(svn) or _plausible(svn)
+    return GeneratedCommit(
+        svn=svn,
+        author=author,
+        message=f"{subject}\n",
+        files={"kernel": f"r{svn}\n"},
+        branch=branch,
+        parent=parent,
+    )
+
+
+def _plausible(svn: int) -> tuple[str, str]:
+    area, subject = _AREAS[svn * 7 % len(_AREAS)]
+    return _AUTHORS[svn * 3 % len(_AUTHORS)], f"{subject} ({area}, {svn % 9 + 1} of 9)"
+
 
 _PATCHES = Path(__file__).with_name("data") / "patches"
 _REVIEWS = re.compile(r"^reviews: .*$", re.MULTILINE)
@@ -110,3 +197,44 @@ def demo(options: argparse.Namespace) -> int:
         www_port=options.port,
         pb_port=options.pb_port,
     )
+
+
+_REVIEW = re.compile(r"/(D[1-9][0-9]{0,6})\?download=true", re.ASCII)
+_PATIENCE_S = 30.0  # for a question that does not come to its end
+
+
+@contextmanager
+def review_site(patches: Path) -> Iterator[str]:
+    """Serve a directory's reviews to this machine, on a port of its own; gives the site's URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Reviews, patches))
+    threading.Thread(target=server.serve_forever, name="review site", daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Reviews(BaseHTTPRequestHandler):
+    timeout = _PATIENCE_S
+
+    def __init__(self, patches: Path, *args: Any) -> None:
+        self._patches = patches
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        """Answer with a review's patch; 404 for all else."""
+        match = _REVIEW.fullmatch(self.path)
+        file = self._patches / f"{match[1]}.diff" if match else None
+        if file is None or not file.is_file():
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        body = file.read_bytes()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: this is somebody's terminal."""

@@ -6,22 +6,29 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import writable
+from buildbot_bench.core.profile import (
+    Profile,
+    format_folded,
+    format_gprof,
+    format_pmc_graph,
+    parse_folded,
+)
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
-from buildbot_bench.lab.capture_text import CAPTURE_FORMATS, capture_text
+from buildbot_bench.lab.events import tell
 from buildbot_bench.lab.files import replace_text
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
 from buildbot_bench.lab.locks import is_locked, owner_of, try_lock
 from buildbot_bench.lab.runner import failed
-from buildbot_bench.lab.telling import tell
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
 from buildbot_bench.version import ShowVersion
 
@@ -238,3 +245,16 @@ def _say(event: Event, *, plain: bool) -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+CAPTURE_FORMATS: Mapping[str, Callable[[Profile], str]] = {
+    "folded": format_folded,
+    "gprof": format_gprof,
+    "pmc.graph": format_pmc_graph,
+}
+
+
+def capture_text(taken: Profiled, form: str) -> str:
+    """The text of a capture in one of CAPTURE_FORMATS; UsageError when it holds no stacks."""
+    profile = parse_folded(taken.folded.splitlines(), source="the capture")
+    return CAPTURE_FORMATS[form](replace(profile, event=taken.counter))

@@ -19,16 +19,18 @@ import os
 import re
 import shutil
 import signal
+import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import Event, Measured, parse_event
-from buildbot_bench.lab.daemon import detach
 from buildbot_bench.lab.events import EventLog, ended
 from buildbot_bench.lab.files import copy_verified, replace_text
 from buildbot_bench.lab.locks import is_locked, locked, take_lock
@@ -227,3 +229,45 @@ def _changed_s(directory: Path) -> float:
         return max((file.stat().st_mtime for file in directory.iterdir()), default=0.0)
     except FileNotFoundError:
         return time.time()
+
+
+def detach(work: Callable[[], None], *, keep: int, log: Path) -> None:
+    """Do `work` in a process that leads a session's process group and has no parent but init.
+
+    `keep` is a descriptor that the process inherits, all others are closed: a pipe that somebody
+    reads to its end must not be held open by us. What the process writes goes to `log`.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() != 0:
+            os._exit(0)  # the process is an orphan now: init reaps it, not our caller
+        _become_daemon(work, keep, log)
+    os.waitpid(child, 0)
+
+
+def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        _redirect(log)
+        os.closerange(3, keep)
+        os.closerange(max(3, keep + 1), os.sysconf("SC_OPEN_MAX"))
+        work()
+        status = 0
+    except Exception:  # noqa: BLE001 - nobody is above us to hear of it
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _redirect(log: Path) -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(null, 0)
+    os.dup2(file, 1)
+    os.dup2(file, 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import threading
 import time
 from collections.abc import Collection
@@ -15,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.archives import unpacked
-from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.build_log import BuildLog
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.limits import GIB
+from buildbot_bench.core.limits import GIB, spoken
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.lab.command.process import Confines, Contained
-from buildbot_bench.local.blame import failed_build
+from buildbot_bench.lab.command.process import RESERVE_BYTES, Confines, Contained, Ran, Stop
 from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
@@ -236,3 +237,38 @@ class Workshop:
 def first_line(reason: str) -> str:
     """A failure without the output behind it."""
     return one_line(reason.partition("\n")[0], columns=200)
+
+
+_SIGNAL = 128  # and its number: what a shell makes its status of
+_AGAIN = "the same command goes on from here; bench-bisect's --skip steps around a revision"
+
+
+def failed_build(ran: Ran, place: Path, revision: str) -> BenchError:
+    """Return the error to raise for a build that did not end well in the directory `place`.
+
+    A disk that is full, a build that somebody ended and a tool that is missing are the machine's
+    (InfraError), all else is the revision's. What is missing of the tree is no tool.
+    """
+    free = shutil.disk_usage(place).free
+    if ran.stop is Stop.FULL or free < RESERVE_BYTES:
+        return _machine(ran, revision, f"{spoken(free)} are free on the disk", "make room")
+    if ran.stop is Stop.TIMEOUT:
+        what = f"the build had not ended after {ran.wall_s:.0f} s (see --build-timeout)"
+        return UntestableRevision(f"{what}\n{ran.last_lines()}")
+    if ran.stop is Stop.DISK:
+        return UntestableRevision(f"the build fills the disk\n{ran.last_lines()}")
+    if ran.status is None:
+        return _machine(ran, revision, f"the build {ran.ending()}", "see what ended it")
+    log = BuildLog()
+    for output in (ran.stdout, ran.stderr):
+        for line in output.text().splitlines():
+            log.take(line)
+    found = log.diagnosis(ran.status if ran.status >= 0 else _SIGNAL - ran.status)
+    if found.is_builder_fault:
+        what = f"this machine failed the build, which {ran.ending()}"
+        return _machine(ran, revision, what, "fix what the last lines name, or correct --build")
+    return UntestableRevision(f"the build {ran.ending()}\n{ran.last_lines()}")
+
+
+def _machine(ran: Ran, revision: str, what: str, remedy: str) -> InfraError:
+    return InfraError(f"{revision}: {what}\n{ran.last_lines()}", hint=f"{remedy}; {_AGAIN}")

@@ -24,7 +24,7 @@ from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
 from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file, stacks_of
 from buildbot_bench.plugin.operations.heartbeat import Heartbeat
 from buildbot_bench.plugin.operations.ports import keep_ports
-from buildbot_bench.plugin.outbox.hang_mail import write_hang
+from buildbot_bench.plugin.outbox.operator_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views

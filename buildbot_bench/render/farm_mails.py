@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from email.message import EmailMessage
 
-from buildbot_bench.core.report.broken_workload import BrokenWorkloadReport
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
-from buildbot_bench.core.report.hang import HangReport
-from buildbot_bench.core.report.silence import SilenceReport
+from buildbot_bench.core.report.operator_mails import (
+    BrokenWorkloadReport,
+    HangReport,
+    SilenceReport,
+)
 from buildbot_bench.core.report.words import percent, quantity
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.layout import moment, wrap

@@ -9,7 +9,7 @@ from email.message import EmailMessage
 
 from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.words import digest_subject
-from buildbot_bench.render.digest import digest_html, digest_text
+from buildbot_bench.render.environment import environment
 from buildbot_bench.render.html import report_html
 from buildbot_bench.render.mime import Envelope, parse_address, write_message
 from buildbot_bench.render.picture import Picture
@@ -87,3 +87,13 @@ def new_message_id(report: Report, *, sender: str, date: datetime) -> str:
     """
     domain = parse_address(sender).domain
     return f"<bench.{report.setting.search_id}.{int(date.timestamp())}@{domain}>"
+
+
+def digest_text(reports: Sequence[Report]) -> str:
+    """All of them as text that ends in a newline; at least one, all of one farm."""
+    return environment().get_template("digest.txt").render(reports=reports)
+
+
+def digest_html(reports: Sequence[Report]) -> str:
+    """The same as one HTML document that loads nothing."""
+    return environment().get_template("digest.html").render(reports=reports)

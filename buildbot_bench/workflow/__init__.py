@@ -1,6 +1,5 @@
 """bench.yml as frozen models: builds, measurements, verdicts and mails."""
 
-from buildbot_bench.workflow.control import Control
 from buildbot_bench.workflow.jobs import (
     BenchJob,
     BuildJob,
@@ -10,10 +9,10 @@ from buildbot_bench.workflow.jobs import (
     UploadStep,
 )
 from buildbot_bench.workflow.load import load
-from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.model import DeclaredTestbed, Regression, Workflow
 from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
 from buildbot_bench.workflow.repositories import RepositoryEntry, WatchedRepository
+from buildbot_bench.workflow.settings import Control, Mail
 from buildbot_bench.workflow.triggers import Push, Schedule, Triggers
 
 __all__ = [

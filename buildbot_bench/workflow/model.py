@@ -24,7 +24,6 @@ from pydantic import (
 
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, links_of
-from buildbot_bench.workflow.control import Control, control_problems, owner_problems
 from buildbot_bench.workflow.fields import (
     Environment,
     Fraction,
@@ -37,8 +36,6 @@ from buildbot_bench.workflow.fields import (
     Text,
 )
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
-from buildbot_bench.workflow.linking import LinkTemplates
-from buildbot_bench.workflow.mail import Mail
 from buildbot_bench.workflow.notify import Notify, notify_problems
 from buildbot_bench.workflow.outlines import outline
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
@@ -49,10 +46,18 @@ from buildbot_bench.workflow.repositories import (
     form_problems,
     schedule_problems,
 )
-from buildbot_bench.workflow.sharing import Sharing
-from buildbot_bench.workflow.storing import ArtefactStorage, Storing
+from buildbot_bench.workflow.settings import (
+    ArtefactStorage,
+    Control,
+    LinkTemplates,
+    Mail,
+    Sharing,
+    Storing,
+    UntrustedLimits,
+    control_problems,
+    owner_problems,
+)
 from buildbot_bench.workflow.triggers import Concurrency, On, Push, Triggers
-from buildbot_bench.workflow.untrusted import UntrustedLimits
 
 # A URL, or ssh's user@host:path.
 _REMOTE = re.compile(r"[a-z][a-z0-9+]*://.+|[^/\s:]+@[^/\s:]+:.+", re.IGNORECASE)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from buildbot_bench.workflow.control import Control, control_problems
 from buildbot_bench.workflow.fields import Name, OneOrMore
 from buildbot_bench.workflow.github import is_upload
 from buildbot_bench.workflow.jobs import BUILD_JOB, BenchJob, BuildJob, UploadStep, kind_of_job
@@ -19,6 +18,7 @@ from buildbot_bench.workflow.relations import (
     job_problems,
     testbed_problems,
 )
+from buildbot_bench.workflow.settings import Control, control_problems
 
 Value = TypeVar("Value")
 

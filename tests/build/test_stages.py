@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from buildbot_bench.build.journal import Journal
-from buildbot_bench.core.build_stages import Stage
+from buildbot_bench.core.build_failure import Stage
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE, needs_clang
 
 CONFIG = "usr.sbin/config/main.c"

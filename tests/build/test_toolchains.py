@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.build import toolchains
-from buildbot_bench.build.inputs import inputs
-from buildbot_bench.build.toolchains import Toolchain, toolchain
+from buildbot_bench.build.toolchains import Toolchain, inputs, toolchain
 from buildbot_bench.core.errors import InfraError
 from tests.build.builder import DONE, needs_clang
 

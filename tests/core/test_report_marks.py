@@ -10,8 +10,7 @@ from buildbot_bench.core.judge import Said, Settled
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.report import Context, compose
 from buildbot_bench.core.report.marked import describe_marks
-from buildbot_bench.render.html import report_html
-from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

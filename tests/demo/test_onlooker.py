@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from buildbot_bench.demo.onlooker import Onlooker
+from buildbot_bench.demo.scenario import Onlooker
 from tests.fakes.collections import Collections
 
 PROBE = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from buildbot_bench.demo.processes import answers, free_port, wait_until
-from buildbot_bench.demo.smtp import sink
+from buildbot_bench.demo.scenario import sink
 from tests.e2e.replay_farm import ReplayFarm
 
 

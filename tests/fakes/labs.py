@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.core.report.broken_workload import (
-    BrokenWorkloadReport,
-    harmless_broken_workload,
-)
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
     QuarantineReport,
@@ -16,8 +12,14 @@ from buildbot_bench.core.report.farm_mails import (
     harmless_quarantine,
     harmless_week,
 )
-from buildbot_bench.core.report.hang import HangReport, harmless_hang
-from buildbot_bench.core.report.silence import SilenceReport, harmless_silence
+from buildbot_bench.core.report.operator_mails import (
+    BrokenWorkloadReport,
+    HangReport,
+    SilenceReport,
+    harmless_broken_workload,
+    harmless_hang,
+    harmless_silence,
+)
 from tests.fakes.reports import HOSTILE
 
 DAY_S = 86400.0

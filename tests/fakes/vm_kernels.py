@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.demo.cli import CHANGES, IMPORT, SOURCES
 from buildbot_bench.demo.patched_history import patched_commits
-from buildbot_bench.demo.vm_history import CHANGES, IMPORT, SOURCES
 from tests.edits import Edit, edited
 
 PROGRAM = "qemu-system-x86_64"

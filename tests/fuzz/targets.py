@@ -26,7 +26,7 @@ from buildbot_bench.core.linker_hints import linker_hints
 from buildbot_bench.core.manifest import parse_manifest
 from buildbot_bench.core.neutral import neutral_digest
 from buildbot_bench.core.patch import read_diff
-from buildbot_bench.core.profile.folded import parse_folded
+from buildbot_bench.core.profile.formats import parse_folded
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files
 from buildbot_bench.core.revision import parse_spec
@@ -38,7 +38,7 @@ from buildbot_bench.history.progress import parse_progress
 from buildbot_bench.lab.drivers.recording import load_series
 from buildbot_bench.lab.drivers.sampling import read_capture
 from buildbot_bench.lab.drivers.turns import parse_turns
-from buildbot_bench.lab.hardware.alive import parse_alive
+from buildbot_bench.lab.hardware.boot_watch import parse_alive
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.pktgen import parse_receiver, parse_sender
 from buildbot_bench.lab.shell_config import read_assignments

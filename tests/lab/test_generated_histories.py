@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.demo.cli import make_recorded_history, make_replay_history
 from buildbot_bench.demo.embedded_history import (
     CRASHES,
     CULPRIT,
@@ -16,7 +17,6 @@ from buildbot_bench.demo.embedded_history import (
     make_embedded_history,
 )
 from buildbot_bench.demo.generated_history import git, publish
-from buildbot_bench.demo.replay_history import make_recorded_history, make_replay_history
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256

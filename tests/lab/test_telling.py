@@ -1,7 +1,7 @@
 """What a person at the bench reads, and that no kernel's words steer his terminal."""
 
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Measured, Phase, Started
-from buildbot_bench.lab.telling import tell
+from buildbot_bench.lab.events import tell
 
 
 def test_each_event_is_a_line_that_says_what_happened():

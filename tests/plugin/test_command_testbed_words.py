@@ -29,14 +29,13 @@ from buildbot_bench.plugin.requests.comparison_requests import (
     ComparisonRequests,
 )
 from buildbot_bench.plugin.rest.views import no_ops
-from buildbot_bench.render.html import report_html
+from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.incident_mails import (
     breakage_html,
     breakage_text,
     recovery_html,
     recovery_text,
 )
-from buildbot_bench.render.markdown import report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes.breaking_lab import Lab, broken_since
 from tests.fakes.past import boots

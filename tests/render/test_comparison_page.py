@@ -11,7 +11,7 @@ from buildbot_bench.core.ab_test import (
 from buildbot_bench.core.ab_test.text import explanation, headline, table
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
-from buildbot_bench.render.comparison_page import comparison_page
+from buildbot_bench.render.html import comparison_page
 
 FASTER = ((1000.0, 1004.0, 996.0), (1100.0, 1104.0, 1096.0))
 

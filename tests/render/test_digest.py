@@ -10,9 +10,8 @@ import pytest
 
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
-from buildbot_bench.render.digest import digest_html, digest_text
 from buildbot_bench.render.layout import WIDTH
-from buildbot_bench.render.message import compose_digest
+from buildbot_bench.render.message import compose_digest, digest_html, digest_text
 from buildbot_bench.render.mime import Envelope
 from tests.fakes import reports
 

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from buildbot_bench.render.addresses import PAGE, glossary_url
 from buildbot_bench.render.glossary import glossary_html
-from buildbot_bench.render.html import report_html
-from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

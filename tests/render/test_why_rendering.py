@@ -9,9 +9,8 @@ import pytest
 
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.report import FunctionCost
-from buildbot_bench.render.html import report_html
+from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.layout import WIDTH
-from buildbot_bench.render.markdown import report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes import counted_report, reports
 

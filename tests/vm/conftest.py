@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.vm_history import IMPORT
+from buildbot_bench.demo.cli import IMPORT
 from tests.edits import Edit
 from tests.fakes.vm_kernels import build, need_machine, sources
 

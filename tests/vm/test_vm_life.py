@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.demo.vm_history import HANGS, PANICS
+from buildbot_bench.demo.cli import HANGS, PANICS
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.profile import compare_costs, price
-from buildbot_bench.demo.vm_history import SLIGHTLY_SLOWER, SLOWER
+from buildbot_bench.demo.cli import SLIGHTLY_SLOWER, SLOWER
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256

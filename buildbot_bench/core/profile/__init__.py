@@ -2,12 +2,15 @@
 
 from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.costs import CostChange, Priced, compare_costs, cost_ratio, price
-from buildbot_bench.core.profile.folded import format_folded, parse_folded
-from buildbot_bench.core.profile.gprof_text import format_gprof
+from buildbot_bench.core.profile.formats import (
+    format_folded,
+    format_gprof,
+    format_pmc_graph,
+    parse_folded,
+)
 from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
 from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
-from buildbot_bench.core.profile.pmc_graph_text import format_pmc_graph
 from buildbot_bench.core.profile.symbols import (
     Cycles,
     ShareChange,

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.profile.folded import symbol_name
+from buildbot_bench.core.profile.formats import symbol_name
 from buildbot_bench.core.profile.model import Profile, Stack
 
 # hwpmc keeps no longer call chains (PMC_CALLCHAIN_DEPTH_MAX): what is deeper is no capture.

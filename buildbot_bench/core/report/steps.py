@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core import ministat, ministat_text
+from buildbot_bench.core.figures import stated_percent
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import values_that_prove
 from buildbot_bench.core.report.model import Contrast, ReportKind, Setting, Side, StepReport
@@ -23,7 +24,6 @@ from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.stated import stated_percent
 
 BLIND_SPOTS = (
     "this is a count, not a time. It does not show cache misses, branch misses, locks, other "

@@ -23,7 +23,7 @@ import numpy as np
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import reach
-from buildbot_bench.core.search.level_grid import LevelGrid, LevelGrids
+from buildbot_bench.core.search.levels import LevelGrid, LevelGrids
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.search_range import FloatArray, IntArray
 

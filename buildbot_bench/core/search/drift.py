@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.level_prior import EndsClaim
+from buildbot_bench.core.search.levels import EndsClaim
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior
 from buildbot_bench.core.search.readings import Readings

@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from buildbot_bench.core.search.densities import Rows
 from buildbot_bench.core.search.far_images import far_density, reach
-from buildbot_bench.core.search.level_grid import LevelGrid, LevelGrids, level_grid, together
+from buildbot_bench.core.search.levels import LevelGrid, LevelGrids, level_grid, together
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
-from buildbot_bench.core.search.ahead import build_ahead, commit_cdf
 from buildbot_bench.core.search.exhausted import why_exhausted
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.information import Probe, best, probes_at, probes_inside
@@ -19,7 +19,7 @@ from buildbot_bench.core.search.model import (
     Suspect,
 )
 from buildbot_bench.core.search.readings import read
-from buildbot_bench.core.search.search_range import SearchRange, build_range
+from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange, build_range
 from buildbot_bench.core.search.stop import (
     StopState,
     classify_gaps,
@@ -210,3 +210,44 @@ def _probes(
 def _end_booted_less(posterior: AveragedPosterior) -> int:
     boots = np.bincount(posterior.readings.place_of_value)
     return 0 if boots[0] <= boots[-1] else len(boots) - 1
+
+
+def commit_cdf(search_range: SearchRange, posterior: AveragedPosterior | None) -> FloatArray:
+    """Cumulated probability that a relevant step is at or before each position, (n + 1,)."""
+    if posterior is None:
+        return search_range.prior_cdf
+    kernels = posterior.readings.kernels
+    before = np.concatenate([[0.0], np.cumsum(posterior.relevant)])
+    prior_cdf: FloatArray = np.interp(
+        search_range.prior_cdf, search_range.prior_cdf[kernels], before
+    )
+    return prior_cdf
+
+
+def build_ahead(
+    search_range: SearchRange, prior_cdf: FloatArray, planned: list[int], count: int
+) -> tuple[int, ...]:
+    """The median of the likeliest interval that planned kernels leave open, `count` times over."""
+    able = search_range.able[~search_range.built[search_range.able]]
+    marks = sorted({0, search_range.n, *planned, *np.flatnonzero(search_range.built).tolist()})
+    chosen: list[int] = []
+    while len(chosen) < count:
+        kernel = _middle(able, prior_cdf, marks)
+        if kernel is None:
+            break
+        chosen.append(int(search_range.ask[kernel]))
+        marks = sorted({*marks, kernel})
+    return tuple(chosen)
+
+
+def _middle(able: IntArray, prior_cdf: FloatArray, marks: list[int]) -> int | None:
+    """The kernel that best halves the heaviest interval which has one; None if none has."""
+    intervals = sorted(pairwise(marks), key=lambda i: (prior_cdf[i[0]] - prior_cdf[i[1]], i))
+    for old, new in intervals:
+        inside = able[np.searchsorted(able, old + 1) : np.searchsorted(able, new)]
+        if len(inside):
+            middle = 0.5 * (prior_cdf[old] + prior_cdf[new])
+            flat = prior_cdf[new] - prior_cdf[old] <= 0
+            away = np.abs(inside - 0.5 * (old + new) if flat else prior_cdf[inside] - middle)
+            return int(inside[np.argmin(away)])
+    return None

@@ -9,7 +9,7 @@ from math import hypot, log, log1p
 import numpy as np
 
 from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
-from buildbot_bench.core.search.level_prior import ends_claim, middle
+from buildbot_bench.core.search.levels import ends_claim, middle
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise

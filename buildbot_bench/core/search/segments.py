@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from buildbot_bench.core.search.level_grid import LevelGrids
-from buildbot_bench.core.search.level_prior import Expectation, expect
+from buildbot_bench.core.search.levels import Expectation, LevelGrids, expect
 from buildbot_bench.core.search.likelihood import SharedTerms, log_likelihoods
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.readings import Readings

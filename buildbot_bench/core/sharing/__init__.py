@@ -1,7 +1,16 @@
 """Fair sharing of a testbed, and the clause that says why a request waits."""
 
-from buildbot_bench.core.sharing.claims import Claim, ClaimKind, PersonPriority, Weights
-from buildbot_bench.core.sharing.fair_queue import Demand, Served, Turn, turns, waits_at_most_s
+from buildbot_bench.core.sharing.fair_queue import (
+    Claim,
+    ClaimKind,
+    Demand,
+    PersonPriority,
+    Served,
+    Turn,
+    Weights,
+    turns,
+    waits_at_most_s,
+)
 from buildbot_bench.core.sharing.words import (
     WaitForBuild,
     WaitForDecision,

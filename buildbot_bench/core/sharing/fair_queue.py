@@ -1,4 +1,4 @@
-"""Start-time fair queueing of the demands for a testbed, by claimants' weights.
+"""Start-time fair queueing of the demands for a testbed, by the weights of claimants' shares.
 
 Goyal, Vin, Cheng: Start-Time Fair Queueing, SIGCOMM 1996, a form of the weighted fair queueing of
 Demers, Keshav, Shenker (SIGCOMM 1989) that needs no clock. Each service gets a span of virtual
@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from heapq import heappop, heappush
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,3 +92,87 @@ def waits_at_most_s(weight: float, cost_s: float, others: Collection[tuple[float
     is served for its weight's part of it, and for one service more (Goyal et al., theorem 1).
     """
     return sum(other * cost_s / weight + most_s for other, most_s in others)
+
+
+class PersonPriority(StrEnum):
+    """What a person says of a request of theirs."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+_FACTOR: Mapping[PersonPriority, float] = MappingProxyType(
+    # Chosen: a search of high priority weighs more than an alarm's.
+    {PersonPriority.LOW: 0.25, PersonPriority.NORMAL: 1.0, PersonPriority.HIGH: 4.0}
+)
+
+
+class ClaimKind(StrEnum):
+    """For what a testbed is wanted, in words for people."""
+
+    CONTROL = "control images"
+    BY_HAND = "boots that a person asked for"
+    ALARMS = "alarms"
+    SEARCHES = "searches"
+    COMMITS = "commits"
+    COMPARISONS = "comparisons"
+    IDLE = "what waits until nothing else does"
+
+
+# Control images take a few boots a day, and tell whether any other boot is to be believed; boots by
+# hand are of those who control the farm. Chosen: twice what alarms weigh.
+_FIRST = 16.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """What share each has that wants the same testbed, against the others.
+
+    `searches` and `comparisons` are each person's own, `alarms` those of all alarms' searches and
+    confirmations together. Chosen: an alarm is worth twice a person's search, and per-commit
+    measuring, from which alarms come, as much as that; a comparison, which is in less of a hurry,
+    half of it.
+    """
+
+    alarms: float = 8.0
+    searches: float = 4.0
+    commits: float = 4.0
+    comparisons: float = 2.0
+
+    def of(self, kind: ClaimKind) -> float:
+        """That of a kind; 0 of what waits until nothing else does."""
+        match kind:
+            case ClaimKind.CONTROL | ClaimKind.BY_HAND:
+                return _FIRST
+            case ClaimKind.ALARMS:
+                return self.alarms
+            case ClaimKind.SEARCHES:
+                return self.searches
+            case ClaimKind.COMMITS:
+                return self.commits
+            case ClaimKind.COMPARISONS:
+                return self.comparisons
+            case ClaimKind.IDLE:
+                return 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """On whose account something is measured.
+
+    `person` is empty for what nobody asked for, or nobody knows who did.
+    """
+
+    kind: ClaimKind
+    person: str = ""
+    priority: PersonPriority = PersonPriority.NORMAL
+
+    @property
+    def claimant(self) -> str:
+        """The name of the account: `commits`, `searches of ann`."""
+        return f"{self.kind} of {self.person}" if self.person else str(self.kind)
+
+    def weight(self, weights: Weights) -> float:
+        """The share of this request."""
+        return weights.of(self.kind) * _FACTOR[self.priority]

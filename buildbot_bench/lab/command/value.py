@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.run_times import RunTimes
-from buildbot_bench.lab.command.matching import matches_of
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
 from buildbot_bench.lab.command.settings import CPU, LAST_NUMBER, USER, WALL, ValueTable
@@ -190,3 +192,38 @@ def _text_of(directory: Path, name: str) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UntestableRevision(f"it does not write {name}: {error.strerror}") from error
+
+
+_DEADLINE_S = 20.0  # also for a busy machine; a sound pattern takes milliseconds
+_MOST = 3  # matches that are told
+
+
+def matches_of(pattern: str, text: str, *, deadline_s: float = _DEADLINE_S) -> list[str]:
+    """What the pattern's group matches, at most three times; `^` and `$` are of each line."""
+    # -P: what lies in the current directory is not imported.
+    words = [sys.executable, "-P", "-m", "buildbot_bench.lab.command.value"]
+    asked = json.dumps({"pattern": pattern, "text": text}).encode()
+    try:
+        done = subprocess.run(  # noqa: S603 - our own module
+            words, input=asked, capture_output=True, check=True, timeout=deadline_s
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InfraError(
+            f"the pattern {quoted(pattern)} takes more than {deadline_s:g} s with this output",
+            hint="write it without one repetition within another",
+        ) from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InfraError(f"cannot look for the pattern {quoted(pattern)}: {error}") from error
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+def _main() -> None:
+    asked = json.load(sys.stdin)
+    found = re.finditer(asked["pattern"], asked["text"], re.MULTILINE)
+    groups = (match[1] for match in found if match[1] is not None)
+    print(json.dumps(list(islice(groups, _MOST))))  # noqa: T201 - read by who started us
+
+
+if __name__ == "__main__":
+    _main()

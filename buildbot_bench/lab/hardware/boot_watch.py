@@ -11,9 +11,8 @@ answers, on its old boot.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
-
-from buildbot_bench.lab.hardware.alive import Alive
 
 _PANIC = re.compile(r"^(panic: .*|Fatal trap .*|.*\bdouble fault\b.*)$", re.MULTILINE)
 _DEBUGGER = re.compile(r"^(db> ?|KDB: enter: .*)", re.MULTILINE)
@@ -73,3 +72,77 @@ def boots_in(console: str) -> int:
 def loops(console: str) -> bool:
     """Whether a console shows a boot loop."""
     return boots_in(console) >= _MOST_BOOTS
+
+
+_BOOTTIME = re.compile(r"\bsec = (-?\d{1,15}), usec = (\d{1,6})\b", re.ASCII)
+# sbin/sysctl/sysctl.c prints what it has no format for in hexadecimal, when it is given -x.
+_BOOT_ID = re.compile(r"\bDump:0x([0-9a-f]{32})\b")
+_NOW = re.compile(r"-?\d{1,15}", re.ASCII)
+# date(1) cuts the time of day off at a second.
+_CUT_OFF_S = 1.0
+# Without the time of day, kern.boottime must do; its clock is set by less, one hopes.
+_CLOCK_SET_S = 2
+# What a look leaves open of its own: a machine's first answer may wait for a processor.
+_SLACK_S = 1.0
+# Two clocks gain or lose against each other: ntpd(8) corrects 500 ppm, a bad crystal needs more.
+_DRIFT = 1e-3
+
+
+def alive_script(runs: str) -> str:
+    """What to have sh(1) run for `parse_alive`; `runs` is a command that prints what runs."""
+    return (
+        'echo "id $(sysctl -nx kern.boot_id 2>/dev/null)"; echo "now $(date +%s)"; '
+        f'echo "boottime $(sysctl -n kern.boottime)"; echo "runs $({runs})"'
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alive:
+    """A machine that answers: when it was booted (Unix time, by its clock), and what runs.
+
+    `boot_id` is what the kernel itself tells its boots apart by, empty where there is none, as
+    before FreeBSD 13 and until the random device is seeded. By the lab controller's clock that
+    nobody sets, the boot began at `began_s`, give or take `unsure_s`, as was seen at `seen_s`.
+    """
+
+    boot_s: int
+    bootfile: str
+    boot_id: str = ""
+    began_s: float | None = None
+    unsure_s: float = 0.0
+    seen_s: float = 0.0
+
+    def same_boot(self, other: Alive) -> bool:
+        """Whether both were seen on one and the same boot."""
+        if self.boot_id and other.boot_id:
+            return self.boot_id == other.boot_id
+        if self.began_s is None or other.began_s is None:
+            return abs(self.boot_s - other.boot_s) <= _CLOCK_SET_S
+        allowed_s = self.unsure_s + other.unsure_s + _SLACK_S
+        allowed_s += _DRIFT * abs(self.seen_s - other.seen_s)
+        return abs(self.began_s - other.began_s) <= allowed_s
+
+
+def parse_alive(reply: str, asked_s: float, answered_s: float) -> Alive | None:
+    """What `alive_script` printed, asked and answered at times of a clock that nobody sets.
+
+    None when that does not say when the machine was booted.
+    """
+    lines = dict(line.partition(" ")[::2] for line in reply.splitlines())
+    boottime = _BOOTTIME.search(lines.get("boottime", ""))
+    if boottime is None:
+        return None
+    boot_id = _BOOT_ID.search(lines.get("id", ""))
+    began_s, unsure_s = None, 0.0
+    if now := _NOW.fullmatch(lines.get("now", "")):
+        up_s = int(now[0]) - int(boottime[1]) - int(boottime[2]) / 1e6
+        began_s = (asked_s + answered_s - _CUT_OFF_S) / 2 - up_s
+        unsure_s = (answered_s - asked_s + _CUT_OFF_S) / 2
+    return Alive(
+        boot_s=int(boottime[1]),
+        bootfile=lines.get("runs", "").strip(),
+        boot_id=boot_id[1] if boot_id else "",
+        began_s=began_s,
+        unsure_s=unsure_s,
+        seen_s=answered_s,
+    )

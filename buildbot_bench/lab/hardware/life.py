@@ -1,14 +1,19 @@
-"""The DUT's life: one boot of the kernel under test, and the return to the known-good one."""
+"""One boot of the kernel under test on the DUT, verified, and the return to the known-good one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.alive import Alive
-from buildbot_bench.lab.hardware.boot_watch import BootWatch
+from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.lab.hardware.archive import KernelArchive
+from buildbot_bench.lab.hardware.boot_watch import Alive, BootWatch
 from buildbot_bench.lab.hardware.choice import Choice
+from buildbot_bench.lab.hardware.image import SliceImage
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
+from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.settings import DutSettings
+from buildbot_bench.lab.hardware.sysctl import read_sysctls
 
 
 class Life:
@@ -84,3 +89,64 @@ class Life:
         if self._machine.power is None:
             return "there is no power driver: go and look, or give it one"
         return "see `bench-lab check`, then its console"
+
+
+# Both stand in the kernel's file as they are told: uname -v, and its configuration if it has it.
+_SELF_DESCRIPTIONS = ("kern.version", "kern.conftxt")
+
+
+class AnotherKernelError(InfraError):
+    """A host runs a kernel that is not the one that it should."""
+
+    def __init__(self, remote: Remote, what: str) -> None:
+        hint = "what is measured now would be another kernel's"
+        super().__init__(f"{remote.address} {what}", hint=hint)
+
+
+def verify_kernel(remote: Remote, dut: DutSettings, archive: KernelArchive) -> None:
+    """Compare file name, file and self-descriptions."""
+    values = read_sysctls(remote, "kern.bootfile", *_SELF_DESCRIPTIONS)
+    bootfile = values.get("kern.bootfile", "")
+    if bootfile != archive.bootfile:
+        raise AnotherKernelError(
+            remote, f"runs {bootfile or 'nothing known'}, not {archive.bootfile}"
+        )
+    installed = remote.run("sha256", "-q", dut.path(bootfile.lstrip("/"))).stdout.strip()
+    if installed != archive.kernel_digest:
+        found = installed[:12] or "no such file"
+        raise AnotherKernelError(
+            remote, f"has {found} as {bootfile}, not {archive.kernel_digest[:12]}"
+        )
+    _compare_descriptions(remote, archive, values)
+
+
+def verify_image(remote: Remote, image: SliceImage) -> None:
+    """Compare the running kernel's self-descriptions with an image; InfraError for another's.
+
+    That it runs from the slice under test was seen when it booted.
+    """
+    _compare_descriptions(remote, image, read_sysctls(remote, *_SELF_DESCRIPTIONS))
+
+
+def set_tunables(remote: Remote, tunables: Sequence[str]) -> None:
+    """See that each NAME=VALUE is set; what the loader could not set is set now."""
+    names = [setting.split("=", 1)[0] for setting in tunables]
+    values = read_sysctls(remote, *names) if names else {}
+    for setting in tunables:
+        name, value = setting.split("=", 1)
+        if values.get(name) == value:
+            continue
+        answer = remote.run("sysctl", setting)
+        if answer.status != 0:
+            raise UntestableRevision(f"{setting} cannot be set: {answer.complaint}")
+
+
+def _compare_descriptions(
+    remote: Remote, artefact: KernelArchive | SliceImage, values: Mapping[str, str]
+) -> None:
+    for name in _SELF_DESCRIPTIONS:
+        if not artefact.holds(values.get(name, "")):
+            line = values[name].splitlines()[0]
+            raise AnotherKernelError(
+                remote, f"says of itself {quoted(line, columns=120)}, which is not in the kernel"
+            )

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.alive import Alive, alive_script, parse_alive
 from buildbot_bench.lab.hardware.boot_watch import (
+    Alive,
     BootProgress,
     BootWatch,
+    alive_script,
     in_debugger,
     loops,
     panic_in,
+    parse_alive,
 )
 from buildbot_bench.lab.hardware.console import Console
 from buildbot_bench.lab.hardware.firewall import counted_packets

@@ -28,13 +28,11 @@ from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
-from buildbot_bench.plugin.broker.retention import Retention
+from buildbot_bench.plugin.broker.retention import Retention, Statistics
 from buildbot_bench.plugin.broker.schedules import Schedules
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.broker.stating import Stating
-from buildbot_bench.plugin.broker.statistics import Statistics
-from buildbot_bench.plugin.broker.superseded import Superseded
-from buildbot_bench.plugin.broker.unapproved import UnapprovedPatches
+from buildbot_bench.plugin.broker.withdrawn import Superseded, UnapprovedPatches
 from buildbot_bench.plugin.broker.workloads import Workloads
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of

@@ -23,10 +23,9 @@ from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
 from buildbot_bench.plugin.outbox.digest_mail import write_digest, write_undecided
 from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantines
 from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
+from buildbot_bench.plugin.outbox.operator_mails import SilenceWatch, write_broken_workloads
 from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
-from buildbot_bench.plugin.outbox.silence_mail import SilenceWatch
-from buildbot_bench.plugin.outbox.workload_mail import write_broken_workloads
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail

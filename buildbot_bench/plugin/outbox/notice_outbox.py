@@ -27,7 +27,7 @@ from buildbot_bench.plugin.outbox.site import (
 )
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.markdown import report_markdown
+from buildbot_bench.render.html import report_markdown
 
 _LOG = Logger()
 

@@ -36,7 +36,7 @@ from buildbot_bench.plugin.queries.breakages import (
     gather_breakage,
     series_that_broke,
 )
-from buildbot_bench.plugin.queries.commit_reviews import reviews_of
+from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.items import item_of_search
 
 Json = dict[str, Any]

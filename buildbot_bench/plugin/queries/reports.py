@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.farm.calculating import calculate
-from buildbot_bench.plugin.queries.commit_reviews import reviews_of
+from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
 from buildbot_bench.plugin.queries.items import item_on

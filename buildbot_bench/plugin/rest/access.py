@@ -28,8 +28,14 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.buildbot_fixes.session_cookies import sign_sessions
-from buildbot_bench.plugin.rest.session_key import draw_session_key, read_session_key
-from buildbot_bench.plugin.rest.sign_on import LoginByEither, NamedAfterPlace, NotYet, place_of
+from buildbot_bench.plugin.rest.sign_on import (
+    LoginByEither,
+    NamedAfterPlace,
+    NotYet,
+    draw_session_key,
+    place_of,
+    read_session_key,
+)
 
 _LOG = Logger()
 

@@ -23,9 +23,8 @@ from buildbot_bench.core.search import (
 )
 from buildbot_bench.core.search.forecast import Rehearsal, quantiles, thinned
 from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.rehearsal import Course, Question, rehearse
+from buildbot_bench.core.search.rehearsal import Course, Question, Timeline, rehearse
 from buildbot_bench.core.search.search_range import build_range
-from buildbot_bench.core.search.timeline import Timeline
 from buildbot_bench.core.search.truths import Truth, truths
 
 POLICY = SearchPolicy(sigma_run=0.005, sigma_build=0.0)

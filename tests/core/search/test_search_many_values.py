@@ -14,7 +14,7 @@ from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.climb import NEGLIGIBLE, Climber
 from buildbot_bench.core.search.densities import Rows
 from buildbot_bench.core.search.far_images import reach
-from buildbot_bench.core.search.level_grid import level_grid, together
+from buildbot_bench.core.search.levels import level_grid, together
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.noise_model import SearchNoise, ladders
 from buildbot_bench.core.search.partition import StepPrior, clustering_of

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.information import mixture_information
-from buildbot_bench.core.search.level_grid import level_grid
+from buildbot_bench.core.search.levels import level_grid
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.partition import StepPrior, clustering_of, partition_posteriors
 from buildbot_bench.core.search.readings import Readings, read

@@ -2,13 +2,14 @@
 
 import pytest
 
-from buildbot_bench.lab.hardware.alive import Alive, parse_alive
 from buildbot_bench.lab.hardware.boot_watch import (
+    Alive,
     BootProgress,
     BootWatch,
     boots_in,
     in_debugger,
     panic_in,
+    parse_alive,
 )
 
 OLD = Alive(boot_s=1000, bootfile="/boot/kernel/kernel")

@@ -10,7 +10,7 @@ from pathlib import Path
 from prometheus_client.utils import floatToGoString
 
 from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file
-from buildbot_bench.plugin.outbox.hang_mail import PAUSE_S, write_hang
+from buildbot_bench.plugin.outbox.operator_mails import PAUSE_S, write_hang
 from buildbot_bench.plugin.pages.metrics import metrics
 from tests.fakes.control import WITH_CONTROL
 

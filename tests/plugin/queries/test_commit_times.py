@@ -9,7 +9,7 @@ import pytest
 
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.plugin.queries.commit_times import RETRY_S, CommitTimes
+from buildbot_bench.plugin.queries.commit_views import RETRY_S, CommitTimes
 from tests.fakes.past import TESTBED, WORKLOAD, Past
 from tests.gitrepo import add_commits, make_repository, numbered
 

@@ -1,0 +1,167 @@
+"""A capture as text: folded stacks, `pmcstat -G`'s format, and gprof(1)'s call graph.
+
+Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.profile.model import Profile, Stack
+
+_RULE = "-----------------------------------------------"
+_HEADING = "index  % time       self   children     name"
+
+
+@dataclass(kw_only=True, slots=True)
+class _Counted:
+    """Samples by function, and by pair of caller and callee."""
+
+    own: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pairs_own: Counter[tuple[str, str]] = field(default_factory=Counter)
+    callers: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    called: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+
+def format_gprof(profile: Profile) -> str:
+    """The call graph, the functions with the most samples below them first."""
+    counted = _count(profile)
+    total = profile.samples
+    names = sorted(counted.whole, key=lambda name: (-counted.whole[name], name))
+    index = {name: number for number, name in enumerate(names, start=1)}
+    lines = [f"Call graph, in samples of {profile.event or 'an unknown event'}", ""]
+    lines += [f"granularity: each sample is {100 / total if total else 0:.4f}% of {total}", ""]
+    lines += [_HEADING]
+    for name in names:
+        lines += [*_entry(name, counted, index, total), _RULE]
+    return "\n".join(lines) + "\n"
+
+
+def _count(profile: Profile) -> _Counted:
+    counted = _Counted()
+    for stack in profile.stacks:
+        counted.own[stack.leaf] += stack.samples
+        for name in set(stack.frames):
+            counted.whole[name] += stack.samples
+        for pair in set(pairwise(stack.frames)):
+            counted.pairs[pair] += stack.samples
+        if len(stack.frames) > 1:
+            counted.pairs_own[stack.frames[-2], stack.frames[-1]] += stack.samples
+    for pair in counted.pairs:
+        counted.called.setdefault(pair[0], []).append(pair)
+        counted.callers.setdefault(pair[1], []).append(pair)
+    return counted
+
+
+def _entry(name: str, counted: _Counted, index: dict[str, int], total: int) -> Iterator[str]:
+    callers, called = counted.callers.get(name, []), counted.called.get(name, [])
+    if not callers:
+        yield f"{'':36}     <spontaneous>"
+    for pair in sorted(callers, key=lambda pair: (counted.pairs[pair], pair)):
+        yield _line(pair, pair[0], counted, index)
+    own, whole = counted.own[name], counted.whole[name]
+    share = 100 * whole / total if total else 0.0
+    yield f"{f'[{index[name]}]':6} {share:6.1f} {own:10} {whole - own:10} {name} [{index[name]}]"
+    for pair in sorted(called, key=lambda pair: (-counted.pairs[pair], pair)):
+        yield _line(pair, pair[1], counted, index)
+
+
+def _line(pair: tuple[str, str], name: str, counted: _Counted, index: dict[str, int]) -> str:
+    own = counted.pairs_own[pair]
+    return f"{'':13} {own:10} {counted.pairs[pair] - own:10}     {name} [{index[name]}]"
+
+
+_LINE = re.compile(r"(\S+) ([0-9]{1,15})")
+
+
+def symbol_name(text: str) -> str:
+    """A function's name without what separates names from each other and from their count."""
+    return "_".join(text.replace(";", ":").split())
+
+
+def format_folded(profile: Profile) -> str:
+    """All stacks, idle ones included, in the profile's order; each line ends in a newline."""
+    return "".join(f"{';'.join(stack.frames)} {stack.samples}\n" for stack in profile.stacks)
+
+
+def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
+    """Read what `format_folded` wrote; `source` names it in complaints.
+
+    Folded stacks do not tell which event was counted.
+
+    Raises:
+        UsageError: For anything else, with the line, and for a text without a stack.
+    """
+    stacks: list[Stack] = []
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line.rstrip())
+        frames = tuple(match[1].split(";")) if match else ()
+        if match is None or not all(frames):
+            raise UsageError(
+                f"{source}:{number}: {quoted(line.rstrip())} is no folded stack",
+                hint="a line reads root;caller;leaf COUNT",
+            )
+        stacks.append(Stack(frames=frames, samples=int(match[2])))
+    if not stacks:
+        raise UsageError(f"{source}: holds no stack", hint="a line reads root;caller;leaf COUNT")
+    return Profile(stacks=tuple(stacks))
+
+
+_DEEPEST = 128  # frames from the leaf on that are written; hwpmc keeps no longer call chains
+_Path = tuple[tuple[str, ...], int]  # frames, leaf first, and samples
+
+
+def format_pmc_graph(profile: Profile) -> str:
+    """The text of a `.pmc.graph`; `parse_pmc_graph` reads the same merged profile back from it."""
+    merged = profile.merged()
+    paths = [(stack.frames[: -_DEEPEST - 1 : -1], stack.samples) for stack in merged.stacks]
+    lines = [f"@ {merged.event or 'samples'} [{merged.samples} samples]", ""]
+    for block in _blocks(paths):
+        lines += [*_block(block, 0, merged.samples), ""]
+    return "\n".join(lines)
+
+
+def _blocks(paths: Sequence[_Path]) -> Iterator[list[_Path]]:
+    """The paths by their leaf, most samples first."""
+    by_name: dict[str, list[_Path]] = {}
+    for path in paths:
+        by_name.setdefault(path[0][0], []).append(path)
+    blocks: list[list[_Path]] = []
+    for same in by_name.values():
+        inner, ended = _divided(same)
+        blocks += [[path] for path in ended]
+        if inner:
+            blocks.append(inner)
+    yield from sorted(blocks, key=_samples, reverse=True)
+
+
+def _divided(paths: Sequence[_Path]) -> tuple[list[_Path], list[_Path]]:
+    """Those that no other one goes on from, and those that are the end of a longer one."""
+    longer = {frames[:length] for frames, _ in paths for length in range(1, len(frames))}
+    inner = [path for path in paths if path[0] not in longer]
+    return inner, [path for path in paths if path[0] in longer]
+
+
+def _block(paths: Sequence[_Path], depth: int, whole: int) -> Iterator[str]:
+    samples = _samples(paths)
+    share = 100 * samples / whole if whole else 0.0
+    percent = f"{share:05.2f}%" if share < 99.995 else "100.0%"  # noqa: PLR2004 - what is 100.0
+    yield f"{' ' * depth}{percent}  [{samples}]{' ' * 6}{paths[0][0][depth]}"
+    longer = [path for path in paths if len(path[0]) > depth + 1]
+    groups: dict[str, list[_Path]] = {}
+    for path in longer:
+        groups.setdefault(path[0][depth + 1], []).append(path)
+    for group in sorted(groups.values(), key=_samples, reverse=True):
+        yield from _block(group, depth + 1, samples)
+
+
+def _samples(paths: Sequence[_Path]) -> int:
+    return sum(samples for _, samples in paths)
