@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.report import Opinion, TrackRecord
-from buildbot_bench.core.report.opinions import harmless_opinion, said, so_far
+from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.report.opinions import said, so_far
 
 
 @pytest.mark.parametrize(
@@ -38,5 +39,5 @@ def test_the_record_is_a_sentence():
 
 def test_an_opinion_names_who_said_it_and_harms_nobody():
     hostile = Opinion(kind="fixed", author="\u202eann\n", at_s=1.0, fixed_by="r1\x1b[2J")
-    assert "\x1b" not in said(harmless_opinion(hostile))
+    assert "\x1b" not in said(harmless(hostile))
     assert said(Opinion(kind="noise", author="ann", at_s=1.0)) == "ann marked it as noise."

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.core.links import links_of
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
     RecoveryReport,
     TriedRevision,
-    harmless_breakage,
-    harmless_recovery,
 )
 from buildbot_bench.core.revision import Revision
 
@@ -52,7 +51,7 @@ def panic(**columns) -> BreakageReport:
         links=LINKS,
         reviews=("D8526",),
     )
-    return harmless_breakage(replace(report, **columns))
+    return harmless(replace(report, **columns))
 
 
 def several() -> BreakageReport:
@@ -76,4 +75,4 @@ def over(**columns) -> RecoveryReport:
         url=URL,
         links=LINKS,
     )
-    return harmless_recovery(replace(report, **columns))
+    return harmless(replace(report, **columns))

@@ -9,16 +9,12 @@ from buildbot_bench.core.report.farm_mails import (
     QuarantineReport,
     TestbedWeek,
     WeeklyReport,
-    harmless_quarantine,
-    harmless_week,
 )
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,
     HangReport,
     SilenceReport,
-    harmless_broken_workload,
-    harmless_hang,
-    harmless_silence,
 )
 from tests.fakes.reports import HOSTILE
 
@@ -68,13 +64,13 @@ LEAPT = QuarantineReport(
 
 def leapt() -> QuarantineReport:
     """Five percent slower overnight, after a search had found something."""
-    return harmless_quarantine(LEAPT)
+    return harmless(LEAPT)
 
 
 def silent() -> QuarantineReport:
     """The control image does not boot any more; nothing else was measured since."""
     failure = "the DUT does not answer after 3 boots and 2 power cycles"
-    return harmless_quarantine(
+    return harmless(
         replace(
             LEAPT,
             shift=None,
@@ -90,7 +86,7 @@ def silent() -> QuarantineReport:
 
 def hostile() -> QuarantineReport:
     """Every text is an attack."""
-    return harmless_quarantine(
+    return harmless(
         replace(
             LEAPT,
             farm=HOSTILE,
@@ -106,7 +102,7 @@ def hostile() -> QuarantineReport:
 
 def week() -> WeeklyReport:
     """One testbed works, one is held, one has no control image."""
-    return harmless_week(
+    return harmless(
         WeeklyReport(
             farm="netlab",
             since_s=NOW_S - 7 * DAY_S,
@@ -152,7 +148,7 @@ def silence(**columns) -> SilenceReport:
         trouble="the lab host does not answer: connection to 192.0.2.7 port 22 timed out",
         url="https://bench.example.org/#/bench/lab",
     )
-    return harmless_silence(replace(report, **columns))
+    return harmless(replace(report, **columns))
 
 
 def hang(**columns) -> HangReport:
@@ -165,7 +161,7 @@ def hang(**columns) -> HangReport:
         file="hangs/20260725T100000Z.txt",
         url="https://bench.example.org/#/bench/lab",
     )
-    return harmless_hang(replace(report, **columns))
+    return harmless(replace(report, **columns))
 
 
 def broken_workload(**columns) -> BrokenWorkloadReport:
@@ -184,4 +180,4 @@ def broken_workload(**columns) -> BrokenWorkloadReport:
         searches=(7,),
         url="https://bench.example.org/#/bench/lab",
     )
-    return harmless_broken_workload(replace(report, **columns))
+    return harmless(replace(report, **columns))

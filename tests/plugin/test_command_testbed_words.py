@@ -30,11 +30,9 @@ from buildbot_bench.plugin.requests.comparison_requests import (
 )
 from buildbot_bench.plugin.rest.views import no_ops
 from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.incident_mails import (
-    breakage_html,
-    breakage_text,
-    recovery_html,
-    recovery_text,
+from buildbot_bench.render.notices import (
+    notice_html,
+    notice_text,
 )
 from buildbot_bench.render.text import report_text
 from tests.fakes.breaking_lab import Lab, broken_since
@@ -215,7 +213,7 @@ async def test_a_command_that_fails_since_a_commit_is_mailed_as_a_run_that_fails
     assert report.summary.startswith("A run of forwarding on apu fails since r7.")
     assert [one.outcome for one in report.tried][:1] == ["runs"]
     assert report.tried[-1].outcome == "does not run"
-    for written in (breakage_text(report), breakage_html(report)):
+    for written in (notice_text(report), notice_html(report)):
         assert said(written) == ""
     assert said(await SearchViews(farm).describe(search.id)) == ""
     lab_of_commands.truth = broken_since(7, until=17)
@@ -226,5 +224,5 @@ async def test_a_command_that_fails_since_a_commit_is_mailed_as_a_run_that_fails
         farm, await farm.store.search(search.id), found=report.subject
     )
     assert recovered.subject == "[bench] runs forwarding on apu again since r17"
-    for written in (recovery_text(recovered), recovery_html(recovered)):
+    for written in (notice_text(recovered), notice_html(recovered)):
         assert said(written) == ""

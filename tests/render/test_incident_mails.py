@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.links import Links
-from buildbot_bench.render.incident_mails import (
+from buildbot_bench.render.notices import (
     breakage_fragment,
-    breakage_html,
-    breakage_text,
-    recovery_html,
-    recovery_text,
+    notice_html,
+    notice_text,
 )
 from tests.fakes import breakages, labs
 
@@ -19,18 +17,18 @@ HOSTILE_LINKS = Links(commit_url="javascript:alert('{commit}')")
 
 
 def test_a_breakage_reads_as_agreed(golden):
-    golden("mail/breakage.txt", breakage_text(breakages.panic()))
-    golden("mail/breakage.html", breakage_html(breakages.panic()))
-    golden("mail/breakage-several.txt", breakage_text(breakages.several()))
-    golden("mail/breakage-several.html", breakage_html(breakages.several()))
+    golden("mail/breakage.txt", notice_text(breakages.panic()))
+    golden("mail/breakage.html", notice_html(breakages.panic()))
+    golden("mail/breakage-several.txt", notice_text(breakages.several()))
+    golden("mail/breakage-several.html", notice_html(breakages.several()))
 
 
 def test_the_end_of_a_breakage_reads_as_agreed(golden):
-    golden("mail/recovery.txt", recovery_text(breakages.over()))
-    golden("mail/recovery.html", recovery_html(breakages.over()))
+    golden("mail/recovery.txt", notice_text(breakages.over()))
+    golden("mail/recovery.html", notice_html(breakages.over()))
 
 
-@pytest.mark.parametrize("render", [breakage_text, breakage_html])
+@pytest.mark.parametrize("render", [notice_text, notice_html])
 @pytest.mark.parametrize("report", [breakages.panic(), breakages.several()])
 def test_each_suspect_has_the_address_of_its_commit(render, report):
     text = render(report).replace("&amp;", "&")
@@ -40,7 +38,7 @@ def test_each_suspect_has_the_address_of_its_commit(render, report):
 
 def test_the_mail_of_the_end_has_the_address_of_the_commit_that_mended_it():
     report = breakages.over()
-    for text in (recovery_text(report), recovery_html(report)):
+    for text in (notice_text(report), notice_html(report)):
         assert report.links.commit(report.new.sha) in text
 
 
@@ -50,16 +48,16 @@ def test_the_page_has_what_the_mail_has_and_sections_that_open():
     assert '<a href="https://reviews.freebsd.org/D8526">review D8526</a>' in parts.card
     assert "panic: page fault" in parts.sections
     assert parts.sections.count("<details") == 3
-    assert "<details" not in breakage_html(breakages.panic())
+    assert "<details" not in notice_html(breakages.panic())
 
 
 def test_no_stranger_writes_html_or_addresses():
     hostile = dict.fromkeys(("farm", "workload", "reason", "console", "operator"), labs.HOSTILE)
     report = breakages.panic(**hostile, links=HOSTILE_LINKS, url="javascript:alert(1)", reviews=())
     parts = breakage_fragment(report)
-    for html in (parts.card, parts.sections, breakage_html(report)):
+    for html in (parts.card, parts.sections, notice_html(report)):
         assert "<script" not in html
         assert "href" not in html
-    assert "href" not in recovery_html(
+    assert "href" not in notice_html(
         breakages.over(links=HOSTILE_LINKS, url="javascript:alert(1)", found=labs.HOSTILE)
     )

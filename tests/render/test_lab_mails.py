@@ -11,25 +11,13 @@ import pytest
 from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
-from buildbot_bench.render.farm_mails import (
-    broken_workload_html,
-    broken_workload_mail_text,
-    compose_broken_workload,
-    compose_hang,
-    compose_quarantine,
-    compose_silence,
-    compose_week,
-    hang_html,
-    hang_text,
-    quarantine_html,
-    quarantine_text,
-    silence_html,
-    silence_text,
-    week_html,
-    week_text,
-)
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.notices import (
+    compose_notice,
+    notice_html,
+    notice_text,
+)
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import Format, control
 from tests.fakes import labs
@@ -45,53 +33,53 @@ ENVELOPE = Envelope(
 
 def test_a_testbed_out_of_control_reads_as_agreed(golden):
     lab = labs.leapt()
-    golden("mail/quarantine.txt", quarantine_text(lab))
-    golden("mail/quarantine.html", quarantine_html(lab))
-    content = compose_quarantine(lab, ENVELOPE).as_bytes().decode("ascii")
+    golden("mail/quarantine.txt", notice_text(lab))
+    golden("mail/quarantine.html", notice_html(lab))
+    content = compose_notice(lab, ENVELOPE).as_bytes().decode("ascii")
     golden("mail/quarantine.eml", content.replace("\r\n", "\n"))
 
 
 def test_a_control_image_that_gives_no_value_reads_as_agreed(golden):
-    golden("mail/quarantine-silent.txt", quarantine_text(labs.silent()))
-    golden("mail/quarantine-silent.html", quarantine_html(labs.silent()))
+    golden("mail/quarantine-silent.txt", notice_text(labs.silent()))
+    golden("mail/quarantine-silent.html", notice_html(labs.silent()))
 
 
 def test_a_week_reads_as_agreed(golden):
-    golden("mail/alive.txt", week_text(labs.week()))
-    golden("mail/alive.html", week_html(labs.week()))
+    golden("mail/alive.txt", notice_text(labs.week()))
+    golden("mail/alive.html", notice_html(labs.week()))
 
 
 def test_a_week_says_in_its_subject_who_is_held():
     subject = "[bench] alive: 432 iterations, 3 mails; in quarantine: c2558"
-    assert compose_week(labs.week(), ENVELOPE)["Subject"] == subject
+    assert compose_notice(labs.week(), ENVELOPE)["Subject"] == subject
 
 
 def test_a_silent_testbed_reads_as_agreed(golden):
-    golden("mail/silence.txt", silence_text(labs.silence()))
-    golden("mail/silence.html", silence_html(labs.silence()))
+    golden("mail/silence.txt", notice_text(labs.silence()))
+    golden("mail/silence.html", notice_html(labs.silence()))
     subject = "[bench] apu2 has measured nothing for 26 hours; 12 requests wait"
-    assert compose_silence(labs.silence(), ENVELOPE)["Subject"] == subject
+    assert compose_notice(labs.silence(), ENVELOPE)["Subject"] == subject
 
 
 def test_a_testbed_that_never_measured_is_told_without_a_last_boot():
     report = labs.silence(last_boot_s=None, waiting=1, trouble="", connected=True)
     assert report.subject == "[bench] apu2 never measured anything; 1 request waits"
-    assert "last boot" not in silence_text(report)
+    assert "last boot" not in notice_text(report)
 
 
 def test_a_testbed_that_runs_commands_is_told_of_runs_and_its_machine():
     lab = replace(labs.leapt(), item=ItemUnderTest.COMMAND)
     silence = labs.silence(item=ItemUnderTest.COMMAND, connected=True)
     assert lab.summary.endswith("Its build is unchanged, so the machine changed.")
-    assert "  average  runs\n" in quarantine_text(lab)
-    assert "<th>runs</th>" in quarantine_html(lab)
-    assert "\n  last run       2026-" in silence_text(silence)
+    assert "  average  runs\n" in notice_text(lab)
+    assert "<th>runs</th>" in notice_html(lab)
+    assert "\n  last run       2026-" in notice_text(silence)
     assert "Check the machine and the builds." in silence.worker_line
     told = [
-        quarantine_text(lab),
-        quarantine_html(lab),
-        silence_text(silence),
-        silence_html(silence),
+        notice_text(lab),
+        notice_html(lab),
+        notice_text(silence),
+        notice_html(silence),
     ]
     for written in told:
         assert not re.search(r"\b(boots?|kernels?|cables|NIC)\b", written)
@@ -99,33 +87,33 @@ def test_a_testbed_that_runs_commands_is_told_of_runs_and_its_machine():
 
 def test_no_stranger_writes_html_into_a_mail_about_silence():
     report = labs.silence(farm=labs.HOSTILE, trouble=labs.HOSTILE, worker=labs.HOSTILE)
-    assert "<script" not in silence_html(report)
-    assert not any(character in silence_text(report) for character in "\x1b\x07\u202e")
+    assert "<script" not in notice_html(report)
+    assert not any(character in notice_text(report) for character in "\x1b\x07\u202e")
 
 
 def test_a_master_that_hung_reads_as_agreed(golden):
-    golden("mail/hang.txt", hang_text(labs.hang()))
-    golden("mail/hang.html", hang_html(labs.hang()))
+    golden("mail/hang.txt", notice_text(labs.hang()))
+    golden("mail/hang.html", notice_html(labs.hang()))
     subject = "[bench] netlab: the master did not answer for 60 s, and was started again"
-    assert compose_hang(labs.hang(), ENVELOPE)["Subject"] == subject
+    assert compose_notice(labs.hang(), ENVELOPE)["Subject"] == subject
     hostile = labs.hang(farm=labs.HOSTILE, what=labs.HOSTILE)
-    assert "<script" not in hang_html(hostile)
-    assert not any(character in hang_text(hostile) for character in "\x1b\x07\u202e")
+    assert "<script" not in notice_html(hostile)
+    assert not any(character in notice_text(hostile) for character in "\x1b\x07\u202e")
 
 
 def test_a_broken_workload_reads_as_agreed(golden):
     report = labs.broken_workload()
-    golden("mail/workload.txt", broken_workload_mail_text(report))
-    golden("mail/workload.html", broken_workload_html(report))
-    content = compose_broken_workload(report, ENVELOPE).as_bytes().decode("ascii")
+    golden("mail/workload.txt", notice_text(report))
+    golden("mail/workload.html", notice_html(report))
+    content = compose_notice(report, ENVELOPE).as_bytes().decode("ascii")
     golden("mail/workload.eml", content.replace("\r\n", "\n"))
     subject = "[bench] forwarding is broken on apu2: r311848 and r311852 fail alike"
-    assert compose_broken_workload(report, ENVELOPE)["Subject"] == subject
+    assert compose_notice(report, ENVELOPE)["Subject"] == subject
 
 
 def test_two_ends_that_never_worked_are_told_without_a_last_value():
     report = labs.broken_workload(stood_well=False, worked_s=None, searches=tuple(range(1, 9)))
-    text = " ".join(broken_workload_mail_text(report).split())
+    text = " ".join(notice_text(report).split())
     assert "They are the two ends of a search." in text
     assert "Searches 1, 2, 3, 4, 5 and 3 others wait." in text
     assert "last value" not in text
@@ -134,8 +122,8 @@ def test_two_ends_that_never_worked_are_told_without_a_last_value():
 def test_no_stranger_writes_html_into_a_mail_about_a_workload():
     hostile = dict.fromkeys(("farm", "workload", "first", "reason", "output"), labs.HOSTILE)
     report = labs.broken_workload(**hostile)
-    assert "<script" not in broken_workload_html(report)
-    text = broken_workload_mail_text(report)
+    assert "<script" not in notice_html(report)
+    text = notice_text(report)
     assert not any(character in text for character in "\x1b\x07\u202e")
     for line in text.splitlines():
         assert display_width(line) <= WIDTH or report.url in line, line
@@ -143,15 +131,15 @@ def test_no_stranger_writes_html_into_a_mail_about_a_workload():
 
 @pytest.mark.parametrize("lab", [labs.leapt(), labs.silent(), labs.hostile()])
 def test_the_text_fits_a_terminal_but_for_addresses(lab):
-    for line in quarantine_text(lab).splitlines():
+    for line in notice_text(lab).splitlines():
         assert display_width(line) <= WIDTH or lab.url in line, line
 
 
 def test_no_stranger_writes_html_into_it():
-    html = quarantine_html(labs.hostile())
+    html = notice_html(labs.hostile())
     assert "<script" not in html
     assert "{{ 7 * 7 }}" in html
-    text = quarantine_text(labs.hostile())
+    text = notice_text(labs.hostile())
     assert not any(character in text for character in "\x1b\x07\u202e")
 
 
@@ -163,7 +151,7 @@ def test_the_html_shows_the_chart_that_the_mail_carries():
     png = control(shown, title="apu2")
     assert png == control(shown, title="apu2")
     picture = Picture(name="control.png", png=png, alternative="the control chart of apu2")
-    mail = compose_quarantine(labs.leapt(), ENVELOPE, [picture])
+    mail = compose_notice(labs.leapt(), ENVELOPE, [picture])
     assert f"cid:{picture.content_id}" in mail.get_body(("html",)).get_content()
     assert [part.get_content_type() for part in mail.iter_attachments()] == ["image/png"]
     assert b"out of control" in control(shown, title="apu2", form=Format.SVG)

@@ -11,6 +11,7 @@ from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.attach_evidence import attach_evidence
 from buildbot_bench.core.report.context import NO_CONTEXT, Context
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.model import (
     Contrast,
     ProbeRecord,
@@ -21,7 +22,6 @@ from buildbot_bench.core.report.model import (
     StepReport,
     Unresolved,
 )
-from buildbot_bench.core.report.opinions import harmless_opinion
 from buildbot_bench.core.report.side_levels import measured_values
 from buildbot_bench.core.report.slopes import (
     SlopeReport,
@@ -35,7 +35,7 @@ from buildbot_bench.core.report.steps import (
     kind_of,
     with_expected,
 )
-from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
@@ -62,15 +62,15 @@ def compose(
     `known` is what the checks, the scope and the setup are made of.
     Raises UsageError when ministat has no table for the setting's confidence.
     """
-    between, setting = harmless_range(range), harmless_setting(setting)
+    between, setting = harmless(range), harmless(setting)
     skipped = dict.fromkeys(no_ops, _no_op(setting.item)) | dict(untestable or {})
     report = _finding(between, answer, samples, setting, no_ops, known=known)
     report = replace(
         report,
         skipped=_skipped(between, skipped),
         reproduce=harmless_lines(reproduce) or report.reproduce,
-        probes=tuple(harmless_probe(probe) for probe in probes),
-        opinion=known.opinion and harmless_opinion(known.opinion),
+        probes=tuple(harmless(probe) for probe in probes),
+        opinion=known.opinion and harmless(known.opinion),
         record=known.record,
         marked=harmless_lines(known.marked),
     )
@@ -197,34 +197,6 @@ def _commands(
     return tuple(shlex.join(command) for command in (*dict.fromkeys(map(tuple, searches)), figures))
 
 
-def harmless_range(between: RevisionRange) -> RevisionRange:
-    """The same revisions with harmless subjects and authors."""
-    return RevisionRange(revisions=tuple(_revision(one) for one in between.revisions))
-
-
-def harmless_setting(setting: Setting) -> Setting:
-    """The same setting with harmless names."""
-    return replace(
-        setting,
-        testbed=one_line(setting.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(setting.workload, columns=_NAME_COLUMNS),
-        farm=one_line(setting.farm, columns=_NAME_COLUMNS),
-        url=None if setting.url is None else long_line(setting.url),
-        operator=one_line(setting.operator),
-        branch=one_line(setting.branch, columns=_NAME_COLUMNS),
-    )
-
-
-def harmless_probe(probe: ProbeRecord) -> ProbeRecord:
-    """The same record with harmless reasons, which may stem from a console's last words."""
-    return replace(
-        probe,
-        label=one_line(probe.label, columns=_NAME_COLUMNS),
-        failure=None if probe.failure is None else one_line(probe.failure),
-        note=one_line(probe.note),
-    )
-
-
 def harmless_reason(reason: str) -> str:
     """Why an answer is what it is; of a search that failed, the lab's own words with a path."""
     return long_line(reason)
@@ -233,7 +205,3 @@ def harmless_reason(reason: str) -> str:
 def harmless_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Each line harmless, and long enough to be copied whole."""
     return tuple(long_line(line) for line in lines)
-
-
-def _revision(revision: Revision) -> Revision:
-    return replace(revision, subject=one_line(revision.subject), author=one_line(revision.author))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count, percent, size
-
-_NAME_COLUMNS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,23 +96,6 @@ class QuarantineReport:
         )
 
 
-def harmless_quarantine(report: QuarantineReport) -> QuarantineReport:
-    """The same without what strangers may have written into it: logs, revisions' names."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(report.workload, columns=_NAME_COLUMNS),
-        label=one_line(report.label, columns=_NAME_COLUMNS),
-        unit=one_line(report.unit, columns=_NAME_COLUMNS),
-        reason=one_line(report.reason),
-        runs=tuple(replace(run, remark=one_line(run.remark, columns=60)) for run in report.runs),
-        searches=tuple(long_line(line) for line in report.searches),
-        url=long_line(report.url),
-        operator=one_line(report.operator),
-    )
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestbedWeek:
     """A testbed's week.
@@ -180,21 +160,3 @@ def given_up_line(testbed: TestbedWeek) -> str:
     if not testbed.given_up:
         return ""
     return f"{count(testbed.given_up, 'request')} given up. The last reason: {testbed.why}"
-
-
-def harmless_week(report: WeeklyReport) -> WeeklyReport:
-    """The same without what strangers may have written into it."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        url=long_line(report.url),
-        testbeds=tuple(
-            replace(
-                testbed,
-                testbed=one_line(testbed.testbed, columns=_NAME_COLUMNS),
-                control=one_line(testbed.control, columns=_NAME_COLUMNS),
-                why=long_line(testbed.why),
-            )
-            for testbed in report.testbeds
-        ),
-    )

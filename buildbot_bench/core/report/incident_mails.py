@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, one_line, several_lines
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.links import NO_LINKS, Links
 from buildbot_bench.core.report.words import count, size, tag
 from buildbot_bench.core.revision import Revision
 
-_NAME_COLUMNS = 40
 _SUBJECT_COLUMNS = 60  # of the reason: with the rest, a subject stays on two lines of a list
 _MOST_SUSPECTS = 20
 _NO_DIFFERENCE = 0.0005  # a fraction: it would be written as 0.0 %
-_MOST_LOG = 4000  # characters of a console's end: the panic and its backtrace
 
 
 # How FreeBSD, and the embedded kernel, begin their last words.
@@ -234,45 +232,3 @@ class RecoveryReport:
             return f"{begin} The level is the same as before."
         than = "more" if self.difference > 0 else "less"
         return f"{begin} It measures {size(self.difference)} {than} than before that commit."
-
-
-def harmless_breakage(report: BreakageReport) -> BreakageReport:
-    """The same without what strangers may have written into it: logs, subjects, names."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(report.workload, columns=_NAME_COLUMNS),
-        works=harmless_revision(report.works),
-        broken=harmless_revision(report.broken),
-        suspects=tuple(map(harmless_revision, report.suspects)),
-        reason=long_line(report.reason),
-        tried=tuple(replace(one, reason=one_line(one.reason)) for one in report.tried),
-        also=tuple(one_line(one, columns=2 * _NAME_COLUMNS) for one in report.also),
-        detail=one_line(report.detail),
-        console=several_lines(report.console[-_MOST_LOG:]),
-        url=long_line(report.url),
-        operator=one_line(report.operator),
-        branch=one_line(report.branch, columns=_NAME_COLUMNS),
-    )
-
-
-def harmless_recovery(report: RecoveryReport) -> RecoveryReport:
-    """The same without what strangers may have written into it."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(report.workload, columns=_NAME_COLUMNS),
-        old=harmless_revision(report.old),
-        new=harmless_revision(report.new),
-        since=one_line(report.since, columns=_NAME_COLUMNS),
-        found=one_line(report.found),
-        url=long_line(report.url),
-        branch=one_line(report.branch, columns=_NAME_COLUMNS),
-    )
-
-
-def harmless_revision(revision: Revision) -> Revision:
-    """A commit whose subject and author are lines of visible characters."""
-    return replace(revision, subject=one_line(revision.subject), author=one_line(revision.author))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report.words import count
 
 _MOST_SEARCHES = 5
@@ -68,21 +67,6 @@ class BrokenWorkloadReport:
         return f"{'Search' if one else 'Searches'} {shown}{others} {'waits' if one else 'wait'}."
 
 
-def harmless_broken_workload(report: BrokenWorkloadReport) -> BrokenWorkloadReport:
-    """The same without what strangers may have written into it: logs, names."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(report.workload, columns=_NAME_COLUMNS),
-        first=one_line(report.first, columns=_NAME_COLUMNS),
-        second=one_line(report.second, columns=_NAME_COLUMNS),
-        reason=one_line(report.reason),
-        output=long_line(report.output),
-        url=long_line(report.url),
-    )
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HangReport:
     """A master that ended out of order at `at_s` and runs again since `again_s` (epoch seconds).
@@ -112,18 +96,7 @@ class HangReport:
         )
 
 
-def harmless_hang(report: HangReport) -> HangReport:
-    """The same without what a crash may have written into it."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        what=one_line(report.what, columns=2 * _NAME_COLUMNS),
-        url=long_line(report.url),
-    )
-
-
 _HOUR_S = 3600.0
-_NAME_COLUMNS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,15 +159,3 @@ class SilenceReport:
 
 def _hours(seconds: float) -> str:
     return count(int(seconds // _HOUR_S), "hour")
-
-
-def harmless_silence(report: SilenceReport) -> SilenceReport:
-    """The same without what strangers may have written into it: logs, names."""
-    return replace(
-        report,
-        farm=one_line(report.farm, columns=_NAME_COLUMNS),
-        testbed=one_line(report.testbed, columns=_NAME_COLUMNS),
-        worker=one_line(report.worker, columns=_NAME_COLUMNS),
-        trouble=long_line(report.trouble),
-        url=long_line(report.url),
-    )

@@ -10,7 +10,6 @@ from scipy.special import ndtri
 
 from buildbot_bench.core.figures import count, whole_percent
 from buildbot_bench.core.json_model import Count, Share, in_json
-from buildbot_bench.core.legible import one_line
 
 
 class OpinionKind(StrEnum):
@@ -74,16 +73,6 @@ class TrackRecord:
 
 
 NOBODY_SPOKE = TrackRecord()
-
-
-def harmless_opinion(opinion: Opinion) -> Opinion:
-    """The same word with a name and a label that harm no reader."""
-    return Opinion(
-        kind=opinion.kind,
-        author=one_line(opinion.author, columns=40),
-        at_s=opinion.at_s,
-        fixed_by=one_line(opinion.fixed_by, columns=40),
-    )
 
 
 def so_far(record: TrackRecord) -> str:

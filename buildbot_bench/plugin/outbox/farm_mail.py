@@ -12,9 +12,8 @@ from buildbot_bench.core.report.farm_mails import (
     QuarantineReport,
     TestbedWeek,
     WeeklyReport,
-    harmless_quarantine,
-    harmless_week,
 )
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.weekly import WEEK_S
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
@@ -24,9 +23,9 @@ from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.items import item_on
-from buildbot_bench.render.farm_mails import compose_quarantine, compose_week
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.notices import compose_notice
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control as control_chart
 from buildbot_bench.workflow import Mail
@@ -47,7 +46,7 @@ async def lab_report(
     """Why a testbed went into quarantine, and what that puts in doubt; `state` is that of then."""
     iterations, images = await farm.store.doubted(row)
     newest = state.chart.newest
-    return harmless_quarantine(
+    return harmless(
         QuarantineReport(
             farm=farm.workflow.name,
             testbed=row.testbed,
@@ -101,7 +100,7 @@ async def alive_report(farm: Farm, since_s: float) -> WeeklyReport:
                 why=(given_up[0].failure or "") if given_up else "",
             )
         )
-    return harmless_week(
+    return harmless(
         WeeklyReport(
             farm=farm.workflow.name,
             since_s=since_s,
@@ -155,7 +154,7 @@ async def write_quarantines(farm: Farm, mail: Mail) -> None:
         owner = owners(farm, row.testbed, mail)
         envelope = farm_envelope(farm, mail, owner, f"quarantine.{row.id}")
         await keep_mail(
-            farm, f"{MAIL_KEY}{row.id}", envelope, compose_quarantine(lab, envelope, [picture])
+            farm, f"{MAIL_KEY}{row.id}", envelope, compose_notice(lab, envelope, [picture])
         )
 
 
@@ -168,7 +167,7 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     week = await alive_report(farm, since_s)
     serial = len(earlier) + 1
     envelope = farm_envelope(farm, mail, operators(mail), f"alive.{serial}")
-    await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_week(week, envelope))
+    await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_notice(week, envelope))
 
 
 async def _picture(lab: QuarantineReport, chart: Chart) -> Picture:

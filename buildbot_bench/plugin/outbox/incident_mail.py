@@ -14,9 +14,9 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, keep_mail
 from buildbot_bench.plugin.outbox.search_mail import MOST_SUSPECTS, recipients_among
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
-from buildbot_bench.render.incident_mails import compose_breakage, compose_recovery
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.notices import compose_notice
 from buildbot_bench.workflow import Mail
 
 
@@ -45,7 +45,7 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
             farm,
             f"search:{search.id}",
             envelope,
-            compose_breakage(report, envelope),
+            compose_notice(report, envelope),
             search_id=search.id,
         )
 
@@ -74,9 +74,7 @@ async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: Repo
         references=" ".join([*earlier, first.message_id]),
         in_reply_to=first.message_id,
     )
-    await keep_mail(
-        farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_recovery(report, envelope)
-    )
+    await keep_mail(farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_notice(report, envelope))
 
 
 def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:

@@ -7,13 +7,11 @@ from pathlib import Path
 from buildbot_bench.core.health import BrokenWorkload
 from buildbot_bench.core.operations import Hang
 from buildbot_bench.core.operations.condition import SILENCE_S
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,
     HangReport,
     SilenceReport,
-    harmless_broken_workload,
-    harmless_hang,
-    harmless_silence,
 )
 from buildbot_bench.plugin.db.states import ProbeReason, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
@@ -23,7 +21,7 @@ from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.lab import worker
 from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads
-from buildbot_bench.render.farm_mails import compose_broken_workload, compose_hang, compose_silence
+from buildbot_bench.render.notices import compose_notice
 from buildbot_bench.workflow import Mail
 
 # What waited while no master ran is measured now, or this is how long it takes to see that it is
@@ -55,7 +53,7 @@ class SilenceWatch:
             report = await _report(farm, testbed, last_s, waiting, oldest_s)
             about = f"silence.{testbed}"
             envelope = farm_envelope(farm, mail, owners(farm, testbed, mail), about)
-            await keep_mail(farm, key, envelope, compose_silence(report, envelope))
+            await keep_mail(farm, key, envelope, compose_notice(report, envelope))
 
 
 async def _overdue(farm: Farm, before_s: float) -> dict[str, tuple[int, float]]:
@@ -83,7 +81,7 @@ async def _report(
 ) -> SilenceReport:
     name = testbed_of(farm, testbed).worker
     troubles = await farm.store.troubles(testbed, last_s or 0.0, limit=1)
-    return harmless_silence(
+    return harmless(
         SilenceReport(
             farm=farm.workflow.name,
             testbed=testbed,
@@ -112,7 +110,7 @@ async def write_hang(farm: Farm, hang: Hang) -> None:
     ):
         return
     file = Path(hang.path)
-    report = harmless_hang(
+    report = harmless(
         HangReport(
             farm=farm.workflow.name,
             what=hang.what,
@@ -124,7 +122,7 @@ async def write_hang(farm: Farm, hang: Hang) -> None:
     )
     about = f"hang.{farm.master.masterid}.{int(hang.at_s)}"
     envelope = farm_envelope(farm, mail, operators(mail), about)
-    await keep_mail(farm, f"{series}{int(hang.at_s)}", envelope, compose_hang(report, envelope))
+    await keep_mail(farm, f"{series}{int(hang.at_s)}", envelope, compose_notice(report, envelope))
 
 
 _WORKLOAD_KEY = "workload:"
@@ -148,13 +146,13 @@ async def write_broken_workloads(farm: Farm, mail: Mail) -> None:
         report = await _of_broken(farm, trouble, verdict)
         owner = owners(farm, trouble.testbed, mail)
         envelope = farm_envelope(farm, mail, owner, f"workload.{verdict.second.number}")
-        await keep_mail(farm, key, envelope, compose_broken_workload(report, envelope))
+        await keep_mail(farm, key, envelope, compose_notice(report, envelope))
 
 
 async def _of_broken(farm: Farm, trouble: Trouble, verdict: BrokenWorkload) -> BrokenWorkloadReport:
     searches = await farm.store.searches(states=(SearchState.RUNNING,), kinds=(SearchKind.EFFECT,))
     series = (trouble.testbed, trouble.workload)
-    return harmless_broken_workload(
+    return harmless(
         BrokenWorkloadReport(
             farm=farm.workflow.name,
             testbed=trouble.testbed,

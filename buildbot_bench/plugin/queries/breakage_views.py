@@ -17,13 +17,12 @@ from buildbot_bench.core.incident import (
     plan_breakage,
 )
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
     RecoveryReport,
     TriedRevision,
     fails_under_traffic,
-    harmless_breakage,
-    harmless_recovery,
 )
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -63,7 +62,7 @@ async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | Non
         old, new = bracket(inputs.range.n, inputs.evidence)
     mail, item = farm.workflow.mail, await item_of_search(farm, search)
     links = farm.workflow.pages_of_commits(search.repository)
-    return harmless_breakage(
+    return harmless(
         BreakageReport(
             farm=farm.workflow.name,
             search_id=search.id,
@@ -149,7 +148,7 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
     recovery = search.recovery
     if recovery is None:
         return None
-    return harmless_recovery(
+    return harmless(
         RecoveryReport(
             farm=farm.workflow.name,
             search_id=search.id,

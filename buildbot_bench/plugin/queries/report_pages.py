@@ -15,7 +15,7 @@ from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakage_views import breakage_report
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import ReportFragment
-from buildbot_bench.render.incident_mails import breakage_fragment
+from buildbot_bench.render.notices import breakage_fragment
 from buildbot_bench.render.pictures import illustrated_fragment
 
 Json = dict[str, Any]

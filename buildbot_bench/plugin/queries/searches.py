@@ -32,7 +32,7 @@ from buildbot_bench.plugin.queries.items import item_of_search
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.waits import Waits, waits
-from buildbot_bench.render.incident_mails import breakage_text
+from buildbot_bench.render.notices import notice_text
 from buildbot_bench.render.text import report_text
 
 Json = dict[str, Any]
@@ -99,7 +99,7 @@ class SearchViews:
             "suspects": await breakage_suspects(self._farm, search) if running else [],
             "now": now,
             "report": None if report is None else to_json(report),
-            "text": None if report is None else breakage_text(report),
+            "text": None if report is None else notice_text(report),
         }
 
     async def summarise(self, search: SearchRow) -> Json:

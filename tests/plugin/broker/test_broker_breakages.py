@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.outbox.incident_mail import write_breakages
 from buildbot_bench.plugin.queries.breakage_views import breakage_report
-from buildbot_bench.render.incident_mails import breakage_text
+from buildbot_bench.render.notices import notice_text
 from tests.fakes.breaking_lab import ERROR, PANIC, Lab, broken_since
 from tests.fakes.past import Past
 
@@ -253,7 +253,7 @@ async def test_a_workload_that_broke_at_the_same_tip_joins_at_once(make_farm, pu
     assert (await the_search(farm)).id == search.id
     report = await breakage_report(farm, await the_search(farm))
     assert report.also == ("ipfw on apu",)
-    assert "It also broke ipfw on apu." in " ".join(breakage_text(report).split())
+    assert "It also broke ipfw on apu." in " ".join(notice_text(report).split())
 
 
 async def test_a_workload_that_broke_elsewhere_gets_a_search_before_the_first_ends(
