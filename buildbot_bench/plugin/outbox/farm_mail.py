@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.message import EmailMessage
 
 from buildbot_bench.core.health import Chart
 from buildbot_bench.core.report.farm_mails import (
@@ -25,7 +24,7 @@ from buildbot_bench.plugin.queries.control_images import ControlState, as_of, co
 from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.render.mime import Envelope
-from buildbot_bench.render.notices import compose_notice
+from buildbot_bench.render.notices import Notice, compose_notice
 from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control as control_chart
 from buildbot_bench.workflow import Mail
@@ -153,9 +152,7 @@ async def write_quarantines(farm: Farm, mail: Mail) -> None:
         picture = await _picture(lab, then.chart)
         owner = owners(farm, row.testbed, mail)
         envelope = farm_envelope(farm, mail, owner, f"quarantine.{row.id}")
-        await keep_mail(
-            farm, f"{MAIL_KEY}{row.id}", envelope, compose_notice(lab, envelope, [picture])
-        )
+        await keep_mail(farm, f"{MAIL_KEY}{row.id}", envelope, lab, [picture])
 
 
 async def write_alive(farm: Farm, mail: Mail) -> None:
@@ -167,7 +164,7 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     week = await alive_report(farm, since_s)
     serial = len(earlier) + 1
     envelope = farm_envelope(farm, mail, operators(mail), f"alive.{serial}")
-    await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, compose_notice(week, envelope))
+    await keep_mail(farm, f"{_ALIVE_KEY}{serial}", envelope, week)
 
 
 async def _picture(lab: QuarantineReport, chart: Chart) -> Picture:
@@ -202,11 +199,13 @@ async def keep_mail(
     farm: Farm,
     key: str,
     envelope: Envelope,
-    message: EmailMessage,
+    notice: Notice,
+    pictures: Sequence[Picture] = (),
     *,
     search_id: int | None = None,
 ) -> None:
     """Put a mail, of a search if there is one, into the outbox unless there is one of this key."""
+    message = compose_notice(notice, envelope, pictures)
     await farm.store.add_mail(
         key,
         message_id=envelope.message_id,

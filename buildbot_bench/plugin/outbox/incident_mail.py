@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
+from dataclasses import replace
 from email import message_from_bytes, policy
 
 from buildbot_bench.core.report.incident_mails import BreakageReport
@@ -11,12 +11,10 @@ from buildbot_bench.core.revision import Particulars
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, keep_mail
+from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, farm_envelope, keep_mail
 from buildbot_bench.plugin.outbox.search_mail import MOST_SUSPECTS, recipients_among
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.render.message import parse_address
-from buildbot_bench.render.mime import Envelope
-from buildbot_bench.render.notices import compose_notice
 from buildbot_bench.workflow import Mail
 
 
@@ -32,22 +30,12 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
         known: dict[str, Particulars] = {}
         if mail.paths or mail.to_committer:
             known = await farm.git(_particulars, farm, report)
-        now = farm.now()
-        envelope = Envelope(
-            sender=mail.from_,
-            recipients=recipients_among(report.suspects if report.proved else (), mail, known),
-            reply_to=mail.reply_to,
-            message_id=_message_id(mail, f"{search.id}.{int(now)}"),
-            date=datetime.fromtimestamp(now, tz=UTC),
+        recipients = recipients_among(report.suspects if report.proved else (), mail, known)
+        envelope = replace(
+            farm_envelope(farm, mail, recipients, str(search.id)),
             references=_incident(mail, report),
         )
-        await keep_mail(
-            farm,
-            f"search:{search.id}",
-            envelope,
-            compose_notice(report, envelope),
-            search_id=search.id,
-        )
+        await keep_mail(farm, f"search:{search.id}", envelope, report, search_id=search.id)
 
 
 async def write_recoveries(farm: Farm, mail: Mail) -> None:
@@ -62,19 +50,15 @@ async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: Repo
     report = await recovery_report(farm, search, found=first.subject)
     if report is None:
         return
-    now = farm.now()
     begun = message_from_bytes(first.message, policy=policy.default)
     earlier = str(begun["References"] or "").split()
-    envelope = Envelope(
-        sender=mail.from_,
-        recipients=[str(one) for one in begun["To"].addresses],
-        reply_to=mail.reply_to,
-        message_id=_message_id(mail, f"recovery.{search.id}.{int(now)}"),
-        date=datetime.fromtimestamp(now, tz=UTC),
+    recipients = [str(one) for one in begun["To"].addresses]
+    envelope = replace(
+        farm_envelope(farm, mail, recipients, f"recovery.{search.id}"),
         references=" ".join([*earlier, first.message_id]),
         in_reply_to=first.message_id,
     )
-    await keep_mail(farm, f"{RECOVERY_KEY}{search.id}", envelope, compose_notice(report, envelope))
+    await keep_mail(farm, f"{RECOVERY_KEY}{search.id}", envelope, report)
 
 
 def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:
@@ -82,10 +66,6 @@ def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:
     if len(report.suspects) > MOST_SUSPECTS:
         return {}
     return {one.sha: farm.history.particulars(one) for one in report.suspects}
-
-
-def _message_id(mail: Mail, about: str) -> str:
-    return f"<bench.{about}@{parse_address(mail.from_).domain}>"
 
 
 def _incident(mail: Mail, report: BreakageReport) -> str:

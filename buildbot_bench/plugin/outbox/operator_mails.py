@@ -21,7 +21,6 @@ from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.items import item_on
 from buildbot_bench.plugin.queries.lab import worker
 from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads
-from buildbot_bench.render.notices import compose_notice
 from buildbot_bench.workflow import Mail
 
 # What waited while no master ran is measured now, or this is how long it takes to see that it is
@@ -53,7 +52,7 @@ class SilenceWatch:
             report = await _report(farm, testbed, last_s, waiting, oldest_s)
             about = f"silence.{testbed}"
             envelope = farm_envelope(farm, mail, owners(farm, testbed, mail), about)
-            await keep_mail(farm, key, envelope, compose_notice(report, envelope))
+            await keep_mail(farm, key, envelope, report)
 
 
 async def _overdue(farm: Farm, before_s: float) -> dict[str, tuple[int, float]]:
@@ -122,7 +121,7 @@ async def write_hang(farm: Farm, hang: Hang) -> None:
     )
     about = f"hang.{farm.master.masterid}.{int(hang.at_s)}"
     envelope = farm_envelope(farm, mail, operators(mail), about)
-    await keep_mail(farm, f"{series}{int(hang.at_s)}", envelope, compose_notice(report, envelope))
+    await keep_mail(farm, f"{series}{int(hang.at_s)}", envelope, report)
 
 
 _WORKLOAD_KEY = "workload:"
@@ -146,7 +145,7 @@ async def write_broken_workloads(farm: Farm, mail: Mail) -> None:
         report = await _of_broken(farm, trouble, verdict)
         owner = owners(farm, trouble.testbed, mail)
         envelope = farm_envelope(farm, mail, owner, f"workload.{verdict.second.number}")
-        await keep_mail(farm, key, envelope, compose_notice(report, envelope))
+        await keep_mail(farm, key, envelope, report)
 
 
 async def _of_broken(farm: Farm, trouble: Trouble, verdict: BrokenWorkload) -> BrokenWorkloadReport:

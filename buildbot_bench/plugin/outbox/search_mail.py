@@ -55,24 +55,19 @@ def particulars_of(farm: Farm, report: Report) -> dict[str, Particulars]:
 def recipients_of(
     report: Report, mail: Mail, known: Mapping[str, Particulars] | None = None
 ) -> list[str]:
-    """The addresses of a report's mail, each once, those of bench.yml first.
-
-    Lists get it when any of the suspects touches their path; author and committer only when
-    there is one suspect: nobody is accused by lot.
-    """
-    known = known or {}
-    added: list[str | None] = [*_by_paths(mail, known.values())]
-    if mail.to_author:
-        added.append(author_address(report))
-    if mail.to_committer:
-        added.append(committer_address(report, known))
-    return _with(mail, added)
+    """The addresses of a report's mail, each once, those of bench.yml first."""
+    suspects = report.headline.suspects if report.mailable and report.headline else ()
+    return recipients_among(suspects, mail, known or {})
 
 
 def recipients_among(
     suspects: Sequence[Revision], mail: Mail, known: Mapping[str, Particulars]
 ) -> list[str]:
-    """The addresses of a mail about some suspects, by the same rule."""
+    """The addresses of a mail about some suspects.
+
+    Lists get it when any of the suspects touches their path; author and committer only when
+    there is one suspect: nobody is accused by lot.
+    """
     added: list[str | None] = [*_by_paths(mail, known.values())]
     if len(suspects) == 1:
         (alone,) = suspects
@@ -104,20 +99,6 @@ def _by_paths(mail: Mail, known: Iterable[Particulars]) -> Iterable[str]:
 def operators(mail: Mail) -> list[str]:
     """Whom a search that failed concerns: who answers for the farm, else the farm's own address."""
     return [mail.reply_to or mail.from_]
-
-
-def author_address(report: Report) -> str | None:
-    """The bare address of the culprit's author; None unless it is one that mail can go to."""
-    if not report.mailable or report.headline is None or len(report.headline.suspects) != 1:
-        return None
-    return bare_address(report.headline.suspects[0].author)
-
-
-def committer_address(report: Report, known: Mapping[str, Particulars]) -> str | None:
-    """The same of who committed it."""
-    if not report.mailable or report.headline is None or len(report.headline.suspects) != 1:
-        return None
-    return bare_address(known.get(report.headline.suspects[0].sha, Particulars()).committer)
 
 
 def bare_address(person: str) -> str | None:
