@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from buildbot_bench.cli.local_arguments import bisect_parser
 from buildbot_bench.cli.options import (
-    FarmAccess,
+    FarmCommand,
     add_farm_options,
     add_follow_and_cancel,
     add_min_effect,
@@ -19,6 +18,7 @@ from buildbot_bench.cli.options import (
     begin_with_local,
     command_parser,
     farm_access,
+    form_of,
     in_repository,
     is_local,
     known_number,
@@ -27,9 +27,9 @@ from buildbot_bench.cli.options import (
     two_of,
 )
 from buildbot_bench.cli.requests import (
-    CancelSearch,
-    FollowSearch,
-    ListSearches,
+    Cancel,
+    Follow,
+    ListNewest,
     MarkSearch,
     ReleaseTestbed,
     Request,
@@ -82,23 +82,14 @@ _FOR_START_ONLY = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BisectCommand:
-    """What is asked of which farm; `json` is whether the answer is one JSON object."""
-
-    request: Request
-    json: bool
-    farm: FarmAccess
-
-
-def parse_command(argv: Sequence[str], environ: Mapping[str, str]) -> BisectCommand:
+def parse_command(argv: Sequence[str], environ: Mapping[str, str]) -> FarmCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
     parser = _parser()
     refuse_local_options(argv, parser, bisect_parser())
     options = parser.parse_args(argv)
     request = _request(options)
     farm = farm_access(options, environ, starts=isinstance(request, StartSearch))
-    return BisectCommand(request=request, json=options.json, farm=farm)
+    return FarmCommand(request=request, form=form_of(options), farm=farm)
 
 
 def asks_no_farm(argv: Sequence[str]) -> bool:
@@ -189,10 +180,10 @@ def _request(options: argparse.Namespace) -> Request:
     if options.release is not None:
         return ReleaseTestbed(testbed=options.release, false_alarm=options.false_alarm)
     if options.follow is not None:
-        return FollowSearch(search_id=options.follow)
+        return Follow(number=options.follow)
     if options.cancel is not None:
-        return CancelSearch(search_id=options.cancel)
-    return ListSearches()
+        return Cancel(number=options.cancel)
+    return ListNewest()
 
 
 def _mark(options: argparse.Namespace) -> MarkSearch:

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.compare_values import boots_wanted, images_wanted, labels_of, packed
-from buildbot_bench.cli.comparison_requests import (
-    BootsWanted,
-    CancelComparison,
-    ComparisonRequest,
-    DecideComparison,
-    ExtendComparison,
-    FollowComparison,
-    ListComparisons,
-    StartComparison,
-)
 from buildbot_bench.cli.local_arguments import compare_parser
 from buildbot_bench.cli.options import (
-    FarmAccess,
+    FarmCommand,
     add_csv,
     add_farm_options,
     add_follow_and_cancel,
@@ -38,6 +27,16 @@ from buildbot_bench.cli.options import (
     known_number,
     refuse_beside_known,
     refuse_local_options,
+)
+from buildbot_bench.cli.requests import (
+    BootsWanted,
+    Cancel,
+    DecideComparison,
+    ExtendComparison,
+    Follow,
+    ListNewest,
+    Request,
+    StartComparison,
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
@@ -108,26 +107,13 @@ _FOR_START_AND_EXTENSION = {
 _DEFAULT_ITERATIONS = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CompareCommand:
-    """What is asked of which farm, and in which form to answer.
-
-    `form` is text, markdown, csv or json; `output` a directory for the result, or None.
-    """
-
-    request: ComparisonRequest
-    form: str
-    output: Path | None
-    farm: FarmAccess
-
-
-def parse_compare(argv: Sequence[str], environ: Mapping[str, str]) -> CompareCommand:
+def parse_compare(argv: Sequence[str], environ: Mapping[str, str]) -> FarmCommand:
     """Raises UsageError for what is wrong; SystemExit(0) after --help and --version."""
     parser = _parser()
     refuse_local_options(argv, parser, compare_parser())
     options = parser.parse_args(argv)
     request = _request(options)
-    return CompareCommand(
+    return FarmCommand(
         request=request,
         form=form_of(options),
         output=_output(options.output),
@@ -229,7 +215,7 @@ def _add_answer_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _request(options: argparse.Namespace) -> ComparisonRequest:
+def _request(options: argparse.Namespace) -> Request:
     known = [options.follow, options.cancel, options.approve, options.reject, options.extend]
     if not options.list and not any(known):
         return _start(options)
@@ -240,13 +226,13 @@ def _request(options: argparse.Namespace) -> ComparisonRequest:
         raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
     refuse_beside_known(options, _FOR_START_AND_EXTENSION, ends="BASE NEW or --extend ID")
     if options.follow is not None:
-        return FollowComparison(comparison_id=options.follow)
+        return Follow(number=options.follow)
     if options.cancel is not None:
-        return CancelComparison(comparison_id=options.cancel)
+        return Cancel(number=options.cancel)
     for decision in DECISIONS:
         if comparison_id := getattr(options, decision):
             return DecideComparison(comparison_id=comparison_id, decision=decision)
-    return ListComparisons()
+    return ListNewest()
 
 
 def _start(options: argparse.Namespace) -> StartComparison:

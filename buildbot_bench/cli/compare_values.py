@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from buildbot_bench.cli.comparison_requests import BootsWanted
+from buildbot_bench.cli.requests import BootsWanted
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted

@@ -14,7 +14,8 @@ from buildbot_bench.cli.answers import (
     RemoteSearchState,
     RemoteSuspect,
 )
-from buildbot_bench.cli.progress import Display
+from buildbot_bench.cli.progress import Lines, View
+from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import forecast_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
@@ -28,16 +29,16 @@ _NOT_YET = 0  # no run has this number
 
 
 class LocalView:
-    """Has a display show a search; on one that shows lines, only what is `new` since it began."""
+    """Has a view show a search; as lines, only what is new since it began."""
 
-    def __init__(self, display: Display, *, only_new: bool) -> None:
-        self._display = display
-        self._only_new = only_new
+    def __init__(self, view: View[SearchSeen]) -> None:
+        self._view = view
+        self._only_new = isinstance(view, Lines)
         self._known: int | None = None
         self._forecast: RemoteForecast | None = None
 
-    def look(self, course: SearchCourse) -> None:
-        """The search as it stands now."""
+    def show(self, course: SearchCourse) -> None:
+        """Show the search as it stands now."""
         probes = _probes(course)
         if self._known is None:
             self._known = len(course.known.iterations)
@@ -48,11 +49,11 @@ class LocalView:
             self._forecast = _from_the_beginning(told, len(course.known.iterations))
             self.notice(forecast_text(told))
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes
-        self._display.show(_search(course, self._forecast), shown)
+        self._view.show(SearchSeen(search=_search(course, self._forecast), probes=shown))
 
     def notice(self, message: str) -> None:
         """Something that a person should know, said once."""
-        self._display.notice(message)
+        self._view.notice(message)
 
 
 def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSearch:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+from buildbot_bench.cli.requests import Request
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
@@ -43,6 +44,19 @@ class FarmAccess:
     patience_s: float
     poll_s: float
     absent: str = NO_FARM
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FarmCommand:
+    """What is asked of which farm, and in which form to answer.
+
+    `form` is text, markdown, csv or json; `output` a directory for the result, or None.
+    """
+
+    request: Request
+    form: str
+    farm: FarmAccess
+    output: Path | None = None
 
 
 class Parser(argparse.ArgumentParser):

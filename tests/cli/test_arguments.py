@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.cli.arguments import parse_command
 from buildbot_bench.cli.bisect import main as bisect_main
 from buildbot_bench.cli.compare import main as compare_main
 from buildbot_bench.cli.local_arguments import parse_local_bisect
+from buildbot_bench.cli.options import FarmCommand
 from buildbot_bench.cli.requests import (
-    CancelSearch,
-    FollowSearch,
-    ListSearches,
+    Cancel,
+    Follow,
+    ListNewest,
     MarkSearch,
     ReleaseTestbed,
     StartSearch,
@@ -24,7 +25,7 @@ from tests.fakes import reports
 RANGE = ("r311848", "r313448")
 
 
-def parse(*arguments: str, **environ: str) -> BisectCommand:
+def parse(*arguments: str, **environ: str) -> FarmCommand:
     return parse_command(arguments, environ)
 
 
@@ -45,9 +46,9 @@ def test_two_revisions_are_a_search() -> None:
 @pytest.mark.parametrize(
     ("arguments", "request_"),
     [
-        (("--follow", "7"), FollowSearch(search_id=7)),
-        (("--cancel", "7"), CancelSearch(search_id=7)),
-        (("--list",), ListSearches()),
+        (("--follow", "7"), Follow(number=7)),
+        (("--cancel", "7"), Cancel(number=7)),
+        (("--list",), ListNewest()),
         (("--release", "apu2"), ReleaseTestbed(testbed="apu2", false_alarm=False)),
         (("--release", "apu2", "--false-alarm"), ReleaseTestbed(testbed="apu2", false_alarm=True)),
         (("--mark", "7", "noise"), MarkSearch(search_id=7, kind="noise", revision=None)),
@@ -64,7 +65,7 @@ def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
     kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, MarkSearch)}
     assert kinds == {"expected", "noise", "fixed", "again"}
     assert any(isinstance(parse(*command).request, StartSearch) for command in commands)
-    assert any(isinstance(parse(*command).request, FollowSearch) for command in commands)
+    assert any(isinstance(parse(*command).request, Follow) for command in commands)
 
 
 @pytest.mark.parametrize("text", ["2%", "2 %", "0.02", ".02", "2.0%"])

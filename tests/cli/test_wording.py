@@ -15,7 +15,7 @@ from buildbot_bench.cli.answers import (
     read_search,
 )
 from buildbot_bench.cli.exits import exit_status
-from buildbot_bench.cli.range_bar import range_bar
+from buildbot_bench.cli.search_view import range_bar
 from buildbot_bench.cli.wording import (
     hours_text,
     remaining_text,
