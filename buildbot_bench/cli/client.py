@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
 from buildbot_bench.cli.credentials import Credentials, kept_login, read_credentials
-from buildbot_bench.cli.options import NO_FARM, FarmAccess
+from buildbot_bench.cli.farm_access import NO_FARM, FarmAccess
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import long_line, quoted
 
@@ -102,12 +101,7 @@ class FarmClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._http.close()
 
     def act(self, place: str, action: str, params: Mapping[str, Any]) -> dict[str, Any]:

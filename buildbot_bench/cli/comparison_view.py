@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from statistics import fmean
 
 from rich.text import Text
@@ -14,7 +15,7 @@ from buildbot_bench.core.figures import percent
 from buildbot_bench.local.comparing import ComparisonCourse
 
 
-def comparison_view() -> View[ComparisonCourse]:
+def comparison_view() -> AbstractContextManager[View[ComparisonCourse]]:
     """What suits standard error."""
     return view(sys.stderr, _drawing, ComparisonLines(), beginning="comparing")
 

@@ -14,9 +14,9 @@ from buildbot_bench.cli.answers import (
 )
 from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
 from buildbot_bench.cli.console import Waiting, say
+from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.farm_jobs import FarmJobs, Words
 from buildbot_bench.cli.follow import follow, when_ready
-from buildbot_bench.cli.options import FarmCommand
 from buildbot_bench.cli.progress import View
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed, StartSearch
 from buildbot_bench.cli.search_view import SearchSeen, search_view

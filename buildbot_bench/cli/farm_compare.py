@@ -22,9 +22,9 @@ from buildbot_bench.cli.comparison_answers import (
     read_files,
 )
 from buildbot_bench.cli.console import say
+from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, Words
 from buildbot_bench.cli.follow import follow
-from buildbot_bench.cli.options import FarmCommand
 from buildbot_bench.cli.progress import Lines
 from buildbot_bench.cli.requests import DecideComparison, ExtendComparison, StartComparison
 from buildbot_bench.cli.wording import hours_text

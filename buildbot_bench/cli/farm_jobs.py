@@ -9,8 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError, NoFarmError, Sort
 from buildbot_bench.cli.console import Waiting, answer, say
 from buildbot_bench.cli.exits import ExitStatus, exit_status
+from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.follow import Pace, when_ready
-from buildbot_bench.cli.options import FarmCommand
 from buildbot_bench.cli.requests import Cancel, Follow, ListNewest, Request
 from buildbot_bench.core.errors import InfraError
 

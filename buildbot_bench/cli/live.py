@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Generic, Self, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -52,12 +52,7 @@ class Picture(Generic[Seen]):
         self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._live.stop()
 
     def show(self, seen: Seen) -> None:
@@ -78,11 +73,11 @@ def view(
     new: Callable[[Seen], Iterable[str]],
     *,
     beginning: str,
-) -> View[Seen]:
+) -> AbstractContextManager[View[Seen]]:
     """What suits a stream: a picture, or lines."""
     if can_redraw(stream):
         return Picture(stream, draw, beginning=beginning)
-    return Lines(stream, new)
+    return nullcontext(Lines(stream, new))
 
 
 def can_redraw(stream: TextIO) -> bool:

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import Generic, Protocol, Self, TextIO, TypeVar
+from typing import Generic, Protocol, TextIO, TypeVar
 
 Seen = TypeVar("Seen")
 Seen_contra = TypeVar("Seen_contra", contravariant=True)
 
 
 class View(Protocol[Seen_contra]):
-    """Where something is shown while one waits for it; entered before, left after."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None: ...
+    """Where something is shown while one waits for it."""
 
     def show(self, seen: Seen_contra) -> None:
         """Show it as it stands now."""
@@ -34,17 +24,6 @@ class Lines(Generic[Seen]):
 
     def __init__(self, stream: TextIO, new: Callable[[Seen], Iterable[str]]) -> None:
         self._stream, self._new = stream, new
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        pass
 
     def show(self, seen: Seen) -> None:
         """Print what is new."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from rich.table import Table
@@ -51,7 +52,7 @@ class SearchSeen:
         return self.search.ended
 
 
-def search_view(*, beginning: str = "asking the farm") -> View[SearchSeen]:
+def search_view(*, beginning: str = "asking the farm") -> AbstractContextManager[View[SearchSeen]]:
     """What suits standard error."""
     return view(sys.stderr, _drawing, SearchLines(), beginning=beginning)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.arguments import parse_command
 from buildbot_bench.cli.bisect import main as bisect_main
+from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import main as compare_main
+from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.local_arguments import parse_local_bisect
-from buildbot_bench.cli.options import FarmCommand
 from buildbot_bench.cli.requests import (
     Cancel,
     Follow,
@@ -26,7 +26,7 @@ RANGE = ("r311848", "r313448")
 
 
 def parse(*arguments: str, **environ: str) -> FarmCommand:
-    return parse_command(arguments, environ)
+    return parse_bisect(arguments, environ)
 
 
 def test_two_revisions_are_a_search() -> None:
@@ -192,7 +192,7 @@ def test_who_is_in_a_repository_without_a_farm_is_told_of_local(
 ) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     (tmp_path / "repository" / ".git").mkdir(parents=True)
-    monkeypatch.setattr("buildbot_bench.cli.options.DEFAULT_FARM", nobody)
+    monkeypatch.setattr("buildbot_bench.cli.farm_access.DEFAULT_FARM", nobody)
     for here, farm, hint in (
         ("repository/below", (), ADD_LOCAL),
         ("repository/below", ("--farm", nobody), NO_FARM),
