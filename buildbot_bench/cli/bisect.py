@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from buildbot_bench.api.requests import MarkAsked, SearchQuestion
 from buildbot_bench.cli.console import exit_status_of
 from buildbot_bench.cli.farm_access import FarmCommand, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import BISECT_HERE, parse_local_bisect
@@ -22,6 +23,7 @@ from buildbot_bench.cli.requests import (
     StartSearch,
 )
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.sharing import PersonPriority
 
 _DESCRIPTION = """\
 Find the commit between two revisions that made a program slower or faster. With
@@ -115,7 +117,7 @@ def _mark(given: argparse.Namespace) -> MarkSearch:
             hint="as in `bench-bisect --mark 7 noise` or `bench-bisect --mark 7 fixed r313448`",
         )
     kind, *fixes = given.revisions
-    return MarkSearch(search_id=given.mark, kind=kind, revision=fixes[0] if fixes else None)
+    return MarkSearch(search_id=given.mark, said=MarkAsked(mark=kind, revision="".join(fixes)))
 
 
 def _start(given: argparse.Namespace) -> StartSearch:
@@ -126,17 +128,16 @@ def _start(given: argparse.Namespace) -> StartSearch:
             "`bench-bisect r1 r9`",
         )
     old, new = (in_repository(given.repository, end) for end in given.revisions)
-    return StartSearch(
+    question = SearchQuestion(
         old=old,
         new=new,
         testbed=given.testbed,
         workload=given.workload,
         min_effect=given.min_effect,
-        fix=given.fix,
-        priority=given.priority,
-        dry_run=given.dry_run,
-        wait=not given.no_wait,
+        with_=given.fix,
+        priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
+    return StartSearch(question=question, dry_run=given.dry_run, wait=not given.no_wait)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -34,7 +34,7 @@ _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sort:
+class JobKind:
     """What a farm has by numbers: its names in REST, and the command that acts on it."""
 
     noun: str
@@ -60,8 +60,8 @@ class Sort:
         return UsageError(f"the farm has no such {self.noun}", hint=hint)
 
 
-SEARCH = Sort(noun="search", plural="searches", command="bench-bisect")
-COMPARISON = Sort(noun="comparison", plural="comparisons", command="bench-compare")
+SEARCH = JobKind(noun="search", plural="searches", command="bench-bisect")
+COMPARISON = JobKind(noun="comparison", plural="comparisons", command="bench-compare")
 
 
 class FarmUnreachableError(InfraError):
@@ -123,11 +123,11 @@ class FarmClient:
             case _:
                 raise self._senseless(f"no {quoted(key)} at /{_PREFIX}/{place}")
 
-    def one(self, sort: Sort, number: int) -> dict[str, Any]:
+    def one(self, kind: JobKind, number: int) -> dict[str, Any]:
         """One search or comparison as it stands; UsageError: the farm has none of that number."""
-        found = self.rows(sort.at(number))
+        found = self.rows(kind.at(number))
         if not found:
-            raise sort.missing()
+            raise kind.missing()
         return found[0]
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
@@ -186,10 +186,10 @@ class FarmClient:
             if self._credentials is None:
                 hint = "log in with --user NAME --password-file FILE"
             return UsageError(f"{self.url} does not allow this: {message}", hint=hint)
-        for sort in (SEARCH, COMPARISON):
-            is_meant = f"/{sort.plural}/" in response.url.path
+        for kind in (SEARCH, COMPARISON):
+            is_meant = f"/{kind.plural}/" in response.url.path
             if status == 404 and is_meant and "nvalid path" not in message:
-                return sort.missing()
+                return kind.missing()
         if status in {404, 501}:
             return InfraError(
                 f"{self.url} answers, but has no such thing as this command asks for ({message})",

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from buildbot_bench.api.requests import DEFAULT_ITERATIONS, ComparisonQuestion, Extension
 from buildbot_bench.cli.compare_values import labels_of, packed
 from buildbot_bench.cli.console import exit_status_of
 from buildbot_bench.cli.farm_access import FarmCommand, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import COMPARE_HERE, parse_local_compare
-from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, DEFAULT_ITERATIONS, START
+from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
 from buildbot_bench.cli.requests import (
     BootsWanted,
@@ -26,6 +27,7 @@ from buildbot_bench.cli.requests import (
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import DEFAULT_IMAGES
+from buildbot_bench.core.sharing import PersonPriority
 
 _DESCRIPTION = """\
 Compare revisions of a program by what a command takes or prints. With --local
@@ -140,10 +142,8 @@ def _start(given: argparse.Namespace) -> StartComparison:
             f"-n +{boots.number} goes with --extend ID only", hint=f"say -n {boots.number}"
         )
     patches: dict[str, bytes] = {}
-    named = {
-        text: in_repository(given.repository, packed(text, patches)) for text in given.variants
-    }
-    return StartComparison(
+    named = _sent(given, patches)
+    question = ComparisonQuestion(
         variants=tuple(named.values()),
         labels={named[text]: label for text, label in labels.items()},
         testbeds=tuple(given.testbed),
@@ -151,28 +151,32 @@ def _start(given: argparse.Namespace) -> StartComparison:
         iterations=DEFAULT_ITERATIONS if boots is None else boots.number,
         images=given.images or DEFAULT_IMAGES,
         min_effect=given.min_effect,
-        priority=given.priority,
         patches=patches,
-        wait=not given.no_wait,
+        priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
+    return StartComparison(question=question, wait=not given.no_wait)
 
 
 def _extend(given: argparse.Namespace) -> ExtendComparison:
     patches: dict[str, bytes] = {}
-    named = {
-        text: in_repository(given.repository, packed(text, patches)) for text in given.variants
-    }
-    # What it has already is known to the farm alone, which looks at all together.
-    labels = labels_of(given.label)
-    return ExtendComparison(
-        comparison_id=given.extend,
+    named = _sent(given, patches)
+    boots: BootsWanted | None = given.iterations
+    more = boots is not None and boots.more
+    question = Extension(
         variants=tuple(named[text] for text in given.variants),
-        labels={named.get(text, text): label for text, label in labels.items()},
-        iterations=given.iterations,
+        # What it has already is known to the farm alone, which looks at all together.
+        labels={named.get(text, text): label for text, label in labels_of(given.label).items()},
+        iterations=None if boots is None or more else boots.number,
         images=given.images,
+        more=boots.number if boots is not None and more else 0,
         patches=patches,
-        wait=not given.no_wait,
     )
+    return ExtendComparison(comparison_id=given.extend, question=question, wait=not given.no_wait)
+
+
+def _sent(given: argparse.Namespace, patches: dict[str, bytes]) -> dict[str, str]:
+    """What is sent of each variant as it is written; files that it names go into `patches`."""
+    return {text: in_repository(given.repository, packed(text, patches)) for text in given.variants}
 
 
 def _output(name: str | None) -> Path | None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
-from buildbot_bench.cli.answers import (
-    RemoteSearch,
-    read_forecast,
-    read_probe,
-    read_question,
-    read_search,
-)
+from buildbot_bench.api.searches import ForecastShown, ProbeShown, RangeShown, SearchShown
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
 from buildbot_bench.cli.console import Waiting, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.farm_jobs import FarmJobs, Words
+from buildbot_bench.cli.farm_jobs import FarmJobs, JobWords
 from buildbot_bench.cli.follow import follow, when_ready
 from buildbot_bench.cli.progress import View
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed, StartSearch
@@ -29,8 +23,9 @@ from buildbot_bench.cli.wording import (
     release_text,
     searches_text,
 )
+from buildbot_bench.core.json_model import given_json
 
-_WORDS = Words(read=read_search, outcome=outcome_text, listed=searches_text)
+_WORDS = JobWords(kind=SearchShown, outcome=outcome_text, listed=searches_text)
 
 
 def run(command: FarmCommand) -> int:
@@ -52,8 +47,7 @@ class _Searches:
             case StartSearch() as request:
                 return self._start(request)
             case MarkSearch() as mark:
-                asked = _given({"mark": mark.kind, "revision": mark.revision})
-                kept = self._farm.act(SEARCH.at(mark.search_id), "mark", asked)
+                kept = self._farm.act(SEARCH.at(mark.search_id), "mark", given_json(mark.said))
                 return self._jobs.answer(mark_text(mark), kept)
             case ReleaseTestbed() as release:
                 said = {"false_alarm": release.false_alarm}
@@ -63,7 +57,7 @@ class _Searches:
                 return self._jobs.serve(request, self._follow)
 
     def _start(self, request: StartSearch) -> int:
-        question = _question(request)
+        question = given_json(request.question)
         hint = "nothing was started; ask again when it is back"
         action = "forecast" if request.dry_run else "check"
         try:
@@ -78,11 +72,10 @@ class _Searches:
             say("interrupted; nothing was started")
             raise
         if request.dry_run:
-            return self._jobs.answer(forecast_text(read_forecast(raw)), raw)
-        say(f"{question_text(read_question(raw))}\nforecast follows")
-        effect = _given({"min_effect": request.min_effect})
+            return self._jobs.answer(forecast_text(understood(ForecastShown, raw, "forecast")), raw)
+        say(f"{question_text(understood(RangeShown, raw, 'search'))}\nforecast follows")
         unsure = "whether the search began, `bench-bisect --list` shows"
-        begun = self._jobs.begin(SEARCH.plural, "start", question | effect, unsure=unsure)
+        begun = self._jobs.begin(SEARCH.plural, "start", question, unsure=unsure)
         told = {SEARCH.key: begun[SEARCH.key], "forecast": None} | raw
         return self._jobs.go_on(
             told, lambda number: self._follow(number, cost=True), wait=request.wait
@@ -93,7 +86,7 @@ class _Searches:
             number, lambda: self._watch(number, cost=cost), lambda search: search.text
         )
 
-    def _watch(self, number: int, *, cost: bool) -> RemoteSearch:
+    def _watch(self, number: int, *, cost: bool) -> SearchShown:
         """Show a search until it ends, with `cost` also its forecast."""
         with search_view() as view:
             look = Look(self._farm, number, view, cost=cost)
@@ -111,26 +104,10 @@ class Look:
     def __call__(self) -> SearchSeen:
         """Return the search and its probes as they stand."""
         # In this order: the probes of a search that has ended do not change any more.
-        search = read_search(self._farm.one(SEARCH, self._number))
-        probes = [read_probe(raw) for raw in self._farm.rows(f"{SEARCH.at(self._number)}/probes")]
+        search = understood(SearchShown, self._farm.one(SEARCH, self._number), "search")
+        rows = self._farm.rows(f"{SEARCH.at(self._number)}/probes")
+        probes = [understood(ProbeShown, row, "probe") for row in rows]
         if self._cost and search.forecast is not None:
             self._view.notice(cost_text(search.forecast))
             self._cost = False
         return SearchSeen(search=search, probes=probes)
-
-
-def _question(request: StartSearch) -> dict[str, Any]:
-    return _given(
-        {
-            "old": request.old,
-            "new": request.new,
-            "testbed": request.testbed,
-            "workload": request.workload,
-            "with": request.fix,
-            "priority": request.priority,
-        }
-    )
-
-
-def _given(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}

@@ -16,7 +16,7 @@ from buildbot_bench.core.errors import InfraError, NotYetError
 LONGEST_PAUSE_S = 30.0
 
 
-class Ending(Protocol):
+class Watchable(Protocol):
     """What is watched until it has ended."""
 
     @property
@@ -25,7 +25,7 @@ class Ending(Protocol):
 
 
 Seen = TypeVar("Seen")
-Watched = TypeVar("Watched", bound=Ending)
+Watched = TypeVar("Watched", bound=Watchable)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

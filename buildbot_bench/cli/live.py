@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from buildbot_bench.cli.progress import Lines, Seen, View
+from buildbot_bench.cli.progress import LineView, Seen, View
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,7 @@ class Drawing:
     parts: Sequence[RenderableType]
 
 
-class Picture(Generic[Seen]):
+class LiveView(Generic[Seen]):
     """A view that redraws one picture, which vanishes when the answer is there.
 
     `draw` is given the width, too. Strangers' texts are drawn as rich's `Text`, without markup.
@@ -76,8 +76,8 @@ def view(
 ) -> AbstractContextManager[View[Seen]]:
     """What suits a stream: a picture, or lines."""
     if can_redraw(stream):
-        return Picture(stream, draw, beginning=beginning)
-    return nullcontext(Lines(stream, new))
+        return LiveView(stream, draw, beginning=beginning)
+    return nullcontext(LineView(stream, new))
 
 
 def can_redraw(stream: TextIO) -> bool:

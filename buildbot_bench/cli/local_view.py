@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.cli.answers import (
-    End,
+from buildbot_bench.api.searches import (
+    ForecastShown,
     ForecastSpread,
-    RemoteForecast,
-    RemoteProbe,
-    RemoteProbeState,
-    RemoteSearch,
-    RemoteSearchState,
-    RemoteSuspect,
+    ProbeShown,
+    RevisionShown,
+    SearchShown,
+    SuspectShown,
 )
-from buildbot_bench.cli.progress import Lines, View
+from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.texts import Nouns
+from buildbot_bench.cli.progress import LineView, View
 from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import forecast_text
 from buildbot_bench.core.item import ItemUnderTest
@@ -33,9 +33,9 @@ class LocalView:
 
     def __init__(self, view: View[SearchSeen]) -> None:
         self._view = view
-        self._only_new = isinstance(view, Lines)
+        self._only_new = isinstance(view, LineView)
         self._known: int | None = None
-        self._forecast: RemoteForecast | None = None
+        self._forecast: ForecastShown | None = None
 
     def show(self, course: SearchCourse) -> None:
         """Show the search as it stands now."""
@@ -56,12 +56,12 @@ class LocalView:
         self._view.notice(message)
 
 
-def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSearch:
+def _search(course: SearchCourse, expected: ForecastShown | None) -> SearchShown:
     known = course.known
     revisions = known.between.revisions
-    return RemoteSearch(
-        search_id=course.search_id,
-        state=RemoteSearchState.RUNNING,
+    return SearchShown(
+        searchid=course.search_id,
+        state=SearchState.RUNNING,
         testbed=machine(),
         workload=course.search.campaign.name,
         old=_end(known.between.old),
@@ -71,7 +71,7 @@ def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSear
         images_built=sum(1 for image in known.images.values() if image.row),
         forecast=expected,
         suspects=tuple(
-            RemoteSuspect(
+            SuspectShown(
                 old=revisions[one.old].label,
                 new=revisions[one.new].label,
                 probability=one.probability,
@@ -80,16 +80,13 @@ def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSear
             for one in course.suspects
         ),
         now=course.now,
-        created_at_s=0.0,
-        requester="",
-        text=None,
-        report=None,
-        iteration=ItemUnderTest.COMMAND.iteration,
+        created_at=0.0,
+        nouns=Nouns(**ItemUnderTest.COMMAND.nouns),
     )
 
 
-def _end(revision: Revision) -> End:
-    return End(
+def _end(revision: Revision) -> RevisionShown:
+    return RevisionShown(
         label=revision.label,
         sha=revision.sha,
         position=revision.position,
@@ -105,9 +102,9 @@ def forecast_of(
     *,
     known_iterations: int = 0,
     warnings: tuple[str, ...] = (),
-) -> RemoteForecast:
+) -> ForecastShown:
     """What is left of a search, in the form that the farm's command gets."""
-    return RemoteForecast(
+    return ForecastShown(
         old=_end(known.between.old),
         new=_end(known.between.new),
         commits=known.between.n,
@@ -122,7 +119,7 @@ def forecast_of(
     )
 
 
-def _from_the_beginning(left: RemoteForecast, done: int) -> RemoteForecast:
+def _from_the_beginning(left: ForecastShown, done: int) -> ForecastShown:
     """A forecast of what was left when so many runs were done, with these runs in it.
 
     A search here counts all runs that it knows, and one that goes on knows many at its beginning.
@@ -136,21 +133,21 @@ def _from_the_beginning(left: RemoteForecast, done: int) -> RemoteForecast:
     )
 
 
-def _probes(course: SearchCourse) -> list[RemoteProbe]:
+def _probes(course: SearchCourse) -> list[ProbeShown]:
     known = course.known
     places = {one.label: one.position for one in known.between.revisions}
     probes = [
-        RemoteProbe(
-            probe_id=one.serial,
+        ProbeShown(
+            probeid=one.serial,
             serial=one.serial,
             label=one.label,
             position=places[one.label],
             image=one.image,
-            state=RemoteProbeState.LOST if one.value is None else RemoteProbeState.DONE,
+            state=ProbeState.LOST if one.value is None else ProbeState.DONE,
             values=() if one.value is None else (one.value,),
             unit=one.unit,
             failure=one.failure,
-            at_s=one.at_s,
+            at=one.at_s,
         )
         for one in probe_records(known)
     ]
@@ -158,17 +155,13 @@ def _probes(course: SearchCourse) -> list[RemoteProbe]:
         position, image = course.place
         revision = known.between.revisions[position]
         probes.append(
-            RemoteProbe(
-                probe_id=_NOT_YET,
+            ProbeShown(
+                probeid=_NOT_YET,
                 serial=len(probes) + 1,
                 label=revision.label,
                 position=revision.position,
                 image=image,
-                state=RemoteProbeState.ISSUED,
-                values=(),
-                unit="",
-                failure=None,
-                at_s=None,
+                state=ProbeState.ISSUED,
             )
         )
     return probes

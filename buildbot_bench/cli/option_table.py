@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import SUPPRESS
 from pathlib import Path
 
+from buildbot_bench.api.requests import DEFAULT_ITERATIONS
 from buildbot_bench.cli.option_values import (
     DEFAULT_FARM,
     boots_wanted,
@@ -21,7 +22,6 @@ from buildbot_bench.core.limits import DEFAULT_IMAGES, GIB, MOST_IMAGES
 from buildbot_bench.core.sharing import PersonPriority
 
 DECISIONS = ("approve", "reject")
-DEFAULT_ITERATIONS = 5
 START, BEGIN, RUN, WORKFLOW = "start", "begin", "run", "workflow"
 """What options go with: a new search or comparison, that or an extension, --run, bench.yml."""
 

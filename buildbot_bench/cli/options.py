@@ -55,7 +55,7 @@ class Option:
         return self.dest or self.name.lstrip("-").replace("-", "_")
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Have a parser know it."""
+        """Add the option to a parser or a group of one."""
         told: dict[str, Any] = {"help": self.help, "dest": self.place}
         if not self.has_value:
             group.add_argument(*self.flags, **told, action="store_true")

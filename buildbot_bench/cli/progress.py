@@ -19,8 +19,8 @@ class View(Protocol[Seen_contra]):
         """Something that a person should know, said once."""
 
 
-class Lines(Generic[Seen]):
-    """A view that prints what `new` tells of each state, which remembers what it told."""
+class LineView(Generic[Seen]):
+    """A view that prints the lines that `new` gives for each state: those not given before."""
 
     def __init__(self, stream: TextIO, new: Callable[[Seen], Iterable[str]]) -> None:
         self._stream, self._new = stream, new

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+from buildbot_bench.api.requests import (
+    ComparisonQuestion,
+    Extension,
+    MarkAsked,
+    SearchQuestion,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,29 +33,19 @@ class ListNewest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StartSearch:
-    """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along.
+    """Begin a search, or tell its forecast."""
 
-    `priority` is low, normal or high; None: the farm's word for what is usual.
-    """
-
-    old: str
-    new: str
-    testbed: str | None
-    workload: str | None
-    min_effect: float | None
-    fix: str | None
-    priority: str | None
+    question: SearchQuestion
     dry_run: bool
     wait: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MarkSearch:
-    """Say what a report was; `kind` is the farm's to know, `revision` fixed it or is None."""
+    """Say what the report of a search was; the kinds of marks are the farm's to know."""
 
     search_id: int
-    kind: str
-    revision: str | None
+    said: MarkAsked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,39 +66,18 @@ class BootsWanted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StartComparison:
-    """Compare variants, the base first; `labels` are what some of them are to be called.
+    """Begin a comparison."""
 
-    There are `iterations` boots of each one's first image, and at most `images` of each.
-    `patches` holds each file that they name, by its name there. `priority` is low, normal or high;
-    None: the farm's word for what is usual.
-    """
-
-    variants: tuple[str, ...]
-    labels: Mapping[str, str]
-    testbeds: tuple[str, ...]
-    workloads: tuple[str, ...]
-    iterations: int
-    images: int
-    min_effect: float | None
-    priority: str | None
-    patches: Mapping[str, bytes]
+    question: ComparisonQuestion
     wait: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtendComparison:
-    """Give a comparison more variants or boots, or let it go on where it ended.
-
-    `iterations` is how many boots of each first image there are to be, `images` how many images of
-    each there may be; None for as many as there were.
-    """
+    """Give a comparison more variants or boots, or let it go on where it ended."""
 
     comparison_id: int
-    variants: tuple[str, ...]
-    labels: Mapping[str, str]
-    iterations: BootsWanted | None
-    images: int | None
-    patches: Mapping[str, bytes]
+    question: Extension
     wait: bool
 
 

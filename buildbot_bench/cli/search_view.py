@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from buildbot_bench.cli.answers import RemoteProbe, RemoteProbeState, RemoteSearch
+from buildbot_bench.api.searches import ProbeShown, SearchShown
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.cli.live import Drawing, table, view
 from buildbot_bench.cli.progress import View
 from buildbot_bench.cli.wording import (
@@ -31,11 +32,11 @@ _BAR_CELLS = 60
 EMPTY, SUSPECTED, ASKED, MEASURED, FAILED = "─", "█", "○", "●", "✗"
 
 _STYLES = {
-    RemoteProbeState.NEW: "dim",
-    RemoteProbeState.ISSUED: "cyan",
-    RemoteProbeState.DONE: "",
-    RemoteProbeState.LOST: "yellow",
-    RemoteProbeState.CANCELLED: "dim",
+    ProbeState.NEW: "dim",
+    ProbeState.ISSUED: "cyan",
+    ProbeState.DONE: "",
+    ProbeState.LOST: "yellow",
+    ProbeState.CANCELLED: "dim",
 }
 
 
@@ -43,8 +44,8 @@ _STYLES = {
 class SearchSeen:
     """A search and its probes at a moment."""
 
-    search: RemoteSearch
-    probes: Sequence[RemoteProbe]
+    search: SearchShown
+    probes: Sequence[ProbeShown]
 
     @property
     def ended(self) -> bool:
@@ -69,17 +70,17 @@ class SearchLines:
         if not self._announced:
             self._announced = True
             yield _title(seen.search)
-        ended = [p for p in seen.probes if p.ended and p.probe_id not in self._shown]
+        ended = [p for p in seen.probes if p.ended and p.probeid not in self._shown]
         for probe in (ordered := sorted(ended, key=lambda p: p.serial)):
-            self._shown.add(probe.probe_id)
+            self._shown.add(probe.probeid)
             # The suspects are those of now: they follow from the last probe, not from earlier ones.
             suspects = suspects_text(seen.search.suspects) if probe is ordered[-1] else ""
             yield probe_line(probe) + (f"  ({suspects})" if suspects else "")
 
 
-def _title(search: RemoteSearch) -> str:
+def _title(search: SearchShown) -> str:
     span = range_text(search.old.label, search.new.label, search.commits)
-    return f"search {search.search_id}: {span}: {what_is_searched(search)}"
+    return f"search {search.searchid}: {span}: {what_is_searched(search)}"
 
 
 def _drawing(seen: SearchSeen, width: int) -> Drawing:
@@ -95,7 +96,7 @@ def _drawing(seen: SearchSeen, width: int) -> Drawing:
     return Drawing(title=_title(search), now=search.now, parts=parts)
 
 
-def _bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, width: int) -> Text:
+def _bar(search: SearchShown, probes: Sequence[ProbeShown], *, width: int) -> Text:
     margin = len(search.old.label) + len(search.new.label) + 4
     cells = max(10, min(_BAR_CELLS, width - margin))
     line = Text(f"  {search.old.label} ", no_wrap=True, overflow="ellipsis")
@@ -104,7 +105,7 @@ def _bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, width: int) -> 
     )
 
 
-def range_bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, cells: int) -> str:
+def range_bar(search: SearchShown, probes: Sequence[ProbeShown], *, cells: int) -> str:
     """`cells` characters from the old end to the new one.
 
     Suspects are named by labels, so that only those show whose ends were probed: all of them,
@@ -128,12 +129,12 @@ def range_bar(search: RemoteSearch, probes: Sequence[RemoteProbe], *, cells: int
             first, last = cell(where[suspect.old]), cell(where[suspect.new])
             line[first : last + 1] = [SUSPECTED] * (last + 1 - first)
     for probe in probes:
-        if probe.state is RemoteProbeState.ISSUED:
+        if probe.state is ProbeState.ISSUED:
             line[cell(probe.position)] = ASKED
     return "".join(line)
 
 
-def _probe_table(probes: Sequence[RemoteProbe]) -> Table:
+def _probe_table(probes: Sequence[ProbeShown]) -> Table:
     shown = table("probe", "revision", "state", "result", "at")
     for probe in sorted(probes, key=lambda p: p.serial)[-PROBES_SHOWN:]:
         shown.add_row(
@@ -141,13 +142,13 @@ def _probe_table(probes: Sequence[RemoteProbe]) -> Table:
             Text(revision_text(probe)),
             str(probe.state),
             Text(result_text(probe) if probe.ended else ""),
-            "" if probe.at_s is None else clock(probe.at_s),
+            "" if probe.at is None else clock(probe.at),
             style=_STYLES[probe.state],
         )
     return shown
 
 
-def _suspect_table(search: RemoteSearch) -> Table:
+def _suspect_table(search: SearchShown) -> Table:
     shown = table("suspects", "sure", "effect")
     likely = sorted(search.suspects, key=lambda s: -s.probability)
     for suspect in likely[:SUSPECTS_SHOWN]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.api.requests import MarkAsked, SearchQuestion
 from buildbot_bench.cli.bisect import main as bisect_main
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import main as compare_main
@@ -31,13 +32,7 @@ def parse(*arguments: str, **environ: str) -> FarmCommand:
 
 def test_two_revisions_are_a_search() -> None:
     assert parse(*RANGE).request == StartSearch(
-        old="r311848",
-        new="r313448",
-        testbed=None,
-        workload=None,
-        min_effect=None,
-        fix=None,
-        priority=None,
+        question=SearchQuestion(old="r311848", new="r313448"),
         dry_run=False,
         wait=True,
     )
@@ -51,8 +46,11 @@ def test_two_revisions_are_a_search() -> None:
         (("--list",), ListNewest()),
         (("--release", "apu2"), ReleaseTestbed(testbed="apu2", false_alarm=False)),
         (("--release", "apu2", "--false-alarm"), ReleaseTestbed(testbed="apu2", false_alarm=True)),
-        (("--mark", "7", "noise"), MarkSearch(search_id=7, kind="noise", revision=None)),
-        (("--mark", "7", "fixed", "r9"), MarkSearch(search_id=7, kind="fixed", revision="r9")),
+        (("--mark", "7", "noise"), MarkSearch(search_id=7, said=MarkAsked(mark="noise"))),
+        (
+            ("--mark", "7", "fixed", "r9"),
+            MarkSearch(search_id=7, said=MarkAsked(mark="fixed", revision="r9")),
+        ),
     ],
 )
 def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_: object) -> None:
@@ -62,8 +60,8 @@ def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_
 def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
     lines = report_text(reports.iflib()).splitlines()
     commands = [line.split()[1:] for line in lines if line.startswith("  bench-bisect ")]
-    kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, MarkSearch)}
-    assert kinds == {"expected", "noise", "fixed", "again"}
+    marks = [r.said.mark for c in commands if isinstance(r := parse(*c).request, MarkSearch)]
+    assert set(marks) == {"expected", "noise", "fixed", "again"}
     assert any(isinstance(parse(*command).request, StartSearch) for command in commands)
     assert any(isinstance(parse(*command).request, Follow) for command in commands)
 
@@ -72,7 +70,7 @@ def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
 def test_smallest_effect_is_a_share_or_a_percentage(text: str) -> None:
     request = parse(*RANGE, "--min-effect", text).request
     assert isinstance(request, StartSearch)
-    assert request.min_effect == pytest.approx(0.02)
+    assert request.question.min_effect == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("text", "patience_s"), [("90s", 90.0), ("15m", 900.0), ("1.5h", 5400.0)])

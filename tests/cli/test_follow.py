@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from buildbot_bench.cli.answers import RemoteSearch, RemoteSearchState
-from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, Sort
+from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.api.states import SearchState
+from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, JobKind
 from buildbot_bench.cli.farm_bisect import Look
 from buildbot_bench.cli.follow import LONGEST_PAUSE_S, Pace, follow
-from buildbot_bench.cli.progress import Lines
+from buildbot_bench.cli.progress import LineView
 from buildbot_bench.cli.search_view import SearchLines
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.rehearsal import REPORT, STORY, TEXT, FakeSearch
@@ -36,7 +37,7 @@ class Rehearsal:
             hold_after=None,
         )
 
-    def one(self, sort: Sort, search_id: int) -> dict[str, Any]:
+    def one(self, kind: JobKind, search_id: int) -> dict[str, Any]:
         self._looks += 1
         if self._looks - 1 in self._away:
             raise GONE
@@ -60,9 +61,9 @@ class Clock:
         return Pace(patience_s=patience_s, sleep=self.sleep, monotonic=lambda: self.now_s)
 
 
-def watch(farm: Rehearsal, screen: StringIO, pace: Pace) -> RemoteSearch:
+def watch(farm: Rehearsal, screen: StringIO, pace: Pace) -> SearchShown:
     """The search 7 as it ended, shown as lines meanwhile."""
-    view = Lines(screen, SearchLines())
+    view = LineView(screen, SearchLines())
     look = Look(farm, 7, view)  # type: ignore[arg-type]
     return follow(look, view, pace, hint=SEARCH.goes_on(7)).search
 
@@ -70,7 +71,7 @@ def watch(farm: Rehearsal, screen: StringIO, pace: Pace) -> RemoteSearch:
 def test_restart_of_the_farm_is_said_once_and_survived() -> None:
     screen, clock = StringIO(), Clock()
     search = watch(Rehearsal(away=range(2, 8)), screen, clock.pace())
-    assert search.state is RemoteSearchState.FOUND
+    assert search.state is SearchState.FOUND
     lines = screen.getvalue().splitlines()
     assert [line for line in lines if "farm" in line] == [
         "no farm answers at http://farm: Connection refused; trying again for 15 min",
@@ -112,11 +113,11 @@ def test_search_that_is_being_cancelled_is_waited_for() -> None:
     class Reluctant(Rehearsal):
         states = iter(("running", "cancelling", "cancelling", "cancelled"))
 
-        def one(self, sort: Sort, search_id: int) -> dict[str, Any]:
-            return {**super().one(sort, search_id), "state": next(self.states)}
+        def one(self, kind: JobKind, search_id: int) -> dict[str, Any]:
+            return {**super().one(kind, search_id), "state": next(self.states)}
 
     search = watch(Reluctant(away=[]), StringIO(), Clock().pace())
-    assert search.state is RemoteSearchState.CANCELLED
+    assert search.state is SearchState.CANCELLED
 
 
 def test_who_comes_late_reads_all_probes_in_order_and_the_suspects_of_now() -> None:

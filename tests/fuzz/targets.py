@@ -13,8 +13,10 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from buildbot_bench.api.comparisons import ComparisonShown
+from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
-from buildbot_bench.cli.answers import read_forecast, read_probe, read_search
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import parse_compare
 from buildbot_bench.cli.ministat_input import Column, read_dataset
@@ -91,8 +93,8 @@ def _answers(data: bytes) -> None:
     except (ValueError, RecursionError):
         return  # what reads the answer says so before
     if isinstance(fields, dict):
-        for read in (read_search, read_probe, read_forecast):
-            read(fields)
+        for kind in (SearchShown, ProbeShown, ForecastShown, ComparisonShown):
+            understood(kind, fields, "search")
 
 
 def _build_log(text: str) -> object:

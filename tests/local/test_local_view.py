@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from buildbot_bench.cli.answers import RemoteSearch
+from buildbot_bench.api.searches import SearchShown
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import remaining_text
@@ -36,7 +36,7 @@ class Shown:
 
     def __init__(self) -> None:
         self.notices: list[str] = []
-        self.searches: list[RemoteSearch] = []
+        self.searches: list[SearchShown] = []
 
     def show(self, seen: SearchSeen) -> None:
         self.searches.append(seen.search)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.ab_test import (
     AbTestReport,
     ComparedVariant,
@@ -25,7 +26,7 @@ from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_w
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, AbTestState, ImageState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate

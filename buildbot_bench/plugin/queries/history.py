@@ -12,6 +12,7 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import Noise, learn
@@ -21,7 +22,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
