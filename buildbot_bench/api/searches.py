@@ -23,15 +23,20 @@ class RevisionShown:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RangeShown:
-    """What is searched; `warnings` say what to doubt of the names of its ends."""
+    """What is searched, and where."""
 
     old: RevisionShown
     new: RevisionShown
     commits: int
     testbed: Line
     workload: Line
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RangeAsked(RangeShown):
+    """What would be searched; `warnings` say what to doubt of the names of its ends."""
+
     warnings: tuple[Line, ...] = ()
-    iteration: Line = Nouns().iteration
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +58,13 @@ class ForecastShown(RangeShown):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ForecastAsked(ForecastShown):
+    """What a search would cost; `warnings` say what to doubt of it and of the names of its ends."""
+
+    warnings: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SuspectShown:
     """A part (old, new] of the range in which a step may lie.
 
@@ -66,36 +78,50 @@ class SuspectShown:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SearchShown:
-    """A search as it stands; `text` is the report when there is one.
+class SearchSummary:
+    """A search as it stands in a list of them.
 
     `kind` says what it looks for: an `effect`, or what does not `build` or `boot`. Times are in
     seconds since 1970.
     """
 
     searchid: int
+    kind: Line = "effect"
     state: SearchState
     testbed: Line
     workload: Line
+    branch: Line = ""
+    unit: Line = ""
     old: RevisionShown
     new: RevisionShown
     commits: int
     created_at: float
+    ended_at: float | None = None
     requester: Line = ""
-    kind: Line = "effect"
+    priority: Line = "normal"
     nouns: Nouns = field(default_factory=Nouns)
+    waits_for: Line = ""
     iterations_done: int = 0
     images_built: int = 0
     forecast: ForecastShown | None = None
-    suspects: tuple[SuspectShown, ...] = ()
-    now: Line = ""
-    report: Mapping[str, Any] | None = None
-    text: Lines | None = None
+    breakage: Mapping[str, Any] | None = None
+    recovery: Mapping[str, Any] | None = None
+    marks: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more."""
         return self.state not in {SearchState.RUNNING, SearchState.CANCELLING}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchShown(SearchSummary):
+    """A search with its suspects; `text` is the report when there is one."""
+
+    suspects: tuple[SuspectShown, ...] = ()
+    now: Line = ""
+    report: Mapping[str, Any] | None = None
+    text: Lines | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

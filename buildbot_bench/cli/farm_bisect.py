@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from buildbot_bench.api.searches import ForecastShown, ProbeShown, RangeShown, SearchShown
+from buildbot_bench.api.searches import ForecastAsked, ProbeShown, RangeAsked, SearchShown
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
 from buildbot_bench.cli.console import Waiting, say
@@ -72,8 +72,8 @@ class _Searches:
             say("interrupted; nothing was started")
             raise
         if request.dry_run:
-            return self._jobs.answer(forecast_text(understood(ForecastShown, raw, "forecast")), raw)
-        say(f"{question_text(understood(RangeShown, raw, 'search'))}\nforecast follows")
+            return self._jobs.answer(forecast_text(understood(ForecastAsked, raw, "forecast")), raw)
+        say(f"{question_text(understood(RangeAsked, raw, 'search'))}\nforecast follows")
         unsure = "whether the search began, `bench-bisect --list` shows"
         begun = self._jobs.begin(SEARCH.plural, "start", question, unsure=unsure)
         told = {SEARCH.key: begun[SEARCH.key], "forecast": None} | raw

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.api.searches import (
+    ForecastAsked,
     ForecastShown,
     ForecastSpread,
     ProbeShown,
@@ -47,7 +48,7 @@ class LocalView:
         if course.forecast is not None and self._forecast is None:
             told = forecast_of(course.search, course.known, course.forecast)
             self._forecast = _from_the_beginning(told, len(course.known.iterations))
-            self.notice(forecast_text(told))
+            self.notice(forecast_text(told, ItemUnderTest.COMMAND))
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes
         self._view.show(SearchSeen(search=_search(course, self._forecast), probes=shown))
 
@@ -102,9 +103,9 @@ def forecast_of(
     *,
     known_iterations: int = 0,
     warnings: tuple[str, ...] = (),
-) -> ForecastShown:
+) -> ForecastAsked:
     """What is left of a search, in the form that the farm's command gets."""
-    return ForecastShown(
+    return ForecastAsked(
         old=_end(known.between.old),
         new=_end(known.between.new),
         commits=known.between.n,
@@ -115,11 +116,10 @@ def forecast_of(
         hours=ForecastSpread(median=left.hours[0], p90=left.hours[1]),
         known_iterations=known_iterations,
         warnings=warnings,
-        iteration=ItemUnderTest.COMMAND.iteration,
     )
 
 
-def _from_the_beginning(left: ForecastShown, done: int) -> ForecastShown:
+def _from_the_beginning(left: ForecastAsked, done: int) -> ForecastAsked:
     """A forecast of what was left when so many runs were done, with these runs in it.
 
     A search here counts all runs that it knows, and one that goes on knows many at its beginning.

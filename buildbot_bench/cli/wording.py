@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 from buildbot_bench.api.searches import (
+    ForecastAsked,
     ForecastShown,
     ForecastSpread,
     ProbeShown,
+    RangeAsked,
     RangeShown,
     RevisionShown,
     SearchShown,
@@ -56,30 +57,32 @@ def clock(at_s: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
-def question_text(question: RangeShown) -> str:
+def question_text(question: RangeAsked) -> str:
     """What is searched, with its ends."""
+    return "\n".join([*_ends(question), *question.warnings])
+
+
+def _ends(question: RangeShown) -> list[str]:
     span = range_text(question.old.label, question.new.label, question.commits)
-    lines = [
+    return [
         f"{span}: {question.workload} on {question.testbed}",
         f"  old  {_end_text(question.old)}",
         f"  new  {_end_text(question.new)}",
     ]
-    return "\n".join([*lines, *question.warnings])
 
 
-def forecast_text(forecast: ForecastShown) -> str:
+def forecast_text(forecast: ForecastAsked, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What is searched, and what it will cost, as a small table."""
-    told = replace(forecast, warnings=())
-    return "\n".join([question_text(told), cost_text(forecast), *forecast.warnings])
+    return "\n".join([*_ends(forecast), cost_text(forecast, item), *forecast.warnings])
 
 
-def cost_text(forecast: ForecastShown) -> str:
+def cost_text(forecast: ForecastShown, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What a search will cost, as a small table."""
 
     def row(name: str, spread: ForecastSpread) -> str:
         return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
 
-    hours, (image, iteration) = forecast.hours, _nouns(forecast.iteration)
+    hours, (image, iteration) = forecast.hours, _nouns(item.iteration)
     lines = [
         f"{'forecast':<10}  {'median':>9}  {'9 in 10':>9}",
         row(f"{image}s", forecast.images),
