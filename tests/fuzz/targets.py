@@ -13,10 +13,12 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from buildbot_bench.api.comparisons import ComparisonShown
+from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
-from buildbot_bench.cli.answers import read_forecast, read_probe, read_search
-from buildbot_bench.cli.arguments import parse_command
-from buildbot_bench.cli.compare_arguments import parse_compare
+from buildbot_bench.cli.answers import understood
+from buildbot_bench.cli.bisect import parse_bisect
+from buildbot_bench.cli.compare import parse_compare
 from buildbot_bench.cli.ministat_input import Column, read_dataset
 from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
@@ -91,8 +93,8 @@ def _answers(data: bytes) -> None:
     except (ValueError, RecursionError):
         return  # what reads the answer says so before
     if isinstance(fields, dict):
-        for read in (read_search, read_probe, read_forecast):
-            read(fields)
+        for kind in (SearchShown, ProbeShown, ForecastShown, ComparisonShown):
+            understood(kind, fields, "search")
 
 
 def _build_log(text: str) -> object:
@@ -225,7 +227,7 @@ TARGETS = (
         parse=lambda data: read_dataset("a", io.BytesIO(data), Column()),
         seeds=(b"1\n2\n3\n", b"# a\n1e3 nan\n0x10\n"),
     ),
-    FuzzTarget(name="bench-bisect", parse=_arguments(parse_command), seeds=seeds.BISECT_ARGUMENTS),
+    FuzzTarget(name="bench-bisect", parse=_arguments(parse_bisect), seeds=seeds.BISECT_ARGUMENTS),
     FuzzTarget(name="bench-compare", parse=_arguments(parse_compare), seeds=seeds.COMPARISONS),
     FuzzTarget(name="answers", parse=_answers, seeds=seeds.ANSWERS, words=seeds.JSON_WORDS),
     FuzzTarget(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, MarkKind, SearchState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import (
     held_testbeds,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.sharing import PersonPriority
-from buildbot_bench.plugin.db.states import AbTestState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

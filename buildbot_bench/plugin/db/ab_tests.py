@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
@@ -20,7 +21,7 @@ from buildbot_bench.plugin.db.schema import (
     PROBE,
 )
 from buildbot_bench.plugin.db.sql import ensure, fetch_all, swapped, values_of
-from buildbot_bench.plugin.db.states import AbTestState, ProbeReason
+from buildbot_bench.plugin.db.states import ProbeReason
 
 
 def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
@@ -23,13 +24,7 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
 )
 from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import (
-    AbTestState,
-    ImageState,
-    ProbeReason,
-    ProbeState,
-    ProfileState,
-)
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 _kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, SEARCH
 from buildbot_bench.plugin.db.sql import compare_and_swap, fetch_all
-from buildbot_bench.plugin.db.states import MarkKind, SearchState
+from buildbot_bench.plugin.db.states import MarkKind
 
 
 def add_mark(

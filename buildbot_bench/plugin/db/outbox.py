@@ -7,10 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchReason
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.schema import IMAGE, INCIDENT_SERIES, ITERATION, MARK, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
-from buildbot_bench.plugin.db.states import SearchKind, SearchState
+from buildbot_bench.plugin.db.states import SearchKind
 
 _FOUND = (SearchState.FOUND, SearchState.SLOPE)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
@@ -18,7 +19,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import ImageState, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ImageState, SearchKind
 
 
 def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:

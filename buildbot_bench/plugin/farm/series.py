@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.workflow import BenchJob, DeclaredTestbed
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.incident import Ending, Standing
 from buildbot_bench.core.operations import (
     ArtefactFacts,
@@ -41,10 +42,8 @@ from buildbot_bench.plugin.db.states import (
     ImageState,
     JudgementState,
     ProbeReason,
-    ProbeState,
     ReportState,
     SearchKind,
-    SearchState,
 )
 
 _AT_ONCE = 500

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.overview import NewestValue
-from buildbot_bench.plugin.db.states import SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import quarantine_view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.revision import SHA_LENGTH
@@ -72,7 +73,7 @@ SEARCH = sa.Table(
     sa.Column("error", sa.Double, nullable=False),
     sa.Column("reason", choice(states.SearchReason), nullable=False),
     sa.Column("requester", HostileText, nullable=False),
-    sa.Column("state", choice(states.SearchState), nullable=False),
+    sa.Column("state", choice(SearchState), nullable=False),
     sa.Column("answer", StoredValue(answer_from)),
     sa.Column("forecast", JsonText),
     sa.Column("detail", HostileText),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.revision import SHA_LENGTH
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db import states
@@ -120,7 +121,7 @@ AB_TEST = sa.Table(
     sa.Column("confidence", sa.Double, nullable=False),
     sa.Column("min_effect", sa.Double, nullable=False),
     sa.Column("requester", HostileText, nullable=False),
-    sa.Column("state", choice(states.AbTestState), nullable=False),
+    sa.Column("state", choice(AbTestState), nullable=False),
     sa.Column("detail", HostileText),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("ended_at", sa.Double),
@@ -179,7 +180,7 @@ PROBE = sa.Table(
     sa.Column("priority", sa.Integer, nullable=False),
     sa.Column("reason", choice(states.ProbeReason), nullable=False),
     sa.Column("search_id", sa.ForeignKey("bench_search.id")),
-    sa.Column("state", choice(states.ProbeState), nullable=False),
+    sa.Column("state", choice(ProbeState), nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False, default=0),
     sa.Column("brid", sa.Integer),
     sa.Column("failure", HostileText),
