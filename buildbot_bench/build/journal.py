@@ -17,6 +17,7 @@ _EVERY_S = 10.0  # a line in a log of Buildbot's, or on a terminal
 _SHOWN = 20  # lines, of the log's end
 _AROUND = 6  # lines after the first error: the source and where in it
 _LONGEST = 400  # characters of a line that is shown; a command of FreeBSD's has thousands
+_DIRECTORY = re.compile(r"===> (\S+) \(")  # of the tree, as make enters it
 _TOGETHER = {Stage.KERNEL: "kernel and modules", Stage.MODULES: "kernel and modules"}
 
 
@@ -75,7 +76,10 @@ class Journal:
             if self._stages.stage is Stage.KERNEL:
                 self._files = self._about()
         elif self._stages.stage in _TOGETHER:
-            self._progress()
+            of = f" of about {self._files}" if self._files > self.compiled else ""
+            self._progress(f"{self.compiled}{of} files")
+        elif entered := _DIRECTORY.match(line):
+            self._progress(entered[1])
 
     def say(self, line: str) -> None:
         """Show a line."""
@@ -120,12 +124,11 @@ class Journal:
         self._seconds[self._doing] += now - self._since
         self._since = now
 
-    def _progress(self) -> None:
+    def _progress(self, what: str) -> None:
         if self._clock() < self._shown_at + _EVERY_S:
             return
         self._shown_at = self._clock()
-        of = f" of about {self._files}" if self._files > self.compiled else ""
-        self.say(f"{self._doing}: {self.compiled}{of} files")
+        self.say(f"{self._doing}: {what}")
 
     def _around(self, reason: str) -> list[str]:
         """The first error with the lines that follow it."""

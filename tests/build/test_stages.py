@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -94,7 +95,8 @@ def test_what_make_takes_from_the_environment_is_none_of_the_kernels(builder):
     assert "if_em.ko" in builder.packed()
 
 
-def test_progress_is_shown_every_few_seconds(tmp_path):
+def journal_of_a_slow_build(tmp_path: Path) -> tuple[Journal, io.StringIO]:
+    """Each look at its clock takes a second."""
     out, seconds = io.StringIO(), count()
     journal = Journal(
         log=tmp_path / "log",
@@ -104,6 +106,11 @@ def test_progress_is_shown_every_few_seconds(tmp_path):
         about=lambda: 960,
         clock=lambda: float(next(seconds)),
     )
+    return journal, out
+
+
+def test_progress_is_shown_every_few_seconds(tmp_path):
+    journal, out = journal_of_a_slow_build(tmp_path)
     journal.begin(Stage.CONFIGURATION)
     journal.take(">>> stage 3.1: building everything")
     for number in range(30):
@@ -112,3 +119,14 @@ def test_progress_is_shown_every_few_seconds(tmp_path):
     assert shown[0].endswith(" of about 960 files")
     assert 1 <= len(shown) < 6
     assert journal.times().startswith("preparation 1 s, configuration ")
+
+
+def test_a_tool_chain_says_every_few_seconds_which_directory_it_is_in(tmp_path):
+    journal, out = journal_of_a_slow_build(tmp_path)
+    journal.begin(Stage.TOOLCHAIN)
+    for number in range(30):
+        journal.take(f"===> lib/lib{number} (obj,all,install)")
+        journal.take("--- main.o ---")
+    _, first, *others = out.getvalue().splitlines()
+    assert first.startswith("toolchain: lib/lib")
+    assert 1 <= len(others) < 6
