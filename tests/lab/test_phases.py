@@ -13,6 +13,7 @@ from buildbot_bench.lab.virtual.phases import (
     MOST_ROUNDS,
     ROUNDS,
     TOLERANCE,
+    Burst,
     are_enough,
     disagreement,
     find_period,
@@ -31,17 +32,23 @@ def work(size: int, at: int) -> Counter[int]:
     return Counter(range(at, at + size))
 
 
-def bursts(number: int, period: int = 1, first: int = 0, refill: int = 400) -> list[Counter[int]]:
+def burst(executed: Counter[int], sleeps: int = 1) -> Burst:
+    return Burst(executed=executed, sleeps=sleeps)
+
+
+def bursts(number: int, period: int = 1, first: int = 0, refill: int = 400) -> list[Burst]:
     """Alike, but that in one of each period a ring is refilled."""
-    plain, full = Counter(PATH), Counter(PATH) + work(refill, REFILL)
+    plain, full = burst(Counter(PATH)), burst(Counter(PATH) + work(refill, REFILL))
     return [full if (first + n) % period == period - 1 else plain for n in range(number)]
 
 
-def interrupted(sent: list[Counter[int]], when: dict[int, int]) -> list[Counter[int]]:
+def interrupted(sent: list[Burst], when: dict[int, int], sleeps: int = 1) -> list[Burst]:
     """With the clock's work, so much of it, in some of them, and some of their own elsewhere."""
     return [
-        (burst + work(when[n], CLOCK)) - work(when[n] // 2, 0x1000) if n in when else burst
-        for n, burst in enumerate(sent)
+        burst((one.executed + work(when[n], CLOCK)) - work(when[n] // 2, 0x1000), sleeps)
+        if n in when
+        else one
+        for n, one in enumerate(sent)
     ]
 
 
@@ -71,6 +78,19 @@ def test_a_clock_in_less_than_half_of_the_bursts_is_gone(disturbed):
     assert usual(interrupted(sent, clock), 16) == usual(sent, 16)
 
 
+@pytest.mark.parametrize("disturbed", [8, 12])
+def test_a_clock_that_woke_it_is_gone_as_long_as_a_quarter_of_the_bursts_is_calm(disturbed):
+    sent = bursts(16 * 16, 16)
+    clock = {n: 900 for n in range(len(sent)) if n // 16 < disturbed}
+    assert usual(interrupted(sent, clock, sleeps=2), 16) == usual(sent, 16)
+
+
+def test_a_rare_burst_that_slept_less_than_all_others_does_not_count_alone():
+    sent = bursts(16, 1)
+    rare = [burst(sent[0].executed + work(900, CLOCK), sleeps=0), *sent[1:]]
+    assert usual(rare, 1) == usual(sent, 1)
+
+
 def test_work_that_matters_to_nobody_is_no_reason_for_a_longer_period():
     slight = int(TOLERANCE * TOTAL)
     assert find_period(bursts(SENT, 64, refill=slight)) == SHORTEST
@@ -85,7 +105,7 @@ def test_fewer_bursts_have_shorter_periods():
 def test_there_are_enough_rounds_when_half_of_them_agree_with_the_others():
     sent = bursts(4 * ROUNDS, 4)
     assert are_enough(sent, 4)
-    later = [burst + work(200, CLOCK) for burst in sent]
+    later = [burst(one.executed + work(200, CLOCK)) for one in sent]
     torn = sent[:16] + later[16:]
     assert disagreement(torn, 4) == pytest.approx(200 / (TOTAL + 100), rel=1e-3)
     assert not are_enough(torn, 4)

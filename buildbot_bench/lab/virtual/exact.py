@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from buildbot_bench.lab.virtual.frames import PACKETS
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.phases import (
     ROUNDS,
+    Burst,
     Executed,
     are_enough,
     disagreement,
@@ -24,6 +26,8 @@ from buildbot_bench.lab.virtual.wires import Lost
 _WARM_UP = 2  # bursts, while QEMU translates what it runs for them
 _ASLEEP_S = 5.0  # for a burst; one of FreeBSD's takes a millisecond of its own time
 _LOOK_S = 0.001  # between two looks at the processor
+_AT = re.compile(r"\b[RE]IP=([0-9a-f]+)")  # the next instruction, as QEMU shows it
+_HLT_SIZE = 1  # byte: hlt, the instruction before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +61,7 @@ def count(machine: VirtualMachine, tracer: Tracer, bursts: int | None) -> Counte
 def _count_all(machine: VirtualMachine, tracer: Tracer, bursts: int) -> Counted:
     executed: Executed = Counter()
     for _ in range(bursts):
-        executed.update(_count_burst(machine, tracer))
+        executed.update(_count_burst(machine, tracer).executed)
     return Counted(executed=executed, packets=bursts * PACKETS, how=f"all of {bursts} bursts")
 
 
@@ -73,9 +77,9 @@ def _count_rounds(machine: VirtualMachine, tracer: Tracer) -> Counted:
     )
 
 
-def _account(bursts: Sequence[Executed], period: int, executed: Executed) -> str:
+def _account(bursts: Sequence[Burst], period: int, executed: Executed) -> str:
     """What was done, in a line."""
-    mean = sum(burst.total() for burst in bursts) / len(bursts)
+    mean = sum(burst.executed.total() for burst in bursts) / len(bursts)
     left_out = mean - executed.total() / period
     return (
         f"a period of {period} bursts, {len(bursts) // period} rounds; "
@@ -85,18 +89,21 @@ def _account(bursts: Sequence[Executed], period: int, executed: Executed) -> str
     )
 
 
-def _count_burst(machine: VirtualMachine, tracer: Tracer) -> Executed:
+def _count_burst(machine: VirtualMachine, tracer: Tracer) -> Burst:
     """Each instruction for one burst, from sleep to sleep."""
     tracer.clear()
     machine.wires.send_burst()
-    _await_sleep(machine)
-    return tracer.read()
+    halt = _await_sleep(machine)
+    executed = tracer.read()
+    return Burst(executed=executed, sleeps=executed[halt])
 
 
-def _await_sleep(machine: VirtualMachine) -> None:
-    """Wait until the processor is halted, and waits for a packet."""
+def _await_sleep(machine: VirtualMachine) -> int:
+    """Wait until the processor is halted, and waits for a packet; the address that it halted at."""
     end_s = time.monotonic() + _ASLEEP_S
-    while "HLT=1" not in machine.monitor.command("info registers"):
+    while "HLT=1" not in (registers := machine.monitor.command("info registers")):
         if time.monotonic() > end_s:
             raise Lost("it never sleeps: its work cannot be separated from its waiting")
         time.sleep(_LOOK_S)
+    at = _AT.search(registers)
+    return int(at[1], 16) - _HLT_SIZE if at else 0
