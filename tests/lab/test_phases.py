@@ -78,11 +78,18 @@ def test_a_clock_in_less_than_half_of_the_bursts_is_gone(disturbed):
     assert usual(interrupted(sent, clock), 16) == usual(sent, 16)
 
 
-@pytest.mark.parametrize("disturbed", [8, 12])
-def test_a_clock_that_woke_it_is_gone_as_long_as_a_quarter_of_the_bursts_is_calm(disturbed):
+@pytest.mark.parametrize("sleeps", [1, 2])
+@pytest.mark.parametrize("disturbed", [8, 11])
+def test_a_clock_is_gone_as_long_as_more_than_a_quarter_of_the_bursts_is_calm(disturbed, sleeps):
     sent = bursts(16 * 16, 16)
     clock = {n: 900 for n in range(len(sent)) if n // 16 < disturbed}
-    assert usual(interrupted(sent, clock, sleeps=2), 16) == usual(sent, 16)
+    assert usual(interrupted(sent, clock, sleeps), 16) == usual(sent, 16)
+
+
+def test_the_few_bursts_whose_work_was_done_elsewhere_do_not_count():
+    sent = bursts(16, 1)
+    less = burst(sent[0].executed - work(200, 0x1000))
+    assert usual([*sent[:13], less, less, less], 1) == usual(sent, 1)
 
 
 def test_a_rare_burst_that_slept_less_than_all_others_does_not_count_alone():
