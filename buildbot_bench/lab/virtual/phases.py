@@ -95,10 +95,10 @@ def _level_of_parts(bursts: Sequence[Burst], period: int) -> float:
 
 def _medians(bursts: Sequence[Burst]) -> Executed:
     """Each address's median; of an even number the lower one, as more is rather too much."""
-    first, *others = calm = _calm(bursts)
-    if all(burst == first for burst in others):
-        return first
+    calm = _calm(bursts)
     place = (len(calm) - 1) // 2
+    if 2 * calm.count(calm[place]) > len(calm):
+        return calm[place]
     medians: Executed = Counter()
     for address in set().union(*calm):
         if count := sorted(burst[address] for burst in calm)[place]:
