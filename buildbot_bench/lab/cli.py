@@ -243,10 +243,6 @@ def _say(event: Event, *, plain: bool) -> None:
         print(line, flush=True)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 CAPTURE_FORMATS: Mapping[str, Callable[[Profile], str]] = {
     "folded": format_folded,
     "gprof": format_gprof,
@@ -258,3 +254,7 @@ def capture_text(taken: Profiled, form: str) -> str:
     """The text of a capture in one of CAPTURE_FORMATS; UsageError when it holds no stacks."""
     profile = parse_folded(taken.folded.splitlines(), source="the capture")
     return CAPTURE_FORMATS[form](replace(profile, event=taken.counter))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
