@@ -250,6 +250,4 @@ def _too_few(sides: Sequence[Levels], student: ministat.Comparison | None) -> Co
 
 def _student(base: SideBoots, new: SideBoots, confidence: float) -> ministat.Comparison | None:
     old, other = (list(chain.from_iterable(side.values())) for side in (base, new))
-    if min(len(old), len(other)) < ministat.MIN_VALUES:
-        return None
-    return ministat.compare(old, other, confidence=confidence)
+    return ministat.compare_if_enough(old, other, confidence=confidence)

@@ -1,8 +1,9 @@
 """The verdict whether a step found on one series exists on another series too.
 
-The step is *confirmed* when it surely has the claimed direction and at least half the relevant
-size, and Student's t of the boots agrees; *denied* when it is smaller than that half and surely not
-relevant. Probabilities (core.contrast) are corrected for the number of looks (LOOKS) by Bonferroni.
+The step is *confirmed* when it surely has the claimed direction (also where images vary more than
+is told) and at least half the relevant size, and Student's t of the boots agrees; *denied* when it
+is smaller than that half and surely not relevant. Probabilities (core.contrast) are corrected for
+the number of looks (LOOKS) by Bonferroni.
 
 Below BEYOND_LAYOUT both sides need two images each; a third decides between two that disagree, and
 a step that no majority of images shows (core.contrast.denial) is not confirmed.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 
@@ -29,6 +30,7 @@ from buildbot_bench.core.contrast import (
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model.noise import KNOWN_DF, wider_build
 from buildbot_bench.core.search import Evidence, SearchPolicy
 
 LOOKS = (3, 5, 8, 12, 20)
@@ -37,6 +39,7 @@ Three show a step of 5 run noises, and nearly always one of 3."""
 
 _ONE_LAYOUT = "no second image exists: luck with layout is possible"
 _MOSTLY = 0.5  # of the variance of a step: then another image tells more than boots of these
+_DF_WIDER = 16.0  # of the wider build noise: as of a learnt one, beyond which none is thought of
 _SHOWN = 0.5  # of the step: what shows more is nearer to the new level than to the old one
 
 Side = Mapping[int, tuple[float, ...]]
@@ -102,22 +105,22 @@ def confirmation(
         raise UsageError(f"a confidence of {confidence} %", hint="take one of ministat's")
     at = (old, new)
     sides = (_images_at(old, evidence), _images_at(new, evidence))
-    noise = _noise(policy)
     relinked = policy.layout and not is_beyond_layout(math.log1p(_claimed(policy)))
     if first := _first_boots(at, sides, two=relinked and policy.images):
         return Wanted(boots=first)
-    step = difference(*sides, noise, layout=relinked)
+    step, noise = _seen(sides, policy, layout=relinked)
     if policy.layout and not (relinked or is_beyond_layout(step.quantile(0.5))):
-        relinked, step = True, difference(*sides, noise)
+        relinked = True
         if policy.images and (first := _first_boots(at, sides, two=True)):
             return Wanted(boots=first)
+        step, noise = _seen(sides, policy, layout=True)
     if relinked and policy.images and (first := _disputed(at, sides, step)):
         return Wanted(boots=first)
     boots = f"{item.iteration}s"
     verdict = _judged(sides, step, policy, boots, relinked=relinked, confidence=confidence)
     if verdict is None and relinked and not policy.images and step.of_images > _MOSTLY:
         return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
-    more = verdict or _more(at, sides, step, policy, images=relinked and policy.images)
+    more = verdict or _more(at, sides, step, noise, policy, images=relinked and policy.images)
     return more or _verdict(Standing.UNCLEAR, step, f"more {boots} would not decide it")
 
 
@@ -137,12 +140,23 @@ def _claimed(policy: SearchPolicy) -> float:
     return -policy.min_effect if policy.higher_is_better else policy.min_effect
 
 
+def _seen(sides: Sides, policy: SearchPolicy, *, layout: bool) -> tuple[Difference, Noise]:
+    """The step by the noise that is told; where that shows it, by the wider build noise."""
+    noise = _noise(policy)
+    step = difference(*sides, noise, layout=layout)
+    if not (layout and _is_shown(step, policy)):
+        return step, noise
+    wider = wider_build(noise.sigma_build, noise.sigma_run)
+    noise = replace(noise, sigma_build=wider, df_build=_DF_WIDER)
+    return difference(*sides, noise), noise
+
+
 def _sure(policy: SearchPolicy) -> float:
     return 1 - policy.error / len(LOOKS)
 
 
 def _noise(policy: SearchPolicy) -> Noise:
-    """The noise that the policy tells; of how well it is known it tells nothing."""
+    """The noise that the policy tells, and no more of it; the share of far images is as it says."""
     far = constants.FAR_SHARE if policy.far_share is None else policy.far_share
     return Noise(
         sigma_run=constants.RUN_NOISE if policy.sigma_run is None else policy.sigma_run,
@@ -151,6 +165,7 @@ def _noise(policy: SearchPolicy) -> Noise:
         df_build=constants.PRIOR_DF,
         far_share=far,
         far_below=far / 2,
+        far_weight=KNOWN_DF,
     )
 
 
@@ -181,17 +196,23 @@ def _judged(
 ) -> Confirmation | None:
     """The verdict on a step; None when `boots`, so called, or images do not tell yet."""
     sign, relevant = math.copysign(1.0, _claimed(policy)), math.log1p(policy.min_effect)
-    large = sign * step.quantile(0.5) >= relevant * _SHOWN
-    if not large and 1 - step.sure_beyond(relevant, sign) >= _sure(policy):
+    small = sign * step.quantile(0.5) < relevant * _SHOWN
+    if small and 1 - step.sure_beyond(relevant, sign) >= _sure(policy):
         return _verdict(Standing.DENIED, step, f"{boots} of both sides do not show it")
     if relinked and step.contradicted:
         return _verdict(Standing.DENIED, step, "each image shows another level: it is layout")
-    shown = large and step.sure_beyond(0.0, sign) >= _sure(policy)
-    if not (shown and _is_significant(sides, confidence)):
+    if not (_is_shown(step, policy) and _is_significant(sides, confidence)):
         return None
     if not relinked:
         return _verdict(Standing.CONFIRMED, step, f"{boots} of both sides show it")
     return _by_images(step, boots)
+
+
+def _is_shown(step: Difference, policy: SearchPolicy) -> bool:
+    """Whether the step surely has the claimed sign, and half of the relevant size."""
+    sign, relevant = math.copysign(1.0, _claimed(policy)), math.log1p(policy.min_effect)
+    large = sign * step.quantile(0.5) >= relevant * _SHOWN
+    return large and step.sure_beyond(0.0, sign) >= _sure(policy)
 
 
 def _by_images(step: Difference, boots: str) -> Confirmation | None:
@@ -231,12 +252,18 @@ def _disputed(at: Sequence[int], sides: Sides, step: Difference) -> tuple[Wanted
 
 
 def _more(
-    at: Sequence[int], sides: Sides, step: Difference, policy: SearchPolicy, *, images: bool
+    at: Sequence[int],
+    sides: Sides,
+    step: Difference,
+    noise: Noise,
+    policy: SearchPolicy,
+    *,
+    images: bool,
 ) -> Wanted | None:
     """What both sides get next of what they need, up to the next look; None at the end."""
     needs = more_needed(
         step,
-        _noise(policy),
+        noise,
         min_effect=policy.min_effect,
         sure=_sure(policy),
         sure_of_less=_sure(policy),
@@ -282,9 +309,8 @@ def _boots(position: int, lacking: dict[int, int]) -> list[WantedBoots]:
 
 def _is_significant(sides: Sides, confidence: float) -> bool:
     old, new = (tuple(chain.from_iterable(side.values())) for side in sides)
-    if min(len(old), len(new)) < ministat.MIN_VALUES:
-        return False
-    return ministat.compare(old, new, confidence=confidence).significant
+    found = ministat.compare_if_enough(old, new, confidence=confidence)
+    return found is not None and found.significant
 
 
 def _verdict(standing: Standing, step: Difference, reason: str) -> Confirmation:
