@@ -1,9 +1,9 @@
 """The verdict whether a step found on one series exists on another series too.
 
 The step is *confirmed* when it surely has the claimed direction (also where images vary more than
-is told) and at least half the relevant size, and Student's t of the boots agrees; *denied* when it
-is smaller than that half and surely not relevant. Probabilities (core.contrast) are corrected for
-the number of looks (LOOKS) by Bonferroni.
+the policy says) and at least half the relevant size, and Student's t of the boots agrees; *denied*
+when it is smaller than that half and surely not relevant. Probabilities (core.contrast) are
+corrected for the number of looks (LOOKS) by Bonferroni.
 
 Below BEYOND_LAYOUT both sides need two images each; a third decides between two that disagree, and
 a step that no majority of images shows (core.contrast.denial) is not confirmed.
@@ -39,7 +39,7 @@ Three show a step of 5 run noises, and nearly always one of 3."""
 
 _ONE_LAYOUT = "no second image exists: luck with layout is possible"
 _MOSTLY = 0.5  # of the variance of a step: then another image tells more than boots of these
-_DF_WIDER = 16.0  # of the wider build noise: as of a learnt one, beyond which none is thought of
+_DF_WIDER = 16.0  # of the wider build noise: that of a learnt one, so that none is wider still
 _SHOWN = 0.5  # of the step: what shows more is nearer to the new level than to the old one
 
 Side = Mapping[int, tuple[float, ...]]
@@ -141,13 +141,16 @@ def _claimed(policy: SearchPolicy) -> float:
 
 
 def _seen(sides: Sides, policy: SearchPolicy, *, layout: bool) -> tuple[Difference, Noise]:
-    """The step by the noise that is told; where that shows it, by the wider build noise."""
+    """The step by the policy's noise; where that shows it, by the wider build noise.
+
+    All else is then taken for known: one thing at a time is worse than the policy says.
+    """
     noise = _noise(policy)
     step = difference(*sides, noise, layout=layout)
     if not (layout and _is_shown(step, policy)):
         return step, noise
     wider = wider_build(noise.sigma_build, noise.sigma_run)
-    noise = replace(noise, sigma_build=wider, df_build=_DF_WIDER)
+    noise = replace(noise, sigma_build=wider, df_build=_DF_WIDER, far_weight=KNOWN_DF)
     return difference(*sides, noise), noise
 
 
@@ -156,7 +159,7 @@ def _sure(policy: SearchPolicy) -> float:
 
 
 def _noise(policy: SearchPolicy) -> Noise:
-    """The noise that the policy tells, and no more of it; the share of far images is as it says."""
+    """The noise of the policy, which says of none of it how well it is known."""
     far = constants.FAR_SHARE if policy.far_share is None else policy.far_share
     return Noise(
         sigma_run=constants.RUN_NOISE if policy.sigma_run is None else policy.sigma_run,
@@ -165,7 +168,6 @@ def _noise(policy: SearchPolicy) -> Noise:
         df_build=constants.PRIOR_DF,
         far_share=far,
         far_below=far / 2,
-        far_weight=KNOWN_DF,
     )
 
 
@@ -274,8 +276,9 @@ def _more(
     fewer, fewest = min(sum(map(len, side.values())) for side in sides), step.fewest_images
     more = next_of_each(needs, MoreOfEach(boots=fewer, images=fewest))
     if more.images and fewest < MOST_IMAGES:
+        boots = min(math.ceil(more.boots / more.images), constants.BOOTS_THAT_DENY)
         further = [
-            _boots(position, {max(side) + 1: math.ceil(more.boots / more.images)})
+            _boots(position, {max(side) + 1: boots})
             for position, side in zip(at, sides, strict=True)
         ]
         return Wanted(boots=(*further[0], *further[1]))
