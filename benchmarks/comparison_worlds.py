@@ -16,10 +16,10 @@ import numpy as np
 from benchmarks.judge_replay import Series
 from buildbot_bench.core.ab_test.further import BootLimits, VariantPlan, more_images
 from buildbot_bench.core.ab_test.model import SeriesValues
-from buildbot_bench.core.ab_test.needed import images_needed
 from buildbot_bench.core.ab_test.sides import ComparisonTerms
 from buildbot_bench.core.ab_test.sides import compared as held_against
 from buildbot_bench.core.ab_test.verdict import ComparedSides
+from buildbot_bench.core.contrast import images_needed
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 

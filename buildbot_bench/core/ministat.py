@@ -76,6 +76,14 @@ class Comparison:
     significant: bool
     warnings: tuple[str, ...]
 
+    @property
+    def relative(self) -> tuple[float, float, float] | None:
+        """The difference and its interval as fractions of the reference's mean, None if it is 0."""
+        difference, error = self.difference_percent / 100, abs(self.error_percent) / 100
+        if not math.isfinite(difference) or not math.isfinite(error):
+            return None
+        return difference, difference - error, difference + error
+
 
 def summarize(values: Sequence[float]) -> Summary:
     """Summarize a sample of at least 3 values, in the order in which they were measured.
@@ -111,6 +119,15 @@ def compare(
     and for values that `summarize` refuses.
     """
     return compare_summaries(summarize(reference), summarize(other), confidence=confidence)
+
+
+def compare_if_enough(
+    reference: Sequence[float], other: Sequence[float], *, confidence: float = 95.0
+) -> Comparison | None:
+    """Return what `compare` does; None if one of them has fewer than MIN_VALUES values."""
+    if min(len(reference), len(other)) < MIN_VALUES:
+        return None
+    return compare(reference, other, confidence=confidence)
 
 
 def compare_summaries(

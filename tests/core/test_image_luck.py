@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from buildbot_bench.core.model import constant_sources, constants, far_density, learn
+from buildbot_bench.core.model import constant_sources, constants, learn
+from buildbot_bench.core.model.image_luck import broad_density, near_density
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 RUN, BUILD = 0.005, 0.002
@@ -132,7 +133,8 @@ def test_the_archives_years_have_few_far_images(data: Path) -> None:
 )
 def test_the_density_of_luck_is_a_density(share: float, build: float, boots_sd: float) -> None:
     at = np.linspace(-0.4, 0.4, 40_001)  # five points and more for each of the smallest spreads
-    density = far_density(at, np.array(boots_sd**2), share, build)
+    variance = np.array(boots_sd**2)
+    density = (1 - share) * near_density(at, variance, build) + share * broad_density(at, variance)
     assert integrate.trapezoid(density, at) == pytest.approx(1.0, abs=1e-3)
 
 

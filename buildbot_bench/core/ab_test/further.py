@@ -11,15 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.ab_test.model import SeriesValues
-from buildbot_bench.core.ab_test.needed import (
-    MoreOfEach,
-    boots_of_image,
-    images_needed,
-    next_of_each,
-)
 from buildbot_bench.core.ab_test.schedule import ImageBoots
 from buildbot_bench.core.ab_test.sides import ComparisonTerms, compared
 from buildbot_bench.core.ab_test.verdict import Undecided, WithinLayoutLuck
+from buildbot_bench.core.contrast import MoreOfEach, boots_of_image, images_needed, next_of_each
 from buildbot_bench.core.model import Noise, learn
 
 

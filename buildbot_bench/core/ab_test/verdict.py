@@ -19,17 +19,15 @@ from itertools import chain
 from typing import Literal
 
 from buildbot_bench.core import ministat
-from buildbot_bench.core.ab_test.difference import (
+from buildbot_bench.core.contrast import (
     Difference,
-    ImageLevel,
+    Levels,
+    MoreOfEach,
     SideBoots,
     difference,
-    image_levels,
-)
-from buildbot_bench.core.ab_test.needed import (
-    MoreOfEach,
-    boots_of_image,
     has_layout,
+    image_levels,
+    is_beyond_layout,
     more_boots,
     more_needed,
     sure_at,
@@ -37,7 +35,6 @@ from buildbot_bench.core.ab_test.needed import (
 )
 from buildbot_bench.core.json_model import Share
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt, learn
-from buildbot_bench.core.model.image_votes import image_votes
 from buildbot_bench.core.model.thresholds import change_in_logs
 
 
@@ -139,11 +136,11 @@ def compare_sides(
         sure = _sure(difference(base, new, told)) >= constants.VERDICT_SURE
         return _by_student(student, terms, sure=sure)
     seen = difference(base, new, told, layout=layout)
-    effect, low, high = (math.expm1(seen.quantile(share)) for share in _shares(terms.confidence))
-    beyond = not layout or abs(seen.quantile(0.5)) >= math.log1p(constants.BEYOND_LAYOUT)
-    verdict = _verdict(seen, levels, student, told, terms, two=not (beyond or lone))
+    effect, low, high = seen.interval(terms.confidence)
+    beyond = not layout or is_beyond_layout(seen.quantile(0.5))
+    fewest = 1 if beyond or lone else constants.IMAGES_THAT_SHOW
     return ComparedSides(
-        verdict=verdict,
+        verdict=_verdict(seen, student, told, terms, fewest),
         effect=effect,
         low=low,
         high=high,
@@ -153,67 +150,32 @@ def compare_sides(
 
 
 def _verdict(
-    seen: Difference,
-    levels: tuple[Sequence[ImageLevel], Sequence[ImageLevel]],
-    student: ministat.Comparison,
-    noise: Noise,
-    terms: VerdictTerms,
-    *,
-    two: bool,
+    seen: Difference, student: ministat.Comparison, noise: Noise, terms: VerdictTerms, fewest: int
 ) -> SidesVerdict:
-    """By the model; `two` images of each side are wanted."""
+    """By the model; `fewest` images of each side are wanted."""
+    effect, low, high = seen.interval(terms.confidence)
     relevant = change_in_logs(terms.min_effect)
-    middle, low, high = (seen.quantile(share) for share in _shares(terms.confidence))
-    enough = not two or min(map(len, levels)) >= constants.IMAGES_THAT_SHOW
-    disputed = is_disputed(seen, levels)
     layout = terms.layout and has_layout(noise)
     again = layout and terms.images
-    sure = sure_at(min(map(len, levels))) if again else constants.VERDICT_SURE
-    if enough and not disputed:
-        if abs(middle) >= relevant and _sure(seen) >= sure:
-            return Better() if (middle > 0) == terms.higher_is_better else Worse()
-        if -relevant < low and high < relevant:
+    if seen.fewest_images >= fewest and not seen.contradicted:
+        sure = sure_at(seen.fewest_images) if again else constants.VERDICT_SURE
+        if abs(math.log1p(effect)) >= relevant and _sure(seen) >= sure:
+            return Better() if (effect > 0) == terms.higher_is_better else Worse()
+        if -relevant < math.log1p(low) and math.log1p(high) < relevant:
             return NoDifference(least=terms.min_effect)
     needs = more_needed(
         seen,
-        (tuple(levels[0]), tuple(levels[1])),
         noise,
         min_effect=terms.min_effect,
-        confidence=terms.confidence,
+        sure_of_less=0.5 + terms.confidence / 200,
         images=again,
+        least_images=fewest,
     )
     if not terms.boots:
         needs = None
-    if (disputed or not enough) and again:
-        needs = _with_an_image(needs, noise, disputed=disputed)
     if layout and _is_different(student, terms) and low <= 0 <= high:
         return WithinLayoutLuck(needs=needs)
     return Undecided(needs=needs)
-
-
-def is_disputed(
-    seen: Difference, levels: tuple[Sequence[ImageLevel], Sequence[ImageLevel]]
-) -> bool:
-    """Whether as many images of a side deny the difference as show it.
-
-    An image that says neither counts for a side here, unlike in core.search.proof: how sure the
-    model is of the sign, luck with layout included, is asked besides.
-    """
-    return any(
-        image_votes(
-            ((one.level, math.sqrt(one.variance)) for one in side), level=level, other=other
-        ).contradicted
-        for side, level, other in zip(
-            levels, (seen.base, seen.new), (seen.new, seen.base), strict=True
-        )
-    )
-
-
-def _with_an_image(needs: MoreOfEach | None, noise: Noise, *, disputed: bool) -> MoreOfEach:
-    boots = max(boots_of_image(noise), constants.BOOTS_THAT_DENY if disputed else 0)
-    if needs is None or not needs.images:
-        return MoreOfEach(boots=boots, images=1)
-    return MoreOfEach(boots=max(needs.boots, boots), images=needs.images)
 
 
 def _sure(seen: Difference) -> float:
@@ -273,9 +235,7 @@ def _is_different(student: ministat.Comparison, terms: VerdictTerms) -> bool:
     return abs(math.log(new / old)) >= change_in_logs(terms.min_effect)
 
 
-def _too_few(
-    sides: Sequence[Sequence[ImageLevel]], student: ministat.Comparison | None
-) -> ComparedSides:
+def _too_few(sides: Sequence[Levels], student: ministat.Comparison | None) -> ComparedSides:
     fewer = min(sum(image.boots for image in side) for side in sides)
     boots = max(ministat.MIN_VALUES - fewer, 1)
     return ComparedSides(
@@ -290,12 +250,4 @@ def _too_few(
 
 def _student(base: SideBoots, new: SideBoots, confidence: float) -> ministat.Comparison | None:
     old, other = (list(chain.from_iterable(side.values())) for side in (base, new))
-    if min(len(old), len(other)) < ministat.MIN_VALUES:
-        return None
-    return ministat.compare(old, other, confidence=confidence)
-
-
-def _shares(confidence: float) -> tuple[float, float, float]:
-    """The middle, and the ends of the interval, as shares."""
-    outside = (1 - confidence / 100) / 2
-    return 0.5, outside, 1 - outside
+    return ministat.compare_if_enough(old, other, confidence=confidence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from buildbot_bench.core.ab_test.needed import MOST, MoreOfEach
 from buildbot_bench.core.ab_test.verdict import (
     Better,
     ComparedSides,
@@ -11,6 +10,7 @@ from buildbot_bench.core.ab_test.verdict import (
     WithinLayoutLuck,
     Worse,
 )
+from buildbot_bench.core.contrast import MOST, MoreOfEach
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import count, threshold
 

@@ -1,35 +1,36 @@
 """The verdict whether a step found on one series exists on another series too.
 
-The step is *confirmed* when it surely has the claimed direction (under the wider build noise too)
-and at least half the relevant size, and Student's t of the boots agrees; *denied* when it is
-smaller than that half and surely not relevant. Probabilities are corrected for the number of looks
-(LOOKS) by Bonferroni.
+The step is *confirmed* when it surely has the claimed direction (also where images vary more than
+the policy says) and at least half the relevant size, and Student's t of the boots agrees; *denied*
+when it is smaller than that half and surely not relevant. Probabilities (core.contrast) are
+corrected for the number of looks (LOOKS) by Bonferroni.
 
 Below BEYOND_LAYOUT both sides need two images each; a third decides between two that disagree, and
-a step that no majority of images shows (core.model.image_votes) is not confirmed.
+a step that no majority of images shows (core.contrast.denial) is not confirmed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from statistics import fmean
+from itertools import chain
 
 from buildbot_bench.core import ministat
-from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident.contrast import (
-    SeriesContrast,
-    Side,
-    Sides,
-    contrast,
-    images_at,
-    that_agree,
+from buildbot_bench.core.contrast import (
+    MOST_IMAGES,
+    Difference,
+    MoreOfEach,
+    difference,
+    is_beyond_layout,
+    more_needed,
+    next_of_each,
 )
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.judge import BEYOND_LAYOUT
-from buildbot_bench.core.model import constants
+from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model.noise import KNOWN_DF, wider_build
 from buildbot_bench.core.search import Evidence, SearchPolicy
 
 LOOKS = (3, 5, 8, 12, 20)
@@ -38,8 +39,13 @@ Three show a step of 5 run noises, and nearly always one of 3."""
 
 _ONE_LAYOUT = "no second image exists: luck with layout is possible"
 _MOSTLY = 0.5  # of the variance of a step: then another image tells more than boots of these
-_MOST_IMAGES = 5  # of a side; as core.judge.rounds has it
+_DF_WIDER = 16.0  # of the wider build noise: that of a learnt one, so that none is wider still
 _SHOWN = 0.5  # of the step: what shows more is nearer to the new level than to the old one
+
+Side = Mapping[int, tuple[float, ...]]
+"""The values of the boots of one side's images, by image."""
+
+Sides = tuple[Side, Side]
 
 
 class Standing(StrEnum):
@@ -98,30 +104,23 @@ def confirmation(
     if confidence not in ministat.CONFIDENCE_LEVELS:
         raise UsageError(f"a confidence of {confidence} %", hint="take one of ministat's")
     at = (old, new)
-    sides = (
-        images_at(old, evidence, policy.sigma_run),
-        images_at(new, evidence, policy.sigma_run),
-    )
-    claimed = _claimed(policy)
-    relinked = policy.layout and abs(claimed) < BEYOND_LAYOUT
+    sides = (_images_at(old, evidence), _images_at(new, evidence))
+    relinked = policy.layout and not is_beyond_layout(math.log1p(_claimed(policy)))
     if first := _first_boots(at, sides, two=relinked and policy.images):
         return Wanted(boots=first)
-    apart = abs(math.log1p(claimed)) * _SHOWN
-    agreeing = (that_agree(sides[0], apart), that_agree(sides[1], apart))
-    step = contrast(sides, replace(policy, layout=relinked), apart=apart)
-    if policy.layout and not relinked and abs(math.expm1(step.delta)) < BEYOND_LAYOUT:
-        relinked, step = True, contrast(sides, policy, apart=apart)
-    if relinked and policy.images:
-        first = _first_boots(at, sides, two=True) or _disputed(at, sides, apart)
-        if first:
+    step, noise = _seen(sides, policy, layout=relinked)
+    if policy.layout and not (relinked or is_beyond_layout(step.quantile(0.5))):
+        relinked = True
+        if policy.images and (first := _first_boots(at, sides, two=True)):
             return Wanted(boots=first)
+        step, noise = _seen(sides, policy, layout=True)
+    if relinked and policy.images and (first := _disputed(at, sides, step)):
+        return Wanted(boots=first)
     boots = f"{item.iteration}s"
-    verdict = _judged(agreeing, step, policy, boots, relinked=relinked, confidence=confidence)
-    if verdict is not None:
-        return verdict
-    if relinked and not policy.images and step.of_images > _MOSTLY:
+    verdict = _judged(sides, step, policy, boots, relinked=relinked, confidence=confidence)
+    if verdict is None and relinked and not policy.images and step.of_images > _MOSTLY:
         return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
-    more = _more(at, sides, step, images=relinked and policy.images)
+    more = verdict or _more(at, sides, step, noise, policy, images=relinked and policy.images)
     return more or _verdict(Standing.UNCLEAR, step, f"more {boots} would not decide it")
 
 
@@ -141,42 +140,88 @@ def _claimed(policy: SearchPolicy) -> float:
     return -policy.min_effect if policy.higher_is_better else policy.min_effect
 
 
+def _seen(sides: Sides, policy: SearchPolicy, *, layout: bool) -> tuple[Difference, Noise]:
+    """The step by the policy's noise; where that shows it, by the wider build noise.
+
+    All else is then taken for known: one thing at a time is worse than the policy says.
+    """
+    noise = _noise(policy)
+    step = difference(*sides, noise, layout=layout)
+    if not (layout and _is_shown(step, policy)):
+        return step, noise
+    wider = wider_build(noise.sigma_build, noise.sigma_run)
+    noise = replace(noise, sigma_build=wider, df_build=_DF_WIDER, far_weight=KNOWN_DF)
+    return difference(*sides, noise), noise
+
+
+def _sure(policy: SearchPolicy) -> float:
+    return 1 - policy.error / len(LOOKS)
+
+
+def _noise(policy: SearchPolicy) -> Noise:
+    """The noise of the policy, which says of none of it how well it is known."""
+    far = constants.FAR_SHARE if policy.far_share is None else policy.far_share
+    return Noise(
+        sigma_run=constants.RUN_NOISE if policy.sigma_run is None else policy.sigma_run,
+        sigma_build=policy.sigma_build or 0.0,
+        df_run=constants.PRIOR_DF,
+        df_build=constants.PRIOR_DF,
+        far_share=far,
+        far_below=far / 2,
+    )
+
+
+def _images_at(position: int, evidence: Evidence) -> Side:
+    """The positive values of all boots of a position's kernel."""
+    kernel = _kernel(position, evidence)
+    found: dict[int, list[float]] = {}
+    for one in evidence.measurements:
+        if one.value > 0 and _kernel(one.position, evidence) == kernel:
+            found.setdefault(one.image, []).append(one.value)
+    return {image: tuple(found[image]) for image in sorted(found)}
+
+
+def _kernel(position: int, evidence: Evidence) -> int:
+    while position in evidence.same_as_previous:
+        position -= 1
+    return position
+
+
 def _judged(
     sides: Sides,
-    step: SeriesContrast,
+    step: Difference,
     policy: SearchPolicy,
     boots: str,
     *,
     relinked: bool,
     confidence: float,
 ) -> Confirmation | None:
-    """The verdict on sides whose images agree; None when `boots`, so called, do not tell yet."""
+    """The verdict on a step; None when `boots`, so called, or images do not tell yet."""
     sign, relevant = math.copysign(1.0, _claimed(policy)), math.log1p(policy.min_effect)
-    least, sure = relevant * _SHOWN, 1 - policy.error / len(LOOKS)
-    if sign * step.delta < least and 1 - step.sure_above(relevant, sign) >= sure:
+    small = sign * step.quantile(0.5) < relevant * _SHOWN
+    if small and 1 - step.sure_beyond(relevant, sign) >= _sure(policy):
         return _verdict(Standing.DENIED, step, f"{boots} of both sides do not show it")
-    shown = sign * step.delta >= least and step.sure_above(0.0, sign) >= sure
-    if not (shown and _is_significant(sides, confidence)):
+    if relinked and step.contradicted:
+        return _verdict(Standing.DENIED, step, "each image shows another level: it is layout")
+    if not (_is_shown(step, policy) and _is_significant(sides, confidence)):
         return None
     if not relinked:
         return _verdict(Standing.CONFIRMED, step, f"{boots} of both sides show it")
-    in_each = step.sure_above_in_each(0.0, sign) >= sure
-    return _by_images(sides, step, policy, boots, in_each=in_each)
+    return _by_images(step, boots)
 
 
-def _by_images(
-    sides: Sides, step: SeriesContrast, policy: SearchPolicy, boots: str, *, in_each: bool
-) -> Confirmation | None:
-    """The verdict on a step that boots show; None when its images do not tell yet.
+def _is_shown(step: Difference, policy: SearchPolicy) -> bool:
+    """Whether the step surely has the claimed sign, and half of the relevant size."""
+    sign, relevant = math.copysign(1.0, _claimed(policy)), math.log1p(policy.min_effect)
+    large = sign * step.quantile(0.5) >= relevant * _SHOWN
+    return large and step.sure_beyond(0.0, sign) >= _sure(policy)
 
-    `in_each`: it is sure with each build noise that is thought of.
-    """
-    alone = min(map(len, sides)) < constants.IMAGES_THAT_SHOW
-    if alone and not policy.images:
+
+def _by_images(step: Difference, boots: str) -> Confirmation | None:
+    """The verdict on a step that boots show and no image denies; None if its images say little."""
+    if step.fewest_images < constants.IMAGES_THAT_SHOW:
         return _verdict(Standing.UNCLEAR, step, _ONE_LAYOUT)
-    if alone or any(votes.contradicted for votes in step.votes):
-        return _verdict(Standing.DENIED, step, "each image shows another level: it is layout")
-    if in_each and all(votes.stands for votes in step.votes):
+    if all(votes.stands for votes in step.votes):
         return _verdict(Standing.CONFIRMED, step, f"{boots} of two images of each side show it")
     return None
 
@@ -196,38 +241,49 @@ def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedB
     return tuple(wanted)
 
 
-def _disputed(at: Sequence[int], sides: Sides, apart: float) -> tuple[WantedBoots, ...]:
-    """What tells which of two images of a side is right: more boots of both, then a third.
-
-    Two contradict each other by more than half of what was claimed: with so few boots the level
-    that they would have to deny (core.model.image_votes) is their own mean.
-    """
+def _disputed(at: Sequence[int], sides: Sides, step: Difference) -> tuple[WantedBoots, ...]:
+    """What tells which images of a side are right: more boots of those at hand, then another."""
     wanted = []
-    for position, side in zip(at, sides, strict=True):
-        means = [fmean(logs) for logs in side.values()]
-        if len(side) > constants.IMAGES_THAT_SHOW or max(means) - min(means) <= apart:
+    for position, side, votes in zip(at, sides, step.votes, strict=True):
+        if not votes.contradicted or len(side) >= MOST_IMAGES:
             continue
-        lacking = {image: constants.BOOTS_THAT_DENY - len(logs) for image, logs in side.items()}
-        third = {max(side) + 1: constants.BOOTS_THAT_DENY}
-        wanted += _boots(position, lacking) or _boots(position, third)
+        lacking = {image: constants.BOOTS_THAT_DENY - len(boots) for image, boots in side.items()}
+        further = {max(side) + 1: constants.BOOTS_THAT_DENY}
+        wanted += _boots(position, lacking) or _boots(position, further)
     return tuple(wanted)
 
 
-def _more(at: Sequence[int], sides: Sides, step: SeriesContrast, *, images: bool) -> Wanted | None:
-    """What both sides lack of the next look; None at the end.
-
-    More boots of the images that have fewest; further images where these are what differs.
-    """
-    fewest = min(map(len, sides))
-    if images and step.of_images > _MOSTLY and fewest < _MOST_IMAGES:
+def _more(
+    at: Sequence[int],
+    sides: Sides,
+    step: Difference,
+    noise: Noise,
+    policy: SearchPolicy,
+    *,
+    images: bool,
+) -> Wanted | None:
+    """What both sides get next of what they need, up to the next look; None at the end."""
+    needs = more_needed(
+        step,
+        noise,
+        min_effect=policy.min_effect,
+        sure=_sure(policy),
+        sure_of_less=_sure(policy),
+        images=images,
+    )
+    if needs is None:
+        return None
+    fewer, fewest = min(sum(map(len, side.values())) for side in sides), step.fewest_images
+    more = next_of_each(needs, MoreOfEach(boots=fewer, images=fewest))
+    if more.images and fewest < MOST_IMAGES:
+        boots = min(math.ceil(more.boots / more.images), constants.BOOTS_THAT_DENY)
         further = [
-            _boots(position, {max(side) + 1: constants.IMAGES_THAT_SHOW})
+            _boots(position, {max(side) + 1: boots})
             for position, side in zip(at, sides, strict=True)
         ]
         return Wanted(boots=(*further[0], *further[1]))
-    fewer = min(sum(map(len, side.values())) for side in sides)
-    goal = next((look for look in LOOKS if look > fewer), None)
-    if goal is None:
+    goal = next((look for look in LOOKS if look >= min(fewer + more.boots, LOOKS[-1])), None)
+    if goal is None or goal <= fewer:
         return None
     return Wanted(
         boots=tuple(
@@ -255,12 +311,11 @@ def _boots(position: int, lacking: dict[int, int]) -> list[WantedBoots]:
 
 
 def _is_significant(sides: Sides, confidence: float) -> bool:
-    old, new = ([math.exp(log) for logs in side.values() for log in logs] for side in sides)
-    if min(len(old), len(new)) < ministat.MIN_VALUES:
-        return False
-    return ministat.compare(old, new, confidence=confidence).significant
+    old, new = (tuple(chain.from_iterable(side.values())) for side in sides)
+    found = ministat.compare_if_enough(old, new, confidence=confidence)
+    return found is not None and found.significant
 
 
-def _verdict(standing: Standing, step: SeriesContrast, reason: str) -> Confirmation:
-    effect, low, high = step.interval
+def _verdict(standing: Standing, step: Difference, reason: str) -> Confirmation:
+    effect, low, high = step.interval(95.0)
     return Confirmation(standing=standing, effect=effect, low=low, high=high, reason=reason)

@@ -14,10 +14,8 @@ from buildbot_bench.core.judge.model import (
     Unfit,
     Verdict,
 )
-from buildbot_bench.core.model.constants import BEYOND_LAYOUT
 
 __all__ = [
-    "BEYOND_LAYOUT",
     "Alarm",
     "Direction",
     "JudgePolicy",

@@ -10,15 +10,27 @@ from statistics import fmean, median
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from buildbot_bench.core.contrast import ImageVotes, image_votes, is_beyond_layout
 from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
 from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
 from buildbot_bench.core.judge.layout import is_layout, is_sure_layout
-from buildbot_bench.core.judge.votes import Votes, is_beyond_luck, votes
 from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
 
 _PLACE_DOUBT = 0.005  # of the probability of place lies before `first`
 _ANCHOR_REACH = 5  # images among which the one nearest to the old level is the anchor
 _MAX_PROBABILITY = 0.9999  # no model of a lab is better than that
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedSide:
+    """The votes of the images at the `positions` of one side of a change.
+
+    `luck` is by how much luck with these images is likelier than the change.
+    """
+
+    votes: ImageVotes
+    positions: int
+    luck: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +40,7 @@ class Finding:
     `began` is the first position at the new level, `start` its number, `first` the earliest
     position at which the change may have come. `new` are the images that are judged, `old_level`
     is the mean of those before the change. `difference` is in logarithms; `standard_error` and
-    `df` are its. `old_votes` and `new_votes` are those of each side's images. `log_evidence` sums
+    `df` are its. `old_side` and `new_side` tell how the images of each vote. `log_evidence` sums
     over places, `log_best` is that of the best place, `log_limit` what it could become with endless
     boots of the images at hand. `old_fresh` and `new_fresh` are the fresh boots of both sides,
     `older_fresh` counts those of all earlier positions.
@@ -43,8 +55,8 @@ class Finding:
     difference: float
     standard_error: float
     df: float
-    old_votes: Votes
-    new_votes: Votes
+    old_side: JudgedSide
+    new_side: JudgedSide
     log_evidence: float
     log_best: float
     log_limit: float
@@ -69,9 +81,9 @@ class Finding:
     @property
     def luck(self) -> float:
         """By how much luck with the images of a side is likelier than the change."""
-        if is_beyond_luck(self.difference):
+        if is_beyond_layout(self.difference):
             return 0.0
-        return self.old_votes.luck + self.new_votes.luck
+        return self.old_side.luck + self.new_side.luck
 
     def shown_again(self, noise: Noise) -> float:
         """How sure fresh boots of both sides alone are of a change of this sign (0..1, by t)."""
@@ -132,13 +144,7 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
     difference = float(splits.difference[best])
     old_level = fmean(image.level for image in old)
     began = levels.index(int(place[best]))
-    old_votes, new_votes = votes(
-        old,
-        images[began : levels.index(end)],
-        old_level + difference / 2,
-        levels.noise,
-        falls=difference < 0,
-    )
+    levels_of = (old_level, old_level + difference)
     return Finding(
         start=int(place[best]),
         began=images[began].position,
@@ -152,8 +158,8 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
             _drift(difference, old, new, levels.noise),
         ),
         df=float(splits.df[best]),
-        old_votes=old_votes,
-        new_votes=new_votes,
+        old_side=_side(old, *levels_of, levels.noise),
+        new_side=_side(images[began : levels.index(end)], *levels_of[::-1], levels.noise),
         log_evidence=total,
         log_best=float(splits.log_evidence[best]),
         log_limit=_limit(splits, best, levels),
@@ -161,6 +167,22 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
         new_fresh=_fresh(new, since_s),
         older_fresh=len(_fresh(images[levels.index(int(begin)) : levels.index(end - 1)], since_s)),
     )
+
+
+def _side(images: Sequence[Image], level: float, other: float, noise: Noise) -> JudgedSide:
+    """The votes of a side at `level`, and its luck: far images lie at the `other` one."""
+    votes = image_votes(
+        ((image.level, math.sqrt(image.variance)) for image in images), level=level, other=other
+    )
+    return JudgedSide(
+        votes=votes,
+        positions=len({image.position for image in images}),
+        luck=votes.luck(_far_share(noise, below=level < other), noise.far_weight),
+    )
+
+
+def _far_share(noise: Noise, *, below: bool) -> float:
+    return noise.far_below if below else noise.far_share - noise.far_below
 
 
 def _standard_error(splits: Splits, best: int, share: Floats) -> float:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+from buildbot_bench.core.contrast import image_votes
 from buildbot_bench.core.figures import percent
 from buildbot_bench.core.judge.images import Image
 
@@ -20,12 +21,10 @@ _SURE = 2.0  # standard errors
 def is_layout(new: Sequence[Image], old_level: float) -> bool:
     """Whether as many images of a revision deny what its first one shows as show it.
 
-    An image denies it that shows less than half. `old_level` is the level (of logarithms) before
-    the revision.
+    `old_level` is the level (of logarithms) before the revision.
     """
-    first, *further = (image.level - old_level for image in new)
-    denied = sum(math.copysign(1.0, first) * effect < abs(first) / 2 for effect in further)
-    return denied > 0 and 2 * denied >= len(new)
+    images = ((image.level, math.sqrt(image.variance)) for image in new)
+    return image_votes(images, level=new[0].level, other=old_level).contradicted
 
 
 def is_sure_layout(new: Sequence[Image], old_level: float, sigma_build: float) -> bool:

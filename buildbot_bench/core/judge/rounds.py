@@ -3,8 +3,9 @@
 Each round has a fixed goal, so that they end:
 
 1. up to 3 boots of the new image, in case the first is an outlier;
-2. while build noise or luck (see `votes`) could explain the change: a further image of the new
-   revision, at most 5, unless two of them deny it, or a further image of the anchor;
+2. while build noise or luck (core.contrast.denial) could explain the change: a further image of
+   the new revision, at most MOST_IMAGES, unless two of them deny it, or a further image of the
+   anchor;
 3. fresh boots of the anchor and of the new revision, side by side, as many as show the change
    (`boots_needed`);
 4. `fresh` boots of each side, then twice as many, while undecided.
@@ -20,16 +21,15 @@ import math
 
 from scipy.special import ndtri
 
-from buildbot_bench.core.judge.finding import Finding
+from buildbot_bench.core.contrast import MOST_IMAGES, is_beyond_layout
+from buildbot_bench.core.judge.finding import Finding, JudgedSide
 from buildbot_bench.core.judge.images import Image
 from buildbot_bench.core.judge.model import JudgePolicy, Remeasure
-from buildbot_bench.core.judge.votes import Votes, is_beyond_luck
 from buildbot_bench.core.ministat import MIN_VALUES
 from buildbot_bench.core.model import Noise, constants
 
-MAX_IMAGES = 5  # of one revision
 _WAYS_TO_ERR = 3  # noise, luck with new images, luck with old ones: they share the false alarms
-_TWO = 2  # images that each side of a change within luck stands on; boots of each of them
+_TWO = 2  # boots of each new image
 ENOUGH_FOR_OUTLIERS = 3  # boots, of which one may be an outlier
 FAIR = 1.0  # the Bayes factor at which a change is as likely as at any other commit
 _DENIED = 0.99  # how sure they must be to end the matter
@@ -60,10 +60,10 @@ def is_luck(finding: Finding, policy: JudgePolicy) -> bool:
 
     Where no further image can be made, only those that are there may deny it.
     """
-    sides = (finding.old_votes, finding.new_votes)
-    if finding.is_layout or any(side.show <= side.deny for side in sides):
+    sides = (finding.old_side, finding.new_side)
+    if finding.is_layout or any(side.votes.contradicted for side in sides):
         return True
-    if is_beyond_luck(finding.difference) or not policy.images:
+    if is_beyond_layout(finding.difference) or not policy.images:
         return False
     return any(_stands_on_too_few(side, policy) for side in sides)
 
@@ -118,7 +118,7 @@ def _further_image(finding: Finding, noise: Noise, policy: JudgePolicy, unused: 
     position = finding.anchor.position
     if not _is_old_side_short(finding, policy):
         position, unused = finding.new[0].position, max(image.image for image in finding.new) + 1
-    if not policy.images or unused >= MAX_IMAGES:
+    if not policy.images or unused >= MOST_IMAGES:
         return ()
     boots = _boots_that_tell(finding.difference, noise)
     return (Remeasure(position=position, image=unused, iterations=boots),)
@@ -150,12 +150,12 @@ def _booted_once(finding: Finding) -> tuple[Image, ...]:
 
 
 def _is_old_side_short(finding: Finding, policy: JudgePolicy) -> bool:
-    short = _stands_on_too_few(finding.old_votes, policy)
-    return short and not finding.is_layout and not _stands_on_too_few(finding.new_votes, policy)
+    short = _stands_on_too_few(finding.old_side, policy)
+    return short and not finding.is_layout and not _stands_on_too_few(finding.new_side, policy)
 
 
-def _stands_on_too_few(side: Votes, policy: JudgePolicy) -> bool:
-    return side.show < _TWO or side.luck * _WAYS_TO_ERR * policy.evidence_needed > 1
+def _stands_on_too_few(side: JudgedSide, policy: JudgePolicy) -> bool:
+    return not side.votes.stands or side.luck * _WAYS_TO_ERR * policy.evidence_needed > 1
 
 
 def _boots_that_tell(difference: float, noise: Noise) -> int:

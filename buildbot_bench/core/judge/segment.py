@@ -8,11 +8,11 @@ from statistics import median
 
 import numpy as np
 
+from buildbot_bench.core.contrast import is_beyond_layout
 from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
 from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
 from buildbot_bench.core.judge.model import JudgePolicy, Settled
-from buildbot_bench.core.judge.votes import is_beyond_luck
 from buildbot_bench.core.model import Noise, constants
 from buildbot_bench.core.model.image_luck import PlacedImage, strays
 
@@ -53,9 +53,9 @@ def is_return(
     change and the return: to tell the return as well would be one false mail more.
     """
     earlier = _before(images[-1].position, settled)
-    if not earlier or not _is_lone(earlier[-1]) or finding.old_votes.positions > 1:
+    if not earlier or not _is_lone(earlier[-1]) or finding.old_side.positions > 1:
         return False
-    if is_beyond_luck(finding.difference) or not finding.old_votes.luck:
+    if is_beyond_layout(finding.difference) or not finding.old_side.luck:
         return False
     older, since = parted(images, earlier[-1].began)
     if len(earlier) > 1:

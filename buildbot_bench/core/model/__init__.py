@@ -1,6 +1,6 @@
 """The noise model of a testbed and workload, learnt from history."""
 
-from buildbot_bench.core.model.image_luck import FarShare, far_density
+from buildbot_bench.core.model.image_luck import FarShare
 from buildbot_bench.core.model.images import spread_of_images
 from buildbot_bench.core.model.learn import auto_iterations, is_build_noise_learnt, learn
 from buildbot_bench.core.model.marked import with_marked_noise
@@ -15,7 +15,6 @@ __all__ = [
     "Noise",
     "Prior",
     "auto_iterations",
-    "far_density",
     "is_build_noise_learnt",
     "learn",
     "robust_level",

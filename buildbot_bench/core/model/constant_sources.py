@@ -49,7 +49,7 @@ TABLE = (
     ),
     Constant(
         name="BEYOND_LAYOUT",
-        unit="fraction of the level; the judge takes it for its ln",
+        unit="fraction of the level, as ln(1 + BEYOND_LAYOUT) either way",
         source="half of FAR_SPAN, twice the widest spread of neighbouring builds in netbenches: no "
         "image is that far off by luck",
     ),

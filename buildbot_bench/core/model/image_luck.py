@@ -108,18 +108,8 @@ def strays(
     return _densities(images, sigma_run, sigma_build, df_build).stray(share)
 
 
-def far_density(deviation: Floats, variance: Floats, share: float, sigma_build: float) -> Floats:
-    """The density of one image's deviation whose boots add `variance`, all luck averaged over.
-
-    (1 - p)·N(d; 0, sigma_build² + variance) + p·[U(-W/2, W/2) * N(0, variance)](d), with the star
-    a convolution.
-    """
-    near = near_density(deviation, variance, sigma_build)
-    return np.asarray((1 - share) * near + share * broad_density(deviation, variance))
-
-
 def near_density(deviation: Floats, variance: Floats, sigma_build: float | Floats) -> Floats:
-    """The same of an image that is not far: N(d; 0, sigma_build² + variance)."""
+    """The density of a deviation of an image that is near: N(d; 0, sigma_build² + variance)."""
     total = sigma_build**2 + variance
     return np.asarray(np.exp(-0.5 * deviation**2 / total) / np.sqrt(2 * math.pi * total))
 
@@ -127,7 +117,10 @@ def near_density(deviation: Floats, variance: Floats, sigma_build: float | Float
 def broad_density(
     deviation: Floats, variance: Floats, span: float | Floats | None = None
 ) -> Floats:
-    """The same of a far image: [U(-W/2, W/2) * N(0, variance)](d); W is FAR_SPAN, or `span`."""
+    """The same of a far image: [U(-W/2, W/2) * N(0, variance)](d), a convolution.
+
+    W is FAR_SPAN, or `span`; `variance` is what boots add.
+    """
     width = constants.FAR_SPAN if span is None else span
     sd = np.sqrt(variance)
     inside = ndtr((deviation + width / 2) / sd) - ndtr((deviation - width / 2) / sd)

@@ -76,6 +76,12 @@ class Noise:
 
 COUNTED = counted()
 
+
+def wider_build(sigma_build: float, sigma_run: float) -> float:
+    """Return the build noise where the assumed `sigma_build` is too small (with WIDER_WEIGHT)."""
+    return max(constants.BUILD_WIDER * sigma_build, sigma_run)
+
+
 KNOWN_DF = 1e12
 """The degrees of freedom of what is taken for known. With few, thousands of standard deviations
 weigh no more than dozens."""

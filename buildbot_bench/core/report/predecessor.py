@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -63,7 +62,7 @@ def against_predecessor(
     if not before:
         return None
     found = contrast(_side(before), _side(after), metric=last.metric, confidence=confidence)
-    difference, error = _difference(found)
+    difference, low, high = _stated(found)
     return CommitContrast(
         contrast=found,
         metric=last.metric,
@@ -71,8 +70,8 @@ def against_predecessor(
         old_images=len({one.image for one in before}),
         new_images=len({one.image for one in after}),
         difference=difference,
-        low=None if difference is None or error is None else difference - error,
-        high=None if difference is None or error is None else difference + error,
+        low=low,
+        high=high,
     )
 
 
@@ -88,14 +87,12 @@ def _side(samples: Sequence[Sample]) -> Side:
     return Side(label=label, values=tuple(value for _, value in newest))
 
 
-def _difference(found: Contrast) -> tuple[float | None, float | None]:
-    """As fractions of the old mean: the difference, and the half width of its interval."""
+def _stated(found: Contrast) -> tuple[float | None, float | None, float | None]:
+    """The difference as a fraction of the old mean, and its interval by Student's t."""
     if found.comparison is not None:
-        percents = (found.comparison.difference_percent, abs(found.comparison.error_percent))
-        difference, error = (f / 100 if math.isfinite(f) else None for f in percents)
-        return difference, error
+        return found.comparison.relative or (None, None, None)
     old, new = fmean(found.old.values), fmean(found.new.values)
-    return (new / old - 1 if old else None), None
+    return (new / old - 1 if old else None), None, None
 
 
 def _last_at_s(sample: Sample) -> float:

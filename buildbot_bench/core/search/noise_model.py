@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import wider_build
 from buildbot_bench.core.search.model import SearchPolicy
 
 _RUN_SPREAD = 1.1  # deviation of ln(run noise): a normal whose 90th percentile is near that
@@ -75,14 +76,9 @@ def _builds(policy: SearchPolicy) -> tuple[tuple[float, float], ...]:
         return ((policy.sigma_build or 0.0, 1.0),)
     if policy.sigma_build is None:
         return _BUILD_UNKNOWN
-    told, wider = policy.sigma_build, wider_build(policy)
+    told = policy.sigma_build
+    wider = wider_build(told, policy.sigma_run or constants.RUN_NOISE)
     return ((told, 1 - constants.WIDER_WEIGHT), (wider, constants.WIDER_WEIGHT))
-
-
-def wider_build(policy: SearchPolicy) -> float:
-    """The build noise where what is given is too little, as it is with WIDER_WEIGHT."""
-    told = constants.BUILD_WIDER * (policy.sigma_build or 0.0)
-    return max(told, policy.sigma_run or constants.RUN_NOISE)
 
 
 def narrow(policy: SearchPolicy, best: Hypothesis) -> Hypothesis:

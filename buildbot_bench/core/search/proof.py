@@ -2,7 +2,7 @@
 
 Both sides need as many values as Student's t takes (two of a repeating exact metric) and as
 separate them; more where boots may have two modes. Below BEYOND_LAYOUT two images of each side must
-show the step, by a majority of votes (core.model.image_votes).
+show the step, by a majority of votes (core.contrast.denial).
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ from math import log1p, sqrt
 import numpy as np
 from scipy.special import stdtr
 
+from buildbot_bench.core.contrast import (
+    MOST_IMAGES,
+    ImageVotes,
+    image_votes,
+    is_beyond_layout,
+    shows_step,
+)
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.image_votes import ImageVotes, image_votes, shows_step
 from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
@@ -31,7 +37,6 @@ _MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
 # Boots of a side from which on Student's t is not waited for: outliers widen it without end.
 _MOST_FOR_T = 8
 _DOUBTFUL = 0.1  # the probability from which on an end's only image may lie far off
-_MOST_IMAGES = 6  # of a side; then the layout of this kernel is a lottery, and no step is said
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +59,7 @@ class Lacking:
 
 def needs_images(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> bool:
     """Whether luck with layout may do as much as the step in this gap."""
-    beyond = log1p(constants.BEYOND_LAYOUT)
-    return policy.layout and abs(float(posterior.change[gap])) < beyond
+    return policy.layout and not is_beyond_layout(float(posterior.change[gap]))
 
 
 def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
@@ -190,7 +194,7 @@ def ends_unproved(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
 
 
 def _may_ask(side: StepSide, policy: SearchPolicy) -> bool:
-    return policy.images and side.votes.shown + side.votes.denied < _MOST_IMAGES
+    return policy.images and side.votes.shown + side.votes.denied < MOST_IMAGES
 
 
 def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) -> tuple[int, int]:

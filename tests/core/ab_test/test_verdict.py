@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test.needed import MoreOfEach
 from buildbot_bench.core.ab_test.verdict import (
     Better,
     ComparedSides,
@@ -21,6 +20,7 @@ from buildbot_bench.core.ab_test.verdict import (
     Worse,
     compare_sides,
 )
+from buildbot_bench.core.contrast import MoreOfEach
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.model.noise import counted

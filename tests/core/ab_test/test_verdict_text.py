@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.ab_test.needed import MOST, MoreOfEach
 from buildbot_bench.core.ab_test.verdict import (
     Better,
     ComparedSides,
@@ -15,6 +14,7 @@ from buildbot_bench.core.ab_test.verdict import (
     Worse,
 )
 from buildbot_bench.core.ab_test.verdict_text import verdict_text
+from buildbot_bench.core.contrast import MOST, MoreOfEach
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 The variances have scaled inverse chi-squared priors (A. Gelman et al., *Bayesian Data Analysis*,
 3rd ed. 2013, 2.6), the share of far images has the Beta prior of `image_luck`, by Gauss-Jacobi
-quadrature. An assumed build noise is BUILD_WIDER times larger with probability WIDER_WEIGHT.
+quadrature. An assumed build noise is wider (`wider_build`) with probability WIDER_WEIGHT.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from scipy import special
 
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
 from buildbot_bench.core.model.image_luck import Floats
-from buildbot_bench.core.model.noise import MIN_SIGMA
+from buildbot_bench.core.model.noise import MIN_SIGMA, wider_build
 
 _RUN_NODES, _BUILD_NODES, _UNKNOWN_BUILD_NODES, _SHARE_NODES = 5, 9, 17, 3
 _TAIL = 0.0005  # of a variance's prior that is left out on either side
+_LEAST_BUILD = 0.1  # run noises: build noise below it cannot be told from none
 _MANY_IMAGES = 500  # that tell the share of far ones: it is taken for known (the rule overflows)
 _SURELY_KNOWN = 1e5  # degrees of freedom from which on a variance is taken for known
 
@@ -67,12 +68,13 @@ def _ends(df: float) -> tuple[float, float]:
 
 
 def _builds(noise: Noise) -> tuple[tuple[float, float], ...]:
-    sigma, df = max(noise.sigma_build, MIN_SIGMA), noise.df_build
+    sigma, df = max(noise.sigma_build, _LEAST_BUILD * noise.sigma_run, MIN_SIGMA), noise.df_build
     if is_build_noise_learnt(noise):
         return _scales(sigma, df, _BUILD_NODES)
     low, high = _ends(df)
-    logs = np.linspace(math.log(low), math.log(high * constants.BUILD_WIDER), _UNKNOWN_BUILD_NODES)
-    wider = _log_density(logs - math.log(constants.BUILD_WIDER), df)
+    factor = wider_build(sigma, noise.sigma_run) / sigma
+    logs = np.linspace(math.log(low), math.log(high * factor), _UNKNOWN_BUILD_NODES)
+    wider = _log_density(logs - math.log(factor), df)
     told = np.log(1 - constants.WIDER_WEIGHT) + _log_density(logs, df)
     return _normalised(
         sigma * np.exp(logs), np.logaddexp(told, math.log(constants.WIDER_WEIGHT) + wider)

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 
 from scipy.special import ndtri, stdtrit
 
-from buildbot_bench.core.ab_test.difference import Difference, ImageLevel
+from buildbot_bench.core.contrast.denial import is_beyond_layout
+from buildbot_bench.core.contrast.difference import Difference
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
-from buildbot_bench.core.model.noise import MIN_SIGMA
+from buildbot_bench.core.model.noise import MIN_SIGMA, wider_build
 
 MOST = 99
 """Images or boots of a side beyond which no number is told."""
@@ -34,8 +35,6 @@ _RUN_SHARE = 2.0  # boots add no more than half as much variance as images
 _CHEAP = 2  # boots of images that exist are worth half of those whose images are to be built
 _NEAR = 0.25  # of min_effect: a difference that near to it may turn out on either side
 _EVEN = 0.5
-
-Levels = tuple[ImageLevel, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,35 +70,54 @@ def images_needed(effect: float, noise: Noise) -> int:
     """
     if not has_layout(noise):
         return 1
-    fewest = 1 if abs(effect) >= constants.BEYOND_LAYOUT else _TWO
     reach = abs(math.log1p(effect))
+    fewest = 1 if is_beyond_layout(reach) else _TWO
     return max(fewest, _images(reach, noise, None, constants.FOUND_AT_FIRST))
 
 
 def more_needed(
     seen: Difference,
-    sides: tuple[Levels, Levels],
     noise: Noise,
     *,
     min_effect: float,
-    confidence: float,
+    sure_of_less: float,
+    images: bool,
+    sure: float | None = None,
+    least_images: int = 1,
+) -> MoreOfEach | None:
+    """Return what would turn `seen` into a verdict; None if nothing that can be made would.
+
+    A change is to be separated from nothing with the probability `sure` (None: `sure_at`), less
+    than one from a change with `sure_of_less`. `images` tells whether further ones can be made, and
+    would help; then each side gets at least `least_images`, and one more where images contradict.
+    """
+    needs = _by_variance(seen, noise, min_effect, (sure, sure_of_less), images=images)
+    if not images or not (seen.contradicted or seen.fewest_images < least_images):
+        return needs
+    boots = max(boots_of_image(noise), constants.BOOTS_THAT_DENY if seen.contradicted else 0)
+    if needs is None or not needs.images:
+        return MoreOfEach(boots=boots, images=1)
+    return MoreOfEach(boots=max(needs.boots, boots), images=needs.images)
+
+
+def _by_variance(
+    seen: Difference,
+    noise: Noise,
+    min_effect: float,
+    wanted: tuple[float | None, float],
+    *,
     images: bool,
 ) -> MoreOfEach | None:
-    """What would turn what was seen into a verdict; None if nothing that can be made would.
-
-    `images` tells whether further ones can be made, and would help. If what is seen is a change it
-    is to be separated from nothing; if it is less, from a change.
-    """
-    known = _updated(noise, seen, sides)
+    known = _updated(noise, seen)
     boots = boots_of_image(known)
     middle, relevant = abs(seen.quantile(_EVEN)), math.log1p(min_effect)
-    sure = None if middle >= relevant else 0.5 + confidence / 200
+    sure = wanted[0] if middle >= relevant else wanted[1]
     reach = told_apart_at(middle, relevant)
-    fewest = min(map(len, sides))
+    fewest = seen.fewest_images
     further = max(1, _images(reach, known, sure, _EVEN) - fewest)
     at_hand = sure_at(fewest) if images else constants.VERDICT_SURE
-    same = _boots_alone(reach, known, sides, sure or at_hand)
-    if images and not _boots_vary(known, sides):
+    same = _boots_alone(reach, known, seen, sure or at_hand)
+    if images and seen.of_images >= _EVEN:
         same = None
     if same is not None and (not images or same <= _CHEAP * further * boots):
         return MoreOfEach(boots=min(same, MOST), images=0)
@@ -148,33 +166,26 @@ def _build_variance(noise: Noise, images: int) -> float:
     told = noise.sigma_build**2
     if is_build_noise_learnt(noise):
         return told
-    wider = 1 + constants.WIDER_WEIGHT * (constants.BUILD_WIDER**2 - 1)
+    wider = wider_build(noise.sigma_build, noise.sigma_run) ** 2
+    expected = told + constants.WIDER_WEIGHT * (wider - told)
     taught = 2.0 * (images - 1)
-    return told * (noise.df_build * wider + taught) / (noise.df_build + taught)
+    return (noise.df_build * expected + taught * told) / (noise.df_build + taught)
 
 
-def _updated(noise: Noise, seen: Difference, sides: tuple[Levels, Levels]) -> Noise:
+def _updated(noise: Noise, seen: Difference) -> Noise:
     """The noise with what these images and boots teach."""
-    taught = sum(len(side) - 1 for side in sides)
+    taught = sum(len(side) - 1 for side in seen.sides)
     return replace(
         noise, sigma_run=seen.run, sigma_build=seen.build, df_build=noise.df_build + taught
     )
 
 
-def _boots_vary(noise: Noise, sides: tuple[Levels, Levels]) -> bool:
-    """Whether boots, rather than images, make most of the variance of what is seen."""
-    images = noise.sigma_build**2 * sum(1 / len(side) for side in sides)
-    return sum(image.variance / len(side) ** 2 for side in sides for image in side) > images
-
-
-def _boots_alone(
-    reach: float, noise: Noise, sides: tuple[Levels, Levels], sure: float
-) -> int | None:
+def _boots_alone(reach: float, noise: Noise, seen: Difference, sure: float) -> int | None:
     """How many boots more of each side's images do it; None if these leave too much to luck."""
     error = reach / float(stdtrit(noise.df_run, sure))
-    layout = noise.sigma_build**2 * sum(1 / len(side) for side in sides)
+    layout = noise.sigma_build**2 * sum(1 / len(side) for side in seen.sides)
     left = error**2 - layout
     if has_layout(noise) and left <= 0:
         return None
     needed = math.ceil(min(2 * noise.sigma_run**2 / max(left, MIN_SIGMA**2), 10 * MOST))
-    return max(1, needed - min(sum(image.boots for image in side) for side in sides))
+    return max(1, needed - min(sum(image.boots for image in side) for side in seen.sides))

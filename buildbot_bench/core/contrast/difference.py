@@ -1,4 +1,4 @@
-"""The posterior of the difference between two sides of several images each.
+"""The posterior of the difference between two sides of several images each, and their votes.
 
 Under the model (`core.model.noise`, `core.model.image_luck`) an image of n boots shows the level x
 with variance v = sigma_run²/n. Around the level m of the side's code its density is
@@ -20,7 +20,8 @@ from statistics import fmean
 
 import numpy as np
 
-from buildbot_bench.core.ab_test.noise_nodes import NoiseNodes, noise_nodes
+from buildbot_bench.core.contrast.denial import ImageVotes, image_votes
+from buildbot_bench.core.contrast.noise_nodes import NoiseNodes, noise_nodes
 from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
 from buildbot_bench.core.model.image_luck import (
     Floats,
@@ -38,6 +39,7 @@ _REACH_SD = 10.0  # how far out levels are looked for, in standard errors
 _NOT_ALL_FAR = 4  # images of which one at least is near
 _MOST_POINTS = 8192
 _TINY = 1e-30  # the density where nothing explains an image
+_UNLIKELY = 1e-7  # of the likeliest noise: nodes below it are left out
 _AT_ONCE = 8  # densities whose product a float holds
 
 
@@ -50,12 +52,16 @@ class ImageLevel:
     boots: int
 
 
+Levels = tuple[ImageLevel, ...]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
     """The posterior of ln(new/base) on a grid, and what else is believed.
 
     `at` ascends evenly; `below` is the probability to lie below at + half a step. `base` and `new`
     are the medians of the sides' levels, `run` and `build` the expected standard deviations.
+    `sides` and `votes` have what the images of the base and of the new side show.
     """
 
     at: Floats
@@ -64,16 +70,46 @@ class Difference:
     new: float
     run: float
     build: float
+    sides: tuple[Levels, Levels]
+    votes: tuple[ImageVotes, ImageVotes]
 
     def quantile(self, share: float) -> float:
-        """The logarithm below which the difference lies with that probability."""
+        """Return the logarithm below which the difference lies with the probability `share`."""
         step = self.at[1] - self.at[0]
         return float(np.interp(share, self.below, self.at + step / 2))
 
     def probability_below(self, log: float) -> float:
-        """How probably the difference lies below a logarithm."""
+        """Return the probability that the difference lies below `log`."""
         step = self.at[1] - self.at[0]
         return float(np.interp(log, self.at + step / 2, self.below, left=0.0, right=1.0))
+
+    def sure_beyond(self, least: float, sign: float) -> float:
+        """Return the probability that the difference, times `sign` (1 or -1), exceeds `least`."""
+        below = self.probability_below(sign * least)
+        return 1 - below if sign > 0 else below
+
+    def interval(self, confidence: float) -> tuple[float, float, float]:
+        """Return the effect, a fraction of the base, with its interval; `confidence` in percent."""
+        outside = (1 - confidence / 100) / 2
+        middle, low, high = (self.quantile(share) for share in (0.5, outside, 1 - outside))
+        return math.expm1(middle), math.expm1(low), math.expm1(high)
+
+    @property
+    def fewest_images(self) -> int:
+        """The number of images of the side that has fewer."""
+        return min(map(len, self.sides))
+
+    @property
+    def of_images(self) -> float:
+        """The share of the variance of the difference that images make, not their boots."""
+        images = self.build**2 * sum(1 / len(side) for side in self.sides)
+        boots = sum(image.variance / len(side) ** 2 for side in self.sides for image in side)
+        return images / (images + boots)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether as many images of a side deny the difference as show it."""
+        return any(side.contradicted for side in self.votes)
 
 
 def run_noise(sides: Sequence[SideBoots], noise: Noise) -> tuple[float, float]:
@@ -89,7 +125,7 @@ def run_noise(sides: Sequence[SideBoots], noise: Noise) -> tuple[float, float]:
     return math.sqrt(squares / df), df
 
 
-def image_levels(side: SideBoots, sigma_run: float) -> tuple[ImageLevel, ...]:
+def image_levels(side: SideBoots, sigma_run: float) -> Levels:
     """What each image with a positive value shows, by its number."""
     return tuple(
         ImageLevel(
@@ -109,7 +145,7 @@ def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = 
     """
     sigma_run, df_run = run_noise((base, new), noise)
     nodes = noise_nodes(noise, df_run, layout=layout)
-    sides = [image_levels(side, sigma_run) for side in (base, new)]
+    sides = (image_levels(base, sigma_run), image_levels(new, sigma_run))
     build_weight = nodes.weight.sum(axis=1)
     sigma_build = float(np.exp(build_weight @ np.log(nodes.build))) if layout else 0.0
     step = min(_narrowest(side, sigma_build) for side in sides) / _POINTS_IN_SD
@@ -118,25 +154,33 @@ def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = 
     densities = [_posteriors(*pair, nodes) for pair in zip(sides, grids, strict=True)]
     evidence = [density.sum(axis=-1) for density in densities]
     weight = nodes.weight * evidence[0] * evidence[1]
-    weight /= weight.sum()
+    likely = weight > _UNLIKELY * weight.max()
+    weight = weight[likely] / weight[likely].sum()
     masses = [
-        density / np.maximum(total, np.finfo(float).tiny)[..., None]
+        density[likely] / total[likely][:, None]
         for density, total in zip(densities, evidence, strict=True)
     ]
     below = np.cumsum(_of_difference(masses[0], masses[1], weight))
-    first = grids[1][0] - grids[0][-1]
     medians = [
-        float(np.interp(0.5, np.cumsum(np.einsum("kp,kpg->g", weight, mass)), grid))
+        float(np.interp(0.5, np.cumsum(weight @ mass), grid))
         for mass, grid in zip(masses, grids, strict=True)
     ]
+    build = np.broadcast_to(nodes.build[:, None], likely.shape)[likely]
     return Difference(
-        at=first + step * np.arange(below.size),
+        at=grids[1][0] - grids[0][-1] + step * np.arange(below.size),
         below=below / below[-1],
         base=medians[0],
         new=medians[1],
         run=sigma_run,
-        build=math.sqrt(float(weight.sum(axis=1) @ nodes.build**2)),
+        build=math.sqrt(float(weight @ build**2)),
+        sides=sides,
+        votes=(_votes(sides[0], *medians), _votes(sides[1], *medians[::-1])),
     )
+
+
+def _votes(side: Levels, level: float, other: float) -> ImageVotes:
+    images = ((image.level, math.sqrt(image.variance)) for image in side)
+    return image_votes(images, level=level, other=other)
 
 
 def _posteriors(images: Sequence[ImageLevel], grid: Floats, nodes: NoiseNodes) -> Floats:
@@ -160,11 +204,10 @@ def _posteriors(images: Sequence[ImageLevel], grid: Floats, nodes: NoiseNodes) -
 
 
 def _of_difference(base: Floats, new: Floats, weight: Floats) -> Floats:
-    """The masses of new - base, from the lowest one up, averaged over the nodes."""
+    """The masses of new - base, from the lowest one up, averaged over nodes: (nodes, grid) each."""
     size = base.shape[-1] + new.shape[-1] - 1
     length = 1 << (size - 1).bit_length()
-    both = np.fft.rfft(base[..., ::-1], length) * np.fft.rfft(new, length)
-    spectrum = np.einsum("kp,kpf->f", weight, both)
+    spectrum = weight @ (np.fft.rfft(base[:, ::-1], length) * np.fft.rfft(new, length))
     return np.maximum(np.asarray(np.fft.irfft(spectrum, length), dtype=np.float64)[:size], 0.0)
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test.difference import difference
-from buildbot_bench.core.ab_test.needed import (
+from buildbot_bench.core.contrast import (
     MOST,
     MoreOfEach,
     boots_of_image,
+    difference,
     images_needed,
     next_of_each,
 )

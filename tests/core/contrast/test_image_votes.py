@@ -1,4 +1,4 @@
-"""The rule of three places: which images of a side show a step, and which deny it."""
+"""The one rule of denial: which images of a side show a step, and which deny it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test.difference import Difference, ImageLevel
-from buildbot_bench.core.ab_test.verdict import is_disputed
+from buildbot_bench.core.contrast import ImageVotes, image_votes
 from buildbot_bench.core.incident import Confirmation, Standing, confirmation
-from buildbot_bench.core.model.image_votes import ImageVotes, image_votes
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 
 LEVELS = st.lists(st.integers(-90, 90).map(lambda tenths: tenths / 1000), min_size=1, max_size=6)
@@ -57,19 +55,16 @@ def test_mirrored_levels_give_the_same_votes(levels: list[float], error: float) 
 
 
 @given(levels=LEVELS, error=ERRORS, base=st.floats(-0.05, 0.05), new=st.floats(-0.05, 0.05))
-def test_a_comparison_is_disputed_as_it_always_was(
+def test_a_side_is_contradicted_where_as_many_images_deny_as_show(
     levels: list[float], error: float, base: float, new: float
 ) -> None:
-    """The rule as it stood in the comparison before, written out."""
+    """The rule, written out."""
     middle, sign = (base + new) / 2, np.copysign(1.0, (base + new) / 2 - new)
     beyond = [sign * (one - middle) for one in levels]
-    denied = sum(away > 2.0 * np.sqrt(error**2) for away in beyond)
+    denied = sum(away > 2.0 * error for away in beyond)
     shown = sum(away <= 0 for away in beyond)
-    images = [ImageLevel(level=one, variance=error**2, boots=3) for one in levels]
-    calm = [ImageLevel(level=base, variance=error**2, boots=3)]
-    grid = np.array([0.0, 1.0])
-    seen = Difference(at=grid, below=grid, base=base, new=new, run=error, build=0.0)
-    assert is_disputed(seen, (calm, images)) == bool(denied and denied >= shown)
+    votes_of = image_votes([(one, error) for one in levels], level=new, other=base)
+    assert votes_of.contradicted == bool(denied and denied >= shown)
 
 
 @given(
