@@ -1,4 +1,4 @@
-"""JSON and JSON Schema of frozen dataclasses, derived from their annotations.
+"""JSON and JSON Schema of frozen dataclasses, written and read by their annotations.
 
 The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
 are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 Json = dict[str, Any]
 
+Record = TypeVar("Record")
 _Getter = TypeVar("_Getter", bound=Callable[..., Any])
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 
@@ -49,6 +50,20 @@ def to_json(record: Any) -> Json:
     Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
     """
     return {name: _encoded(getattr(record, name)) for name in json_types(record.__class__)}
+
+
+def from_json(kind: type[Record], stored: Any) -> Record:
+    """The dataclass of what json.loads gives of what was written of it.
+
+    Keys that are not there have the fields' defaults; keys that are no fields say nothing. Raises
+    TypeError or ValueError for what is of another kind.
+    """
+    if not isinstance(stored, Mapping):
+        raise TypeError(f"{kind.__name__} is an object, not {type(stored).__name__}")
+    record: Any = kind
+    hints = json_types(record)
+    names = [field.name for field in fields(record) if field.name in stored]
+    return kind(**{name: _decoded(hints[name], stored[name]) for name in names})
 
 
 def schema_of(kind: type, *, title: str) -> Json:
@@ -95,6 +110,25 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_encoded(inner) for inner in value]
     raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def _decoded(hint: Any, value: Any) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _decoded(arguments[0], value)
+    if origin in {Union, UnionType}:
+        (member,) = (one for one in arguments if one is not NoneType)
+        return None if value is None else _decoded(member, value)
+    if origin is tuple and isinstance(value, list):
+        members = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        return tuple(_decoded(one, inner) for one, inner in zip(members, value, strict=True))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint(value)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return from_json(hint, value)
+    if isinstance(value, int | float if hint is float else hint):
+        return value
+    raise TypeError(f"{value!r:.40} is not {hint}")
 
 
 def _object(kind: type, parts: dict[type, Json]) -> Json:

@@ -127,7 +127,7 @@ async def _read_files(past: Past) -> None:
     assert newest is not None
     read = pack_read_files(ReadFiles(names=frozenset({"sys/kernel.c"})))
     digest = await store.keep_read_files(read)
-    await store.change_image(image, now=past.farm.now(), read_files=digest)
+    await store.change(image, changed_at=past.farm.now(), read_files=digest)
     await store.presume_no_ops({newest.id: HOSTILE})
 
 
@@ -248,7 +248,7 @@ async def _breakages(past: Past) -> None:
     found |= {"ended_at": past.farm.now(), "detail": HOSTILE, "requester": "", "reason": "alarm"}
     for recovery in (None, over):
         row = await past.search(3, 9, **found, recovery=recovery)
-        await past.farm.store.change_search(row, workload="")
+        await past.farm.store.change(row, workload="")
 
 
 async def _other_series(past: Past, search_id: int) -> None:
@@ -280,7 +280,7 @@ async def _profile(past: Past, of: int | ImageRow, state: ProfileState, **asked:
         columns |= {"digest": kept.digest, "ended_at": now}
     if state is ProfileState.FAILED:
         columns |= {"failure": HOSTILE, "ended_at": now}
-    await store.change_profile(row, **columns)
+    await store.change(row, **columns)
 
 
 async def _ab_tests(past: Past) -> None:
@@ -316,7 +316,7 @@ async def _ab_test(
     base, new = await past.image(position), await _variant(past, position, change)
     third = await past.image(position + 1)
     if state is AbTestState.AWAITING:
-        new = await store.change_image(new, now=past.farm.now(), state="held")
+        new = await store.change(new, changed_at=past.farm.now(), state="held")
         assert new is not None
     ab_test = await store.add_ab_test(
         NewAbTest(
@@ -352,7 +352,7 @@ async def _variant(past: Past, position: int, change: str) -> ImageRow:
         now=now,
     )
     digest = hashlib.sha256(variant.encode()).hexdigest()
-    changed = await store.change_image(image, now=now, state="built", digest=digest, size=9)
+    changed = await store.change(image, changed_at=now, state="built", digest=digest, size=9)
     assert changed is not None
     return changed
 
@@ -368,7 +368,7 @@ async def _mails(past: Past) -> None:
     searches = await store.searches()
     for search, state in zip(searches, ReportState, strict=False):
         row = await store.add_report(search.id, now=past.farm.now(), **mail)
-        await store.change_report(row, state=state, last_error=HOSTILE)
+        await store.change(row, state=state, last_error=HOSTILE)
     await store.add_mail("quarantine:1", now=past.farm.now(), **mail)
 
 
@@ -390,4 +390,4 @@ async def _marks_and_notices(past: Past) -> None:
     ]
     notices = await store.add_notices(found.id, wanted, now=now)
     for notice, state in zip(notices, ReportState, strict=False):
-        await store.change_notice(notice, state=state, last_error=HOSTILE)
+        await store.change(notice, state=state, last_error=HOSTILE)

@@ -280,7 +280,7 @@ class Breakages:
         answer: Breakage | None = None,
         detail: str | None = None,
     ) -> None:
-        await self._farm.store.change_search(
+        await self._farm.store.change(
             search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
         )
 

@@ -48,8 +48,8 @@ async def _judge_anew(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
     what = "withdrew what was said" if mark.kind is MarkKind.WITHDRAWN else f"says {mark.kind}"
     reason = f"{mark.author} {what}"
     verdict = replace(row.grounds, probes=(), reason=reason)
-    await farm.store.change_judgement(
-        row, now=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
+    await farm.store.change(
+        row, changed_at=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
     )
 
 
@@ -64,7 +64,7 @@ async def _end_open(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
         await cancel_probes(farm, waiting, said)
     search = await farm.store.search(row.search_id) if row.search_id else None
     if search is not None and await _is_for_it_alone(farm, search, row):
-        await farm.store.change_search(search, state=SearchState.CANCELLING, detail=said)
+        await farm.store.change(search, state=SearchState.CANCELLING, detail=said)
         farm.wake()
 
 

@@ -174,7 +174,7 @@ class Searching:
         detail: str | None = None,
     ) -> None:
         """One compare-and-swap: two masters that think alike write one answer."""
-        await self._farm.store.change_search(
+        await self._farm.store.change(
             search, state=state, answer=answer, detail=detail, ended_at=self._farm.now()
         )
 

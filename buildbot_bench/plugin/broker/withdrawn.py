@@ -54,8 +54,8 @@ class Superseded:
         if image_id in awaited or await has_begun(self._farm.master, image.brid):
             return
         # First in the tables: a master that dies in between lets the build end, and keeps it.
-        dropped = await store.change_image(
-            image, now=self._farm.now(), state=ImageState.DROPPED, brid=None
+        dropped = await store.change(
+            image, changed_at=self._farm.now(), state=ImageState.DROPPED, brid=None
         )
         if dropped is not None:
             await call_off(self._farm, image.brid, "nobody waits for it any more")

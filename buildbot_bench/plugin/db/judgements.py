@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from buildbot_bench.core.branches import repository_of
@@ -11,8 +9,6 @@ from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement
 from buildbot_bench.plugin.db.schema import JUDGEMENT
 from buildbot_bench.plugin.db.sql import (
-    by_id,
-    compare_and_swap,
     ensure,
     fetch_all,
     values_of,
@@ -25,12 +21,7 @@ def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> J
     values = values_of(new) | {"created_at": now, "changed_at": now}
     key = {name: values.pop(name) for name in ("testbed", "workload", "new_sha", "old_sha")}
     key["repository"] = repository_of(new.branch or "")
-    return ensure(conn, JUDGEMENT, JudgementRow, key, values)
-
-
-def judgement(conn: sa.Connection, judgement_id: int) -> JudgementRow | None:
-    """The judgement with that id."""
-    return by_id(conn, JUDGEMENT, JudgementRow, judgement_id)
+    return ensure(conn, JudgementRow, key, values)
 
 
 def judgements(
@@ -52,12 +43,6 @@ def judgements_of_commit(
     )
     rows = fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
     return {(row.testbed, row.workload): row for row in rows}
-
-
-def judgements_of_search(conn: sa.Connection, search_id: int) -> list[JudgementRow]:
-    """The verdicts that led to a search, or were linked to it, oldest first."""
-    query = sa.select(JUDGEMENT).where(JUDGEMENT.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
 
 
 def closed_judgements(
@@ -104,10 +89,3 @@ def alarms_over(
         judgements_of(line_of(conn, branch)),
     )
     return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
-
-
-def change_judgement(
-    conn: sa.Connection, row: JudgementRow, /, *, now: float, **columns: Any
-) -> JudgementRow | None:
-    """The judgement with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, JUDGEMENT, row, {**columns, "changed_at": now})

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.schema import IMAGE, INCIDENT_SERIES, ITERATION, MARK, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, MARK, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
 from buildbot_bench.plugin.db.states import SearchKind, SearchState
 
@@ -60,14 +59,6 @@ def last_marks(conn: sa.Connection, search_ids: Collection[int]) -> dict[int, Ma
     last = sa.select(sa.func.max(MARK.c.id)).where(MARK.c.search_id.in_(search_ids))
     query = sa.select(MARK).where(MARK.c.id.in_(last.group_by(MARK.c.search_id)))
     return {row.search_id or 0: row for row in fetch_all(conn, query, MarkRow)}
-
-
-def series_of_incidents(
-    conn: sa.Connection, search_ids: Collection[int]
-) -> list[IncidentSeriesRow]:
-    """The other series of the incidents of some searches, in the order in which they joined."""
-    query = sa.select(INCIDENT_SERIES).where(INCIDENT_SERIES.c.search_id.in_(search_ids))
-    return fetch_all(conn, query.order_by(INCIDENT_SERIES.c.id), IncidentSeriesRow)
 
 
 def newest_values(conn: sa.Connection, limit: int) -> list[NewestValue]:

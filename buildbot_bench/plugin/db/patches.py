@@ -34,7 +34,7 @@ def add_patch(
         # Who brings it again needs it again: it is not deleted before its comparison is there.
         conn.execute(sa.update(PATCH).where(PATCH.c.digest == digest).values(fetched_at=now))
     others = {"body": body, "origin": origin, "requester": requester, "fetched_at": now}
-    return ensure(conn, PATCH, PatchRow, {"digest": digest}, others)
+    return ensure(conn, PatchRow, {"digest": digest}, others)
 
 
 def patch(conn: sa.Connection, digest: str) -> PatchRow | None:

@@ -12,6 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.columns import (
+    AbTestId,
+    Count,
+    Digest,
+    Flag,
+    ImageId,
+    JudgementId,
+    Large,
+    ProbeId,
+    SearchId,
+    Sha,
+)
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
 
 
@@ -19,13 +31,13 @@ from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState,
 class NewCommit:
     """A commit that arrived on a branch; `important` when it touches a watched path."""
 
-    sha: str
+    sha: Sha
     position: int
-    parent_sha: str | None = None
+    parent_sha: Sha | None = None
     svn: int | None = None
     subject: str = ""
     author: str = ""
-    committed_at_s: int = 0
+    committed_at_s: Large = 0
     important: bool = True
     arrived_at: float = 0.0
 
@@ -95,26 +107,26 @@ class ImageRow:
     """
 
     id: int
-    sha: str
+    sha: Sha
     variant: str
     ordinal: int
     position: int
     label: str
     state: ImageState
-    attempt: int
+    attempt: Count
     brid: int | None
     reason: str | None
     digest: str | None
-    size: int | None
+    size: Large | None
     path: str | None
     build_s: float | None
     created_at: float
     changed_at: float
-    version: int
+    version: Count
     kernel_digest: str | None = None
     manifest: dict[str, Any] | None = None
-    read_files: str | None = None
-    built_by: str | None = None
+    read_files: Digest | None = None
+    built_by: Digest | None = None
     branch: str | None = None
     repository: str = ""
 
@@ -149,21 +161,11 @@ class ListedRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ArtefactRow:
-    """The file of an image's kernel, known by its SHA-256, of `size` bytes."""
-
-    id: int
-    digest: str
-    size: int
-    stored_at: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class PatchRow:
     """A patch as it came, known by its SHA-256; `origin` says where it came from."""
 
     id: int
-    digest: str
+    digest: Digest
     origin: str
     requester: str
     fetched_at: float
@@ -217,27 +219,27 @@ class ProbeRow:
     id: int
     key: str
     token: str
-    image_id: int
+    image_id: ImageId
     testbed: str
     workload: str
     epoch: str
     iterations: int
     priority: int
     reason: ProbeReason
-    search_id: int | None
+    search_id: SearchId | None
     state: ProbeState
-    attempt: int
+    attempt: Count
     brid: int | None
     failure: str | None
     failure_kind: str | None
     created_at: float
     issued_at: float | None
     ended_at: float | None
-    judged: bool
-    version: int
+    judged: Flag
+    version: Count
     tunables: str = ""
-    ab_test_id: int | None = None
-    judgement_id: int | None = None
+    ab_test_id: AbTestId | None = None
+    judgement_id: JudgementId | None = None
     serial: int = 0
     round: int = 0
     budget_of: str | None = None
@@ -253,8 +255,8 @@ class IterationRow:
     """
 
     id: int
-    probe_id: int
-    image_id: int
+    probe_id: ProbeId
+    image_id: ImageId
     testbed: str
     workload: str
     epoch: str
@@ -265,10 +267,11 @@ class IterationRow:
     failure: str | None
     at_s: float
     duration_s: float
-    log: str
-    facts: Mapping[str, Any]
-    tunables: str = ""
     times: Mapping[str, Any] | None = None
+    # The long columns stand last: SQLite then finds the short ones without reading past a log.
+    facts: Mapping[str, Any]
+    log: str
+    tunables: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -281,11 +284,11 @@ class CaptureRow:
     """
 
     id: int
-    digest: str
+    digest: Digest
     counter: str
     taken_at: float
     body: bytes
-    packets: int
+    packets: int = 0
     places: bytes | None
 
 
@@ -301,17 +304,17 @@ class ProfileRow:
     id: int
     key: str
     token: str
-    image_id: int
-    search_id: int | None
-    ab_test_id: int | None
+    image_id: ImageId
+    search_id: SearchId | None
+    ab_test_id: AbTestId | None
     testbed: str
     workload: str
     tunables: str
     state: ProfileState
-    attempt: int
+    attempt: Count
     brid: int | None
     failure: str | None
-    digest: str | None
+    digest: Digest | None
     created_at: float
     ended_at: float | None
-    version: int
+    version: Count

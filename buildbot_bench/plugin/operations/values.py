@@ -10,11 +10,12 @@ from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
+from buildbot_bench.core.operations import Gap, UnreadableValue, WrongDigest
 
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.neutral import digest_of_files
-from buildbot_bench.core.operations import Gap, UnreadableValue, WrongDigest
 from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.columns import JsonText
 from buildbot_bench.plugin.db.probes import capture_digest
 from buildbot_bench.plugin.db.schema import (
     AB_TEST_VARIANT,
@@ -27,7 +28,6 @@ from buildbot_bench.plugin.db.schema import (
     PROBE,
     READ_FILES,
 )
-from buildbot_bench.plugin.db.schema.columns import JsonText, StoredValue
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 # Of one column: a thousand that are wrong are one accident.
@@ -48,7 +48,7 @@ def unreadable(conn: sa.Connection) -> Iterator[UnreadableValue]:
                 yield from _foreign(conn, column, [word.value for word in _MORE_WORDS[column]])
             elif isinstance(column.type, sa.Enum):
                 yield from _foreign(conn, column, column.type.enums)
-            elif isinstance(column.type, JsonText | StoredValue) and column not in _TOO_MANY:
+            elif isinstance(column.type, JsonText) and column not in _TOO_MANY:
                 yield from _undecoded(conn, column)
 
 

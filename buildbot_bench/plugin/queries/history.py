@@ -229,7 +229,7 @@ async def _series_without(
     silent = {(one.testbed, one.workload) for one in measured if not one.measures(branch)}
     if not silent:
         return []
-    known = await farm.store.measured_series_of(repository_of(branch))
+    known = await farm.store.measured_series(repository_of(branch))
     return [series for series in known if series in silent]
 
 

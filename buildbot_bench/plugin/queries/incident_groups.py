@@ -122,7 +122,7 @@ async def grouped(farm: Farm, searches: Iterable[SearchRow]) -> list[IncidentGro
             found.setdefault(culprit, []).append(search)
     ids = [search.id for group in found.values() for search in group]
     marks = await farm.store.last_marks(ids)
-    members = await farm.store.series_of_incidents(ids)
+    members = await farm.store.series_of_incident(ids)
     return [
         IncidentGroup(
             culprit=culprit,

@@ -95,6 +95,6 @@ async def test_what_a_quarantine_holds_up_is_told_by_the_quarantines_mail(past, 
     master.reactor.advance(SILENCE_S + GRACE_S)
     for probe in await farm.store.probes(state="new"):
         if probe.reason == "control":
-            await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+            await farm.store.change(probe, state="done", ended_at=farm.now())
     await watch.write(farm, farm.workflow.mail)
     assert await mails(farm) == []
