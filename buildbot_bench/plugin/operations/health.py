@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator
 
 import sqlalchemy as sa
 
-from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.operations import (
+from buildbot_bench.core.condition import (
     Held,
     MasterCondition,
     Skew,
@@ -17,6 +16,7 @@ from buildbot_bench.core.operations import (
     StuckMessage,
     WorkerCondition,
 )
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.plugin.db.leases import BROKER, leases
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.standing import standing_still
