@@ -13,13 +13,24 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 Json = dict[str, Any]
 
 Record = TypeVar("Record")
+Reader = Callable[[Any], Any]
 _Getter = TypeVar("_Getter", bound=Callable[..., Any])
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 
@@ -58,12 +69,10 @@ def from_json(kind: type[Record], stored: Any) -> Record:
     Keys that are not there have the fields' defaults; keys that are no fields say nothing. Raises
     TypeError or ValueError for what is of another kind.
     """
-    if not isinstance(stored, Mapping):
+    if not isinstance(stored, dict):
         raise TypeError(f"{kind.__name__} is an object, not {type(stored).__name__}")
-    record: Any = kind
-    hints = json_types(record)
-    names = [field.name for field in fields(record) if field.name in stored]
-    return kind(**{name: _decoded(hints[name], stored[name]) for name in names})
+    readers: Mapping[str, Reader] = _readers(cast("Any", kind))
+    return kind(**{name: read(stored[name]) for name, read in readers.items() if name in stored})
 
 
 def schema_of(kind: type, *, title: str) -> Json:
@@ -112,23 +121,42 @@ def _encoded(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def _decoded(hint: Any, value: Any) -> Any:
+@cache
+def _readers(kind: Any) -> Mapping[str, Reader]:
+    hints = json_types(kind)
+    return {field.name: _reader(hints[field.name]) for field in fields(kind)}
+
+
+def _reader(hint: Any) -> Reader:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _decoded(arguments[0], value)
+        return _reader(arguments[0])
     if origin in {Union, UnionType}:
-        (member,) = (one for one in arguments if one is not NoneType)
-        return None if value is None else _decoded(member, value)
-    if origin is tuple and isinstance(value, list):
-        members = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
-        return tuple(_decoded(one, inner) for one, inner in zip(members, value, strict=True))
+        (member,) = (_reader(one) for one in arguments if one is not NoneType)
+        return lambda value: None if value is None else member(value)
+    if origin is tuple:
+        return _tuple_reader(arguments)
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(value)
+        return hint
     if isinstance(hint, type) and is_dataclass(hint):
-        return from_json(hint, value)
-    if isinstance(value, int | float if hint is float else hint):
+        return partial(from_json, hint)
+    kinds = (int, float) if hint is float else hint
+    return lambda value: _checked(value, kinds)
+
+
+def _tuple_reader(members: tuple[Any, ...]) -> Reader:
+    readers = [_reader(one) for one in members if one is not Ellipsis]
+    if members[-1] is Ellipsis:
+        return lambda value: tuple(map(readers[0], _checked(value, list)))
+    return lambda value: tuple(
+        read(inner) for read, inner in zip(readers, _checked(value, list), strict=True)
+    )
+
+
+def _checked(value: Any, kinds: Any) -> Any:
+    if isinstance(value, kinds):
         return value
-    raise TypeError(f"{value!r:.40} is not {hint}")
+    raise TypeError(f"{value!r:.40} is not {kinds}")
 
 
 def _object(kind: type, parts: dict[type, Json]) -> Json:

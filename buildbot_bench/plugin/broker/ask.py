@@ -16,6 +16,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
+    UNBUILT,
     AbTestState,
     ImageState,
     Priority,
@@ -112,7 +113,6 @@ async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
 
 # To stop a build and to start another takes some seconds itself.
 _WORTH_STOPPING_S = 30.0
-_UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,7 +163,7 @@ class Capacity:
         return max(min(left_s), 0.0)
 
     def _left_s(self, image: ImageRow | None, build_s: float) -> float:
-        if image is None or image.state not in _UNBUILT:
+        if image is None or image.state not in UNBUILT:
             return 0.0
         began_s = image.changed_at if image.state == ImageState.BUILDING else self.farm.now()
         return began_s + build_s - self.farm.now()
@@ -174,7 +174,7 @@ class Capacity:
         workers = {*job_of(repository).runs_on}
         return [
             image
-            for state in _UNBUILT
+            for state in UNBUILT
             for image in await store.images(state=state)
             if workers.intersection(job_of(image.repository).runs_on)
         ]

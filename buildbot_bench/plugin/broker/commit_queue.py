@@ -14,10 +14,10 @@ from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
+    OPEN_SEARCHES,
     Priority,
     ProbeReason,
     ProbeState,
-    SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
@@ -120,10 +120,7 @@ class CommitQueue:
         open_probes = await self._farm.store.open_probes()
         busy_testbeds = {probe.testbed for probe in open_probes}
         searched = {
-            search.testbed
-            for search in await self._farm.store.searches(
-                states=(SearchState.RUNNING, SearchState.CANCELLING)
-            )
+            search.testbed for search in await self._farm.store.searches(states=OPEN_SEARCHES)
         }
         measured = {(p.testbed, p.workload) for p in open_probes if p.reason in OF_COMMITS}
         is_on = self._farm.workflow.on.push is not None

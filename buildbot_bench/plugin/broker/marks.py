@@ -7,6 +7,7 @@ from dataclasses import replace
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import (
+    ALARMS,
     OPEN_PROBES,
     JudgementState,
     MarkKind,
@@ -15,8 +16,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 
-_ALARMS = frozenset({JudgementState.REGRESSION, JudgementState.IMPROVEMENT})
-_OPEN = _ALARMS | {JudgementState.SUSPICION}
+_OPEN = ALARMS | {JudgementState.SUSPICION}
 
 
 async def take_up(farm: Farm, mark: MarkRow) -> None:
@@ -74,7 +74,7 @@ async def _is_for_it_alone(farm: Farm, search: SearchRow, row: JudgementRow) -> 
     others = [
         other
         for other in await farm.store.judgements_of_search(search.id)
-        if other.id != row.id and other.state in _ALARMS
+        if other.id != row.id and other.state in ALARMS
     ]
     return not others
 

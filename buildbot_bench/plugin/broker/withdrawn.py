@@ -6,11 +6,10 @@ from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.collect import has_begun
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import AbTestState, ImageState, ProbeReason
+from buildbot_bench.plugin.db.states import UNBUILT, AbTestState, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 
-_UNBUILT = frozenset({ImageState.WANTED, ImageState.BUILDING})
 _OF_PUSHES = frozenset({ProbeReason.COMMIT, ProbeReason.BACKFILL})
 
 
@@ -46,7 +45,7 @@ class Superseded:
         """Do without a build that has not begun, unless something else waits for it."""
         store = self._farm.store
         image = await store.image(image_id)
-        if image is None or image.state not in _UNBUILT:
+        if image is None or image.state not in UNBUILT:
             return
         ab_tests = await store.ab_tests(states=(AbTestState.RUNNING,))
         awaited = {probe.image_id for probe in await store.open_probes()}

@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.columns import (
     Sha,
     Word,
 )
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.incident_rows import Recovery, SeriesRange
 from buildbot_bench.plugin.db.states import (
     JudgementState,
     MarkKind,
@@ -49,19 +49,12 @@ class VerdictGrounds:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewJudgement:
+class NewJudgement(SeriesRange):
     """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level.
 
     `branch` is the one that has the new revision; None, of what an earlier release judged.
     """
 
-    testbed: str
-    workload: str
-    unit: str
-    old_sha: Sha
-    old_position: int
-    new_sha: Sha
-    new_position: int
     state: JudgementState
     effect: float | None = None
     low: float | None = None
@@ -91,7 +84,7 @@ class JudgementRow(NewJudgement):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewSearch:
+class NewSearch(SeriesRange):
     """A search that is asked for: over (old, new] on a testbed and workload.
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
@@ -102,13 +95,6 @@ class NewSearch:
 
     key: str | None
     branch: str
-    testbed: str
-    workload: str
-    unit: str
-    old_sha: Sha
-    old_position: int
-    new_sha: Sha
-    new_position: int
     min_effect: float
     error: float
     reason: SearchReason

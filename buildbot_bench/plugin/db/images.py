@@ -27,6 +27,7 @@ from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
+    UNBUILT,
     AbTestState,
     ImageState,
     ProbeReason,
@@ -149,7 +150,7 @@ def in_span(
 def unbuilt_elsewhere(conn: sa.Connection, repositories: Collection[str]) -> list[ImageRow]:
     """The images that are wanted or built of other repositories than these."""
     query = sa.select(IMAGE).where(
-        IMAGE.c.state.in_([ImageState.WANTED, ImageState.BUILDING]),
+        IMAGE.c.state.in_(UNBUILT),
         IMAGE.c.repository.not_in(repositories),
     )
     return fetch_all(conn, query, ImageRow)

@@ -27,12 +27,8 @@ class Recovery:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RaisedAlarm:
-    """What the judge saw of a series over (old, new]: `claimed` is the effect.
-
-    `old` is the anchor, which lies before the change. `judgement_id` is the verdict's.
-    `higher_is_better` is None where the unit alone says it.
-    """
+class SeriesRange:
+    """The range (old, new] of a series."""
 
     testbed: str
     workload: str
@@ -41,6 +37,16 @@ class RaisedAlarm:
     old_position: int
     new_sha: Sha
     new_position: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RaisedAlarm(SeriesRange):
+    """What the judge saw of a series over (old, new]: `claimed` is the effect.
+
+    `old` is the anchor, which lies before the change. `judgement_id` is the verdict's.
+    `higher_is_better` is None where the unit alone says it.
+    """
+
     claimed: float
     judgement_id: JudgementId | None = None
     higher_is_better: bool | None = None

@@ -13,7 +13,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import JudgementState
+from buildbot_bench.plugin.db.states import ALARMS, JudgementState
 
 
 def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> JudgementRow:
@@ -58,7 +58,7 @@ def closed_judgements(
         JUDGEMENT.c.new_position >= first_position,
         judgements_of(line_of(conn, branch)),
         sa.or_(
-            JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
+            JUDGEMENT.c.state.in_(ALARMS),
             sa.and_(
                 JUDGEMENT.c.state == JudgementState.NOTHING,
                 sa.or_(JUDGEMENT.c.rounds > 1, JUDGEMENT.c.effect.is_not(None)),
@@ -83,7 +83,7 @@ def alarms_over(
 ) -> list[JudgementRow]:
     """The alarms of all series over some of a branch's commits in (old, new], oldest first."""
     query = sa.select(JUDGEMENT).where(
-        JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
+        JUDGEMENT.c.state.in_(ALARMS),
         JUDGEMENT.c.old_position < new_position,
         JUDGEMENT.c.new_position > old_position,
         judgements_of(line_of(conn, branch)),

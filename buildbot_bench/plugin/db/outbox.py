@@ -10,7 +10,13 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
-from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import (
+    UNSENT,
+    ReportState,
+    SearchKind,
+    SearchReason,
+    SearchState,
+)
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"
@@ -143,9 +149,7 @@ def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
     One that is `sending` is among them when its time has passed: its sender died over it.
     Who begins to send therefore sets `next_try_at` to when it must have ended.
     """
-    query = sa.select(REPORT).where(
-        REPORT.c.state.in_([ReportState.NEW, ReportState.SENDING]), REPORT.c.next_try_at <= now
-    )
+    query = sa.select(REPORT).where(REPORT.c.state.in_(UNSENT), REPORT.c.next_try_at <= now)
     return fetch_all(conn, query.order_by(REPORT.c.next_try_at, REPORT.c.id), ReportRow)
 
 
@@ -194,9 +198,7 @@ def due_notices(conn: sa.Connection, now: float) -> list[NoticeRow]:
 
     As with reports, one that is `sending` is among them when its time has passed.
     """
-    query = sa.select(NOTICE).where(
-        NOTICE.c.state.in_([ReportState.NEW, ReportState.SENDING]), NOTICE.c.next_try_at <= now
-    )
+    query = sa.select(NOTICE).where(NOTICE.c.state.in_(UNSENT), NOTICE.c.next_try_at <= now)
     return fetch_all(conn, query.order_by(NOTICE.c.next_try_at, NOTICE.c.id), NoticeRow)
 
 

@@ -10,9 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, MARK, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
-from buildbot_bench.plugin.db.states import SearchKind, SearchState
-
-_FOUND = (SearchState.FOUND, SearchState.SLOPE)
+from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, SearchKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +32,7 @@ class NewestValue:
 
 def findings(conn: sa.Connection, limit: int, *, open_only: bool = False) -> list[SearchRow]:
     """The searches that found something, newest first; those whose incident is not over."""
-    query = sa.select(SEARCH).where(SEARCH.c.state.in_(_FOUND))
+    query = sa.select(SEARCH).where(SEARCH.c.state.in_(FRUITFUL_SEARCHES))
     if open_only:
         query = query.where(SEARCH.c.recovery.is_(None))
     return fetch_all(conn, query.order_by(SEARCH.c.id.desc()).limit(limit), SearchRow)
@@ -45,7 +43,7 @@ def findings_over(
 ) -> list[SearchRow]:
     """The searches of a branch and kind that found something and hold all of (old, new]."""
     query = sa.select(SEARCH).where(
-        SEARCH.c.state.in_(_FOUND),
+        SEARCH.c.state.in_(FRUITFUL_SEARCHES),
         SEARCH.c.branch == branch,
         SEARCH.c.kind == kind,
         SEARCH.c.old_position <= old_position,

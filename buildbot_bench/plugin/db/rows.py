@@ -173,29 +173,34 @@ class PatchRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRequest:
-    """What is asked of the lab: so many iterations of an image on a testbed and workload.
+class WantedBoots:
+    """So many iterations of an image on a testbed and workload.
 
     At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
     requests for it, or for its testbed; `round` counts the jobs for this request that the lab gave
-    up. `name` tells apart what nothing else does. `tunables` are set before the traffic, as
-    core.variant writes them.
+    up. `tunables` are set before the traffic, as core.variant writes them.
     """
 
-    image_id: int
+    image_id: ImageId
     testbed: str
     workload: str
     iterations: int
     reason: ProbeReason
     priority: int
-    search_id: int | None = None
-    ab_test_id: int | None = None
-    judgement_id: int | None = None
+    search_id: SearchId | None = None
+    ab_test_id: AbTestId | None = None
+    judgement_id: JudgementId | None = None
     serial: int = 0
     round: int = 0
-    name: str = ""
     tunables: str = ""
     epoch: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRequest(WantedBoots):
+    """What is asked of the lab; `name` tells apart what nothing else does."""
+
+    name: str = ""
 
     @property
     def key(self) -> str:
@@ -208,25 +213,17 @@ class ProbeRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRow:
-    """One request for iterations of one image on one testbed and workload, as stored.
+class ProbeRow(WantedBoots):
+    """A request for iterations, as stored.
 
-    `key`, `serial`, `round` and the ids are a ProbeRequest's; `token` names its job on the lab
-    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared;
-    `budget_of` is the person from whose boots of a day these are, None where nobody is limited.
+    `key` is that of its ProbeRequest; `token` names its job on the lab worker; `failure_kind` is a
+    core.wire.FailureKind; `judged` says that its sample was compared; `budget_of` is the person
+    from whose boots of a day these are, None where nobody is limited.
     """
 
     id: int
     key: str
     token: str
-    image_id: ImageId
-    testbed: str
-    workload: str
-    epoch: str
-    iterations: int
-    priority: int
-    reason: ProbeReason
-    search_id: SearchId | None
     state: ProbeState
     attempt: Count
     brid: int | None
@@ -237,11 +234,6 @@ class ProbeRow:
     ended_at: float | None
     judged: Flag
     version: Count
-    tunables: str = ""
-    ab_test_id: AbTestId | None = None
-    judgement_id: JudgementId | None = None
-    serial: int = 0
-    round: int = 0
     budget_of: str | None = None
 
 

@@ -106,6 +106,7 @@ PROBE = table(
     _few("bench_probe_undone", "state", "testbed", "workload", where=UNDONE),
     _few("bench_probe_failed", "failure_kind", "image_id", where=FAILED),
     _few("bench_probe_budget", "budget_of", "issued_at", where="budget_of IS NOT NULL"),
+    given=("epoch",),
 )
 ITERATION = table(
     "bench_iteration",

@@ -156,6 +156,12 @@ class ProfileState(StrEnum):
     FAILED = "failed"
 
 
+ALARMS = frozenset({JudgementState.REGRESSION, JudgementState.IMPROVEMENT})
+UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
+UNSENT = frozenset({ReportState.NEW, ReportState.SENDING})
+# Searches that the broker still works on, and those that found something.
+OPEN_SEARCHES = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
+FRUITFUL_SEARCHES = frozenset({SearchState.FOUND, SearchState.SLOPE})
 # Requests that may still bring something.
 OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
 OPEN_PROFILES = frozenset({ProfileState.NEW, ProfileState.ISSUED})

@@ -24,8 +24,11 @@ from buildbot_bench.plugin.db.schema import (
     SEARCH,
 )
 from buildbot_bench.plugin.db.states import (
+    FRUITFUL_SEARCHES,
     OPEN_PROBES,
     OPEN_PROFILES,
+    OPEN_SEARCHES,
+    UNSENT,
     ImageState,
     JudgementState,
     ProbeReason,
@@ -47,9 +50,6 @@ UNCLAIMED_S = 2 * 24 * 3600.0
 MAIL_WAIT_S = 24 * 3600.0
 # A breakage that ended longer ago is no news to anybody (plugin/outbox/farm_mail.py, NEWS_S).
 _NEWS_S = 24 * 3600.0
-_RUNNING = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
-_FOUND = frozenset({SearchState.FOUND, SearchState.SLOPE})
-_WAITING = frozenset({ReportState.NEW, ReportState.SENDING})
 _BUILD_AGAIN = "state to 'dropped': it is built again when it is asked for"
 
 
@@ -135,7 +135,7 @@ def check_searches(
 
 def _wrong_with(search: sa.Row[Any], moment: Moment) -> Iterator[tuple[str, str]]:
     """What is wrong with a search, with what to do."""
-    if search.state in _RUNNING:
+    if search.state in OPEN_SEARCHES:
         if search.ended_at is not None:
             yield ", but has a time of its end", "set it to NULL"
         if moment.idle:
@@ -145,7 +145,7 @@ def _wrong_with(search: sa.Row[Any], moment: Moment) -> Iterator[tuple[str, str]
         yield ", but not since when", "set ended_at"
     if search.has_answer if search.kind == SearchKind.EFFECT else search.has_breakage:
         return
-    if search.state in _FOUND:
+    if search.state in FRUITFUL_SEARCHES:
         then = "set it to 'running' and ended_at to NULL: the broker plans from the evidence again"
         yield ", but there is nothing to compose a report of", then
     elif not search.detail and search.state != SearchState.CANCELLED:
@@ -227,7 +227,7 @@ def check_messages(
             yield _of("messages", row, twice, "ask the mail server's log whether readers got two")
         if is_sent:
             sent.setdefault(name, row)
-        if one.state in _WAITING and moment.idle:
+        if one.state in UNSENT and moment.idle:
             yield _of("messages", row, "waits to be sent", "see its column last_error for why")
 
 

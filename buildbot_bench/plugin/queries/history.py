@@ -21,7 +21,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchState
+from buildbot_bench.plugin.db.states import ALARMS, MarkKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -170,7 +170,6 @@ def _stretches(points: Sequence[PointRow], changes: Sequence[int]) -> Iterable[l
 
 _WHOLE_FROM = 10_000.0
 _OPINIONS = frozenset({MarkKind.EXPECTED, MarkKind.NOISE, MarkKind.FIXED})
-_ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -292,7 +291,7 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
                 culprits[mark.position] = mark
     alarms: dict[int, Mark] = {}
     verdicts: dict[int, int] = {}
-    for state in _ALARMS:
+    for state in ALARMS:
         for row in await farm.store.judgements(state):
             if (row.testbed, row.workload) != (testbed, workload):
                 continue

@@ -12,7 +12,7 @@ from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.search import SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.states import MarkKind, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.breakage_views import recovery_json
 from buildbot_bench.plugin.queries.history import revision_json
@@ -26,7 +26,6 @@ READ = 300
 LISTED = 50
 """So many incidents a list has; each costs a look at its culprit."""
 MOST_SERIES = 50
-_FOUND = frozenset({SearchState.FOUND, SearchState.SLOPE})
 # What was marked so needs no more looking after.
 _CLOSING = frozenset({MarkKind.EXPECTED, MarkKind.NOISE, MarkKind.FIXED})
 
@@ -80,7 +79,7 @@ def effect_of(search: SearchRow) -> float | None:
 
 def culprit_of(search: SearchRow) -> Culprit | None:
     """The culprit that a search found; None while it runs, and when it found nothing."""
-    if search.state not in _FOUND or search.ended_at is None:
+    if search.state not in FRUITFUL_SEARCHES or search.ended_at is None:
         return None
     old, new = search.old_position, search.new_position
     if search.breakage is not None:
