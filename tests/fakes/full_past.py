@@ -121,7 +121,7 @@ async def _images(past: Past) -> None:
 async def _read_files(past: Past) -> None:
     """What one build read, and a commit that touches nothing of it."""
     store = past.farm.store
-    image = await store.image_of(past.shas[OLD], 0)
+    image = await store.image_of(past.shas[OLD], 0, "")
     newest = await store.newest_commit("main")
     assert image is not None
     assert newest is not None
@@ -136,7 +136,7 @@ async def _measurements(past: Past) -> None:
         await count(past, position, 1000.0)
         level = 1e6 if position < NEW else 0.8e6
         await past.measured(position, boots(level, series=position), epoch="1")
-    second = await past.farm.store.image_of(past.shas[OLD], 1)
+    second = await past.farm.store.image_of(past.shas[OLD], 1, "")
     assert second is not None
     await past.measured(second, boots(1e6, series=50), epoch="1")
     await past.measured(9, boots(0.9e6, series=51), epoch="2")
@@ -145,7 +145,7 @@ async def _measurements(past: Past) -> None:
     await past.add(failed, 0, None)
     await _both_units(past)
     await past.probe(11, state="lost", failure="gone", ended_at=past.farm.now())
-    untestable = await past.farm.store.image_of(past.shas[12], 0)
+    untestable = await past.farm.store.image_of(past.shas[12], 0, "")
     assert untestable is not None
     await past.probe(untestable, state="cancelled")
     await past.probe(2, state="issued", brid=500, issued_at=past.farm.now())

@@ -55,18 +55,6 @@ def ensure_image(
     return ensure(conn, ImageRow, key, new | columns)
 
 
-def image_of(
-    conn: sa.Connection, variant: str, ordinal: int, repository: str = ""
-) -> ImageRow | None:
-    """The image of a repository's variant with that ordinal."""
-    query = sa.select(IMAGE).where(
-        IMAGE.c.repository == repository,
-        IMAGE.c.variant == variant,
-        IMAGE.c.ordinal == ordinal,
-    )
-    return fetch(conn, query, ImageRow)
-
-
 def image_at(conn: sa.Connection, branch: str, position: int) -> ImageRow | None:
     """The first image of the plain revision that a branch has at a position."""
     query = sa.select(IMAGE).where(in_span(conn, position, position, branch))

@@ -173,7 +173,7 @@ class PatchRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WantedBoots:
+class AskedBoots:
     """So many iterations of an image on a testbed and workload.
 
     At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
@@ -197,7 +197,7 @@ class WantedBoots:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRequest(WantedBoots):
+class ProbeRequest(AskedBoots):
     """What is asked of the lab; `name` tells apart what nothing else does."""
 
     name: str = ""
@@ -213,7 +213,7 @@ class ProbeRequest(WantedBoots):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRow(WantedBoots):
+class ProbeRow(AskedBoots):
     """A request for iterations, as stored.
 
     `key` is that of its ProbeRequest; `token` names its job on the lab worker; `failure_kind` is a

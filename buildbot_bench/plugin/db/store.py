@@ -104,7 +104,7 @@ class BenchStore(PooledStore):
 
     ensure_image = writing(image_queries.ensure_image)
     image = reading(sql.by_id(ImageRow))
-    image_of = reading(image_queries.image_of)
+    image_of = reading(sql.row_by(ImageRow, "variant", "ordinal", "repository"))
     image_at = reading(image_queries.image_at)
     images = reading(image_queries.images)
     all_images_between = reading(image_queries.all_images_between)

@@ -208,7 +208,7 @@ async def test_a_build_that_ended_without_a_word_is_asked_for_again_and_not_for_
 
 async def test_an_image_that_is_gone_for_good_has_no_capture(profiles, past, farm, master):
     search = await found(past)
-    image = await farm.store.image_of(past.shas[7], 0)
+    image = await farm.store.image_of(past.shas[7], 0, "")
     await farm.store.change(image, changed_at=1.0, state="untestable", reason="does not build")
     await profiles.advance()
     rows = await farm.store.profiles_of_search(search.id)

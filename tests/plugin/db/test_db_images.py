@@ -22,8 +22,8 @@ async def test_wanting_an_image_twice_gives_the_same_one(store, an_image):
 async def test_a_second_build_of_a_variant_is_another_image(store, an_image):
     first, second = await an_image(7), await an_image(7, ordinal=1)
     assert first.id != second.id
-    assert await store.image_of(sha(7), 1) == second
-    assert await store.image_of(sha(7), 2) is None
+    assert await store.image_of(sha(7), 1, "") == second
+    assert await store.image_of(sha(7), 2, "") is None
 
 
 async def test_the_longest_variant_has_a_place(store, an_image):
@@ -33,7 +33,7 @@ async def test_the_longest_variant_has_a_place(store, an_image):
     text = Recipe(sha=sha(7), options=options).text
     assert parse_recipe(text).options == options
     image = await an_image(variant=text)
-    assert await store.image_of(text, 0) == image
+    assert await store.image_of(text, 0, "") == image
 
 
 async def test_a_change_is_kept_and_dated(store, an_image):

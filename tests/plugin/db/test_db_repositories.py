@@ -67,7 +67,7 @@ async def test_the_same_commit_has_an_image_in_each_repository(store):
     assert ours.id != theirs.id
     assert (ours.repository, theirs.repository) == ("", "fork")
     assert (await image(store, FORK, 3)).id == theirs.id
-    assert (await store.image_of(sha(3), 0)).id == ours.id
+    assert (await store.image_of(sha(3), 0, "")).id == ours.id
     assert (await store.image_of(sha(3), 0, "fork")).id == theirs.id
 
 
