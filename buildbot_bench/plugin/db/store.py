@@ -15,7 +15,6 @@ from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import leases as lease_queries
-from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import metrics as metric_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
@@ -114,8 +113,8 @@ class BenchStore(PooledStore):
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
-    old_logs = reading(log_queries.old_logs)
-    delete_logs = writing(log_queries.delete_logs)
+    old_logs = reading(sample_queries.old_logs)
+    delete_logs = writing(sample_queries.delete_logs)
 
     lists_without_kernel = reading(read_queries.lists_without_kernel)
     forget_read_files = writing(read_queries.forget_read_files)
