@@ -12,8 +12,8 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.sql.schema import SchemaItem
@@ -164,9 +164,9 @@ def _columns(row: type, given: Collection[str]) -> Iterator[sa.Column[Any]]:
 
 
 def _column(name: str, hint: Any, default: Any) -> sa.Column[Any]:
-    members = [hint] if get_origin(hint) in {None, Annotated} else get_args(hint)
+    members = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
     is_nullable = NoneType in members or hint is Any
-    kind = hint if NoneType not in members else next(one for one in members if one is not NoneType)
+    kind = next(one for one in members if one is not NoneType)
     kept = Kept()
     if get_origin(kind) is Annotated:
         kind, kept = get_args(kind)
